@@ -1,0 +1,90 @@
+package order
+
+import "time"
+
+// Status is where an order is in its life. Its numbers are the ones stored; 0 is never stored.
+type Status int8
+
+// The states of an order. Live ones occupy the user's one place in a sale.
+const (
+	StatusUnknown Status = -1 // the ledger could not be asked
+	Queued        Status = 0  // accepted, waiting for its row
+	Unpaid        Status = 1
+	Paid          Status = 2
+	Redeemed      Status = 3
+	Cancelled     Status = 4
+	Refunding     Status = 5
+	Refunded      Status = 6
+	Failed        Status = 7 // accepted but could not be recorded; the row says why
+)
+
+var statusNames = [...]string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed"}
+
+// String returns the status's name as shown to people and clients.
+func (s Status) String() string {
+	if s < 0 || int(s) >= len(statusNames) {
+		return "unknown"
+	}
+	return statusNames[s]
+}
+
+// Live reports whether an order in this state holds a unit and its user's place in the sale.
+func (s Status) Live() bool {
+	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding
+}
+
+// Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted one that waits for its row.
+// A time is zero until it happened.
+type Order struct {
+	ID          int64
+	UserID      int64
+	VoucherID   int64
+	Amount      int64 // cents, copied from the voucher when the order was recorded
+	Status      Status
+	Reason      Reason // why it failed, for Failed
+	CreatedAt   time.Time
+	PaidAt      time.Time
+	RedeemedAt  time.Time
+	CancelledAt time.Time
+	RefundingAt time.Time
+	RefundedAt  time.Time
+	FailedAt    time.Time
+}
+
+// Reason says why an accepted order could not be recorded. It is stored with the failed row.
+type Reason string
+
+// The reasons for a failed order.
+const (
+	// NoStock: the ledger had no unit left for it. Its unit is not given back to Redis: it never existed.
+	NoStock Reason = "NO_STOCK"
+	// DuplicateBuyer: the ledger held another live order of the user for the voucher.
+	DuplicateBuyer Reason = "DUPLICATE_BUYER"
+	// IDCollision: another user's order had the same id; this row has an id of its own.
+	IDCollision Reason = "ID_COLLISION"
+	// RejectedByLedger: the ledger refused the row for good.
+	RejectedByLedger Reason = "REJECTED"
+	// UnknownVoucher: the ledger holds no sale of the voucher that it names.
+	UnknownVoucher Reason = "UNKNOWN_VOUCHER"
+)
+
+// GivesUnitBack reports whether the unit that Redis took for an order that failed for this reason is to be put back
+// on sale there. Only a unit that the ledger has too may be: after NoStock Redis promised more than there is.
+func (r Reason) GivesUnitBack() bool {
+	return r == DuplicateBuyer || r == IDCollision || r == RejectedByLedger
+}
+
+// Claim is an accepted order on its way to its row: what a stream entry says.
+type Claim struct {
+	OrderID   int64
+	UserID    int64
+	VoucherID int64
+	Epoch     int64 // the sale's epoch when it was accepted
+	Sequence  int64 // its place among the admissions of that epoch
+}
+
+// BuyerKey names one user's place in one sale.
+type BuyerKey struct{ VoucherID, UserID int64 }
+
+// Buyer returns whose place the claim occupies.
+func (c Claim) Buyer() BuyerKey { return BuyerKey{c.VoucherID, c.UserID} }

@@ -1,0 +1,150 @@
+package voucher
+
+import (
+	"context"
+	"time"
+)
+
+// Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
+type Ledger interface {
+	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and fills in ID, Version, Epoch
+	// and the times.
+	CreateVoucher(ctx context.Context, v *Voucher) error
+	// Voucher returns one voucher with its sale, or ErrNotFound.
+	Voucher(ctx context.Context, id int64) (Voucher, error)
+	// VouchersOfShop returns the vouchers of a shop that are on the shelf, newest first, at most limit of them, and
+	// how many there are in all.
+	VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]Voucher, int64, error)
+}
+
+// Sales knows the live state of sales: Redis.
+type Sales interface {
+	// Live returns the state of each sale in one round trip, in the order asked, and the time by Redis's clock.
+	Live(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
+}
+
+// Opener puts a sale into Redis: order.Keeper, through the same path that rebuilds a lost one.
+type Opener interface {
+	// Open builds the sale of a seckill voucher from the ledger. It is safe to repeat.
+	Open(ctx context.Context, voucherID int64) error
+}
+
+// MaxListed is how many vouchers of a shop a list shows at most.
+const MaxListed = 500
+
+// Service creates and shows vouchers.
+type Service struct {
+	ledger Ledger
+	sales  Sales
+	opener Opener
+	now    func() time.Time
+}
+
+// NewService returns a service; now is the clock for "is this end in the past" and for the server time that is shown
+// when Redis cannot be asked.
+func NewService(ledger Ledger, sales Sales, opener Opener, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, now: now}
+}
+
+// CreateOrdinary creates a voucher that is bought freely. It returns *InvalidError for a draft that breaks a rule.
+func (s *Service) CreateOrdinary(ctx context.Context, d Draft) (Shown, error) {
+	v, problems := d.check()
+	if len(problems) > 0 {
+		return Shown{}, &InvalidError{problems}
+	}
+	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
+		return Shown{}, err
+	}
+	return Shown{Voucher: v}, nil
+}
+
+// CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
+// succeeds: when Redis cannot be reached just then, the sale is shown as preparing and the keeper opens it.
+func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Shown, error) {
+	v, problems := d.check()
+	sale, more := sd.check(s.now())
+	if problems = append(problems, more...); len(problems) > 0 {
+		return Shown{}, &InvalidError{problems}
+	}
+	v.Kind, v.Sale = Seckill, &sale
+	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
+		return Shown{}, err
+	}
+	// A failure here is not the caller's: the keeper finds the sale missing within seconds and tries again. Show says
+	// what became of it.
+	_ = s.opener.Open(ctx, v.ID)
+	shown, _, err := s.show(ctx, []Voucher{v})
+	if err != nil {
+		return Shown{}, err
+	}
+	return shown[0], nil
+}
+
+// Get returns one voucher as people see it, with the server's time, or ErrNotFound.
+func (s *Service) Get(ctx context.Context, id int64) (Shown, time.Time, error) {
+	v, err := s.ledger.Voucher(ctx, id)
+	if err != nil {
+		return Shown{}, time.Time{}, err
+	}
+	shown, now, err := s.show(ctx, []Voucher{v})
+	if err != nil {
+		return Shown{}, time.Time{}, err
+	}
+	return shown[0], now, nil
+}
+
+// List returns the vouchers of a shop that are on the shelf, newest first, at most MaxListed, with how many there
+// are in all and the server's time. A shop without vouchers has an empty list.
+func (s *Service) List(ctx context.Context, shopID int64) ([]Shown, int64, time.Time, error) {
+	vs, total, err := s.ledger.VouchersOfShop(ctx, shopID, MaxListed)
+	if err != nil {
+		return nil, 0, time.Time{}, err
+	}
+	shown, now, err := s.show(ctx, vs)
+	return shown, total, now, err
+}
+
+// show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read: the
+// sales then show as preparing, with the ledger's stock.
+func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, error) {
+	var asked []Voucher
+	for _, v := range vs {
+		if v.Sale != nil && !v.Sale.Retired {
+			asked = append(asked, v)
+		}
+	}
+	now := s.now()
+	var live []Live
+	if len(asked) > 0 {
+		var err error
+		var redisNow time.Time
+		if live, redisNow, err = s.sales.Live(ctx, asked); err != nil {
+			if ctx.Err() != nil {
+				return nil, time.Time{}, ctx.Err()
+			}
+			live = nil
+		} else {
+			now = redisNow
+		}
+	}
+	shown := make([]Shown, len(vs))
+	next := 0
+	for i, v := range vs {
+		shown[i].Voucher = v
+		switch {
+		case v.Sale == nil:
+		case v.Sale.Retired:
+			shown[i].Live = &Live{State: StateEnded, Stock: v.Sale.Stock}
+		case live == nil:
+			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock}
+		default:
+			l := live[next]
+			if l.State == StatePreparing {
+				l.Stock = v.Sale.Stock
+			}
+			shown[i].Live = &l
+			next++
+		}
+	}
+	return shown, now, nil
+}

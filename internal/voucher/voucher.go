@@ -1,0 +1,101 @@
+package voucher
+
+import (
+	"errors"
+	"time"
+)
+
+// Errors of this package. Adapters translate their drivers' errors into these with %w; httpapi maps them to answers.
+var (
+	// ErrNotFound: there is no voucher with this id.
+	ErrNotFound = errors.New("voucher not found")
+	// ErrNotSeckill: the voucher exists but is an ordinary one, which has no sale.
+	ErrNotSeckill = errors.New("voucher is not a seckill voucher")
+	// ErrOffShelf: the voucher was taken off the shelf.
+	ErrOffShelf = errors.New("voucher is off the shelf")
+)
+
+// MaxID bounds voucher, shop and user ids: JavaScript reads integers exactly only below 2^53.
+const MaxID int64 = 1<<53 - 1
+
+// Kind tells ordinary vouchers from seckill ones. Its numbers are the ones stored and shown as "type".
+type Kind int8
+
+// The kinds of voucher.
+const (
+	Ordinary Kind = 0
+	Seckill  Kind = 1
+)
+
+// Status is the shelf status. Its numbers are the ones stored and shown.
+type Status int8
+
+// The shelf statuses.
+const (
+	OnShelf  Status = 1
+	OffShelf Status = 2
+	Expired  Status = 3
+)
+
+// Voucher is one row of tb_voucher, with its sale when it is a seckill voucher.
+type Voucher struct {
+	ID          int64
+	ShopID      int64
+	Title       string
+	SubTitle    string
+	Rules       string
+	PayValue    int64 // what the buyer pays, in cents
+	ActualValue int64 // what it is worth, in cents
+	Kind        Kind
+	Status      Status
+	Version     int64 // raised by every change
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Sale        *Sale // nil for ordinary vouchers
+}
+
+// Sale is what the ledger knows of a seckill voucher's sale: one row of tb_seckill_voucher.
+type Sale struct {
+	Stock     int64 // units that no live order holds, as recorded; Redis is ahead of it while orders wait
+	Issued    int64 // units issued in all: Stock + live orders
+	Begin     time.Time
+	End       time.Time // exclusive
+	Paused    bool      // paused by an admin
+	Epoch     int64     // raised by every rebuild; a Redis that answers with less has lost its state
+	Sequence  int64     // highest admission sequence recorded within Epoch
+	Partition int       // which stream its orders go to; stored, never computed again
+	Retired   bool      // a day after its end and drained: Redis no longer holds it
+}
+
+// SaleState is what a buyer can expect of a sale right now.
+type SaleState string
+
+// The states of a sale, in the order in which they are decided.
+const (
+	// StatePreparing: Redis does not hold the sale (yet); it is being built from the ledger.
+	StatePreparing SaleState = "preparing"
+	// StateOffShelf: the voucher was taken off the shelf.
+	StateOffShelf SaleState = "off_shelf"
+	// StatePaused: paused by an admin, or while the sale is rebuilt.
+	StatePaused SaleState = "paused"
+	// StateNotStarted: before its begin, by Redis's clock.
+	StateNotStarted SaleState = "not_started"
+	// StateEnded: at or after its end, by Redis's clock.
+	StateEnded SaleState = "ended"
+	// StateSoldOut: no unit is left.
+	StateSoldOut SaleState = "sold_out"
+	// StateOnSale: press the button.
+	StateOnSale SaleState = "on_sale"
+)
+
+// Live is what Redis knows of one sale at one moment.
+type Live struct {
+	State SaleState
+	Stock int64 // units left to sell
+}
+
+// Shown is a voucher as people see it: the ledger's text and price with the live state of its sale.
+type Shown struct {
+	Voucher
+	Live *Live // nil for ordinary vouchers
+}
