@@ -1,0 +1,129 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config is every setting of the service, by subject. A Config that [Load] returned without an error is valid.
+//
+// The tags are read by [Load] and [Table]: env is the variable, envDefault its default, shown what the table says
+// instead of the default, unit what the value is, oneof or min and max (both inclusive) what is allowed, effect what
+// it does. A field's comment says what does not fit into the table.
+type Config struct {
+	HTTP   HTTP
+	Stores Stores
+	Redis  Redis
+	MySQL  MySQL
+	JWT    JWT
+	Orders Orders
+	Server Server
+	Log    Log
+}
+
+// HTTP is how the service is reached.
+type HTTP struct {
+	// Addr may have port 0: any free one.
+	Addr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
+
+	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
+	// and profiles need no token.
+	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:9090" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
+
+	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
+
+	// MaxWait also bounds how long an answer waits in the embedded mode, where each waits for its row.
+	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
+
+	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
+	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed; none by default"`
+
+	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
+}
+
+// Stores says which stores the service works on. See also [Config.Embedded].
+type Stores struct {
+	// Embedded never is for images and servers: a forgotten setting then stops the start instead of selling from a
+	// store inside the process.
+	Embedded string `env:"SECKILL_EMBEDDED" envDefault:"auto" oneof:"auto,never" effect:"auto: without Redis and MySQL settings the service runs on stores of its own, for one process; never: it refuses to"`
+
+	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time"`
+
+	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances"`
+}
+
+// Redis is how Redis is reached.
+type Redis struct {
+	Mode string `env:"SECKILL_REDIS_MODE" envDefault:"single" oneof:"single,sentinel,cluster" effect:"what the addresses are: one server, the sentinels, or nodes of a cluster"`
+
+	// Addrs is one address in the mode single, any number of them in the others. Empty in the embedded mode.
+	Addrs []string `env:"SECKILL_REDIS_ADDRS" unit:"host:port, comma-separated" effect:"where Redis is; with SECKILL_MYSQL_DSN it ends the embedded mode"`
+
+	Master string `env:"SECKILL_REDIS_MASTER" unit:"name" effect:"name of the master that the sentinels watch; for the mode sentinel, and needed there"`
+
+	Username string `env:"SECKILL_REDIS_USERNAME" unit:"name" effect:"user of an access control list; without one, Redis's default user"`
+
+	Password Secret `env:"SECKILL_REDIS_PASSWORD" unit:"text" effect:"password of the user; may be empty"`
+
+	DB int `env:"SECKILL_REDIS_DB" envDefault:"0" unit:"number" min:"0" max:"1023" effect:"number of the database; a cluster has only 0"`
+
+	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
+	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
+
+	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections" min:"2" max:"10000" effect:"most connections to each Redis server; blocking reads have theirs besides"`
+
+	// Timeout decides when an admission's outcome is called unknown: a shorter one says so sooner and more often.
+	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for a connection, and for an answer, of Redis"`
+
+	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities"`
+}
+
+// MySQL is how MySQL, or anything that speaks its protocol, is reached.
+type MySQL struct {
+	// DSN is empty in the embedded mode. What the service cannot work without (timeouts, UTC, parseTime) is added where
+	// the connections are made.
+	DSN DSN `env:"SECKILL_MYSQL_DSN" unit:"user:password@tcp(host:port)/database" effect:"where MySQL is; with SECKILL_REDIS_ADDRS it ends the embedded mode; clientFoundRows is refused"`
+
+	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections" min:"2" max:"1000" effect:"most connections to MySQL"`
+
+	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for a connection, and for an answer, of MySQL"`
+}
+
+// JWT is how it is found out who is asking.
+type JWT struct {
+	// Secret may be missing only in the embedded mode, which makes one and keeps it in its data directory.
+	Secret Secret `env:"SECKILL_JWT_SECRET" shown:"none; the embedded mode makes one" unit:"text, 32 bytes or more" effect:"key of the tokens' signatures (HS256); needed outside the embedded mode"`
+
+	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
+
+	Audience string `env:"SECKILL_JWT_AUDIENCE" unit:"text" effect:"when set, tokens must have this aud"`
+}
+
+// Orders is how purchases are taken in and recorded.
+type Orders struct {
+	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
+
+	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders that are recorded in one transaction"`
+}
+
+// Server is the process itself.
+type Server struct {
+	// Instance need not be unique: every process adds a name of its own where that matters.
+	Instance string `env:"SECKILL_INSTANCE" shown:"the host name" unit:"name" effect:"what this instance is called in logs and among the stream's consumers"`
+
+	// Timezone is a name of the IANA database. Location is what it names, set by Load.
+	Timezone string         `env:"SECKILL_TIMEZONE" envDefault:"UTC" unit:"name such as Asia/Shanghai" effect:"zone of times that are sent without one"`
+	Location *time.Location `env:"-"`
+
+	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when told to stop"`
+}
+
+// Log is what is written to the log.
+type Log struct {
+	Level slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info" unit:"debug, info, warn or error" effect:"least severity that is logged"`
+
+	Format string `env:"SECKILL_LOG_FORMAT" envDefault:"text" oneof:"text,json" effect:"how log lines look: for people, or for programs"`
+}
+
+// Embedded reports whether the service is to run on stores of its own, inside the process.
+func (c Config) Embedded() bool { return len(c.Redis.Addrs) == 0 && c.MySQL.DSN == "" }

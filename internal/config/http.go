@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+func checkHTTP(c *Config, ps *problems) {
+	const addrs = "host:port, such as :8080 or 127.0.0.1:8080"
+	h := &c.HTTP
+	if _, _, ok := splitAddr(h.Addr); !ok {
+		ps.add("SECKILL_HTTP_ADDR", fmt.Sprintf("is %q", h.Addr), addrs)
+	}
+	if h.OpsAddr != "" {
+		if _, _, ok := splitAddr(h.OpsAddr); !ok {
+			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q", h.OpsAddr), addrs+", or off")
+		} else if collide(h.Addr, h.OpsAddr) {
+			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q, which SECKILL_HTTP_ADDR %q occupies", h.OpsAddr, h.Addr), "another port, or off")
+		}
+	}
+	for _, p := range h.TrustedProxies {
+		if !isNetwork(p) {
+			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
+		}
+	}
+	if slices.Contains(h.CORSOrigins, "*") && len(h.CORSOrigins) > 1 {
+		ps.add("SECKILL_CORS_ORIGINS", "has * and others", "* alone, or a list without it")
+	}
+	for _, o := range h.CORSOrigins {
+		if !isOrigin(o) {
+			ps.add("SECKILL_CORS_ORIGINS", fmt.Sprintf("has %q", o), "origins such as https://shop.example.com, without a path, or *")
+		}
+	}
+}
+
+// splitAddr takes host:port apart. The host may be empty, the port is a number.
+func splitAddr(addr string) (host string, port int, ok bool) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	return host, int(n), err == nil
+}
+
+// collide reports whether two listeners cannot both have their address. Port 0 is any free port.
+func collide(a, b string) bool {
+	hostA, portA, okA := splitAddr(a)
+	hostB, portB, okB := splitAddr(b)
+	return okA && okB && portA == portB && portA != 0 && (hostA == hostB || isWildcard(hostA) || isWildcard(hostB))
+}
+
+func isWildcard(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
+}
+
+func isNetwork(s string) bool {
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
+// isOrigin reports whether s is the origin of a page exactly as a browser sends it, for only that ever matches.
+func isOrigin(s string) bool {
+	if s == "*" {
+		return true
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return false
+	}
+	return s == u.Scheme+"://"+u.Host
+}

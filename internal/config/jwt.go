@@ -1,0 +1,45 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// minSecret is how long the key of an HS256 signature must be, in bytes: as long as the hash (RFC 7518, section 3.2).
+const minSecret = 32
+
+// checkJWT demands a secret where the service does not make one itself, and refuses one that can be guessed anywhere.
+func checkJWT(c *Config, ps *problems) {
+	const (
+		name    = "SECKILL_JWT_SECRET"
+		allowed = "32 bytes or more by chance, such as the output of: openssl rand -hex 32"
+	)
+	secret := c.JWT.Secret.Reveal()
+	switch {
+	case secret == "" && c.Embedded():
+	case secret == "":
+		ps.add(name, "is missing", allowed)
+	case len(secret) < minSecret:
+		ps.add(name, fmt.Sprintf("has %d bytes", len(secret)), allowed)
+	case isGuessable(secret):
+		ps.add(name, "can be guessed", allowed)
+	}
+}
+
+// isGuessable reports whether a secret is a placeholder that somebody forgot to replace, or a short piece repeated. It
+// finds carelessness, not weakness: no program can tell that 32 bytes are random.
+func isGuessable(secret string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(secret))
+	for _, word := range []string{"changeme", "changethis", "replaceme", "replacethis", "yoursecret", "yourjwtsecret"} {
+		if strings.Contains(plain, word) {
+			return true
+		}
+	}
+	const longest = 8 // a piece as long as "password"
+	for period := 1; period <= longest; period++ {
+		if secret[period:] == secret[:len(secret)-period] {
+			return true
+		}
+	}
+	return false
+}

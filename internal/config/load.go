@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Load reads the settings from an environment, a list of "NAME=value" as os.Environ returns it. The error is an
+// *InvalidError with everything that is wrong; the Config is then not to be used.
+func Load(environ []string) (Config, error) {
+	vars := env.ToMap(environ)
+	var (
+		c  Config
+		ps problems
+	)
+	checkNames(vars, &ps)
+	parse(vars, &c, &ps)
+	tidy(vars, &c)
+	checkRanges(&c, &ps)
+	checkHTTP(&c, &ps)
+	checkServer(&c, &ps)
+	checkStores(vars, &c, &ps)
+	checkRedis(&c, &ps)
+	checkMySQL(&c, &ps)
+	checkJWT(&c, &ps)
+	if err := ps.err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// parse fills in c. It goes group by group, because the library's errors name a field, which is unique only there.
+func parse(vars map[string]string, c *Config, ps *problems) {
+	v := reflect.ValueOf(c).Elem()
+	for g := range v.NumField() {
+		err := env.ParseWithOptions(v.Field(g).Addr().Interface(), env.Options{Environment: vars})
+		if err == nil {
+			continue
+		}
+		var all env.AggregateError
+		if !errors.As(err, &all) {
+			all.Errors = []error{err}
+		}
+		for _, err := range all.Errors {
+			s, ok := unreadable(g, err)
+			if !ok { // cannot happen with the tags that Config has; never to be swallowed
+				ps.add("SECKILL_*", err.Error(), "see the table of settings")
+				continue
+			}
+			ps.add(s.name(), "cannot be read: it is "+strconv.Quote(vars[s.name()]), s.allowed())
+		}
+	}
+}
+
+// unreadable returns the setting of a group that the library could not parse. None of them is a secret: those are text.
+func unreadable(group int, err error) (setting, bool) {
+	var bad env.ParseError
+	if !errors.As(err, &bad) {
+		return setting{}, false
+	}
+	for _, s := range settings() {
+		if s.group == group && s.field.Name == bad.Name {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// tidy removes the blanks around values and list items, and gives the two settings with rules of their own their value.
+func tidy(vars map[string]string, c *Config) {
+	for _, s := range settings() {
+		switch v := s.in(c); value := v.Interface().(type) {
+		case []string:
+			var list []string
+			for _, item := range value {
+				if item = strings.TrimSpace(item); item != "" {
+					list = append(list, item)
+				}
+			}
+			v.Set(reflect.ValueOf(list))
+		case string, DSN: // not Secret: a blank may belong to it
+			v.SetString(strings.TrimSpace(v.String()))
+		}
+	}
+	if ops, isSet := vars["SECKILL_OPS_ADDR"]; c.HTTP.OpsAddr == "off" || isSet && ops == "" {
+		c.HTTP.OpsAddr = ""
+	}
+}
+
+// checkRanges holds every setting to its oneof, or its min and max.
+func checkRanges(c *Config, ps *problems) {
+	for _, s := range settings() {
+		v, wrong := s.in(c), ""
+		switch of := s.tag("oneof"); {
+		case of != "":
+			if !slices.Contains(strings.Split(of, ","), v.String()) {
+				wrong = fmt.Sprintf("is %q", v.String())
+			}
+		case s.tag("min") != "":
+			if n := v.Int(); n < s.bound("min") || n > s.bound("max") {
+				wrong = "is " + shown(v)
+			}
+		}
+		if wrong != "" {
+			ps.add(s.name(), wrong, s.allowed())
+		}
+	}
+}
+
+// bound returns the value of the tag min or max. A test parses all of them.
+func (s setting) bound(tag string) int64 {
+	text := s.tag(tag)
+	if s.field.Type == reflect.TypeFor[time.Duration]() {
+		d, _ := time.ParseDuration(text)
+		return int64(d)
+	}
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// checkServer finds the host name and the time zone.
+func checkServer(c *Config, ps *problems) {
+	const names = "letters, digits, '.', '-' and '_', at most 128"
+	if c.Server.Instance == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			ps.add("SECKILL_INSTANCE", "is not set, and the host name cannot be found out: "+err.Error(), names)
+			return
+		}
+		c.Server.Instance = host
+	}
+	if !isName(c.Server.Instance, 128) {
+		ps.add("SECKILL_INSTANCE", fmt.Sprintf("is %q", c.Server.Instance), names)
+	}
+	loc, err := time.LoadLocation(c.Server.Timezone)
+	// "Local" would make the meaning of a request depend on the machine that happens to answer it.
+	if err != nil || c.Server.Timezone == "Local" {
+		ps.add("SECKILL_TIMEZONE", fmt.Sprintf("is %q", c.Server.Timezone), "a name of the IANA database, such as UTC or Asia/Shanghai")
+		return
+	}
+	c.Server.Location = loc
+}
+
+// isName reports whether s is a name that can stand in a key or a log line as it is.
+func isName(s string, most int) bool {
+	if s == "" || len(s) > most {
+		return false
+	}
+	for _, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with the settings.
+type Problem struct {
+	Variable string // the environment variable, SECKILL_…
+	Wrong    string // what is wrong with it; never shows a secret
+	Allowed  string // what would be right
+}
+
+// String returns the problem as one line.
+func (p Problem) String() string { return p.Variable + " " + p.Wrong + " (allowed: " + p.Allowed + ")" }
+
+// InvalidError lists everything that is wrong with the settings, in the order of the table. It has at least one problem.
+type InvalidError struct{ Problems []Problem }
+
+// Error returns one line for each problem, after a line that says what they are.
+func (e *InvalidError) Error() string {
+	var b strings.Builder
+	b.WriteString("wrong settings:")
+	for _, p := range e.Problems {
+		b.WriteString("\n  ")
+		b.WriteString(p.String())
+	}
+	return b.String()
+}
+
+// problems collects what is wrong. One problem for a variable is enough: what follows from it would only distract.
+type problems struct{ list []Problem }
+
+func (ps *problems) add(variable, wrong, allowed string) {
+	if !ps.has(variable) {
+		ps.list = append(ps.list, Problem{variable, wrong, allowed})
+	}
+}
+
+func (ps *problems) has(variable string) bool {
+	return slices.ContainsFunc(ps.list, func(p Problem) bool { return p.Variable == variable })
+}
+
+// err returns the problems in the order of the table, unknown variables last, or nil if there is none.
+func (ps *problems) err() error {
+	if len(ps.list) == 0 {
+		return nil
+	}
+	place := map[string]int{}
+	for i, f := range settings() {
+		place[f.name()] = i + 1
+	}
+	rank := func(p Problem) int {
+		if i := place[p.Variable]; i > 0 {
+			return i
+		}
+		return len(place) + 1
+	}
+	slices.SortStableFunc(ps.list, func(a, b Problem) int { return rank(a) - rank(b) })
+	return &InvalidError{ps.list}
+}

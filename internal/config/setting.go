@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+)
+
+// setting is one field of Config that a variable sets.
+type setting struct {
+	group, index int // its place: field index of group index of Config
+	field        reflect.StructField
+}
+
+func (s setting) name() string          { return s.field.Tag.Get("env") }
+func (s setting) tag(key string) string { return s.field.Tag.Get(key) }
+
+// in returns the setting's value in a Config.
+func (s setting) in(c *Config) reflect.Value {
+	return reflect.ValueOf(c).Elem().Field(s.group).Field(s.index)
+}
+
+// settings returns all settings in the order of the table.
+func settings() []setting {
+	var all []setting
+	t := reflect.TypeFor[Config]()
+	for g := range t.NumField() {
+		group := t.Field(g).Type
+		for i := range group.NumField() {
+			if f := group.Field(i); f.Tag.Get("env") != "-" {
+				all = append(all, setting{g, i, f})
+			}
+		}
+	}
+	return all
+}
+
+// String returns one line "VARIABLE=value" for each setting, secrets masked.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, s := range settings() {
+		fmt.Fprintf(&b, "%s=%s\n", s.name(), shown(s.in(&c)))
+	}
+	return b.String()
+}
+
+// LogValue returns the settings as a group of a log line, secrets masked.
+func (c Config) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for _, s := range settings() {
+		attrs = append(attrs, slog.String(s.name(), shown(s.in(&c))))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// shown returns a value as it would be written in the environment, secrets masked.
+func shown(v reflect.Value) string {
+	if list, ok := v.Interface().([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(v.Interface())
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const dsnForm = "user:password@tcp(host:3306)/database"
+
+// checkStores decides whether there are stores to work on: both, or none of them in the embedded mode.
+func checkStores(vars map[string]string, c *Config, ps *problems) {
+	redis, sql := len(c.Redis.Addrs) > 0, c.MySQL.DSN != ""
+	// A setting that says how to reach a store means that there is one: ignoring it would sell from the wrong place.
+	redisHint, sqlHint := firstSet(vars, "SECKILL_REDIS_"), firstSet(vars, "SECKILL_MYSQL_")
+	switch {
+	case redis && sql:
+	case redis:
+		ps.add("SECKILL_MYSQL_DSN", "is missing, though SECKILL_REDIS_ADDRS is set", dsnForm+"; or neither of them, for the embedded mode")
+	case sql:
+		ps.add("SECKILL_REDIS_ADDRS", "is missing, though SECKILL_MYSQL_DSN is set", "host:port; or neither of them, for the embedded mode")
+	case c.Stores.Embedded == "never":
+		const why = "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out"
+		ps.add("SECKILL_REDIS_ADDRS", why, "host:port")
+		ps.add("SECKILL_MYSQL_DSN", why, dsnForm)
+	default:
+		if redisHint != "" {
+			ps.add("SECKILL_REDIS_ADDRS", "is missing, though "+redisHint+" is set", "host:port")
+		}
+		if sqlHint != "" {
+			ps.add("SECKILL_MYSQL_DSN", "is missing, though "+sqlHint+" is set", dsnForm)
+		}
+	}
+	if c.Stores.DataDir == "" {
+		ps.add("SECKILL_DATA_DIR", "is blank", "a directory")
+	}
+}
+
+// firstSet returns the first setting with the prefix that has a value, or "".
+func firstSet(vars map[string]string, prefix string) string {
+	for _, s := range settings() {
+		if strings.HasPrefix(s.name(), prefix) && vars[s.name()] != "" {
+			return s.name()
+		}
+	}
+	return ""
+}
+
+func checkRedis(c *Config, ps *problems) {
+	r := &c.Redis
+	for _, a := range r.Addrs {
+		if host, port, ok := splitAddr(a); !ok || host == "" || port == 0 {
+			ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %q", a), "host:port, such as redis:6379")
+		}
+	}
+	if strings.ContainsFunc(r.Prefix, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`{}*?[]\`, c) }) || len(r.Prefix) > 64 {
+		ps.add("SECKILL_REDIS_PREFIX", fmt.Sprintf("is %q", r.Prefix), `at most 64 printable ASCII characters, none of { } * ? [ ] \`)
+	}
+	if r.Mode == "single" && len(r.Addrs) > 1 {
+		ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %d addresses, but SECKILL_REDIS_MODE is single", len(r.Addrs)), "one address, or another mode")
+	}
+	if r.Mode == "sentinel" && r.Master == "" {
+		ps.add("SECKILL_REDIS_MASTER", "is missing, though SECKILL_REDIS_MODE is sentinel", "the name of the master that the sentinels watch")
+	}
+	if slices.Contains([]string{"single", "cluster"}, r.Mode) && r.Master != "" {
+		ps.add("SECKILL_REDIS_MASTER", "is set, but SECKILL_REDIS_MODE is "+r.Mode, "SECKILL_REDIS_MODE=sentinel with it")
+	}
+	if r.Mode == "cluster" && r.DB != 0 {
+		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
+	}
+}
+
+func checkMySQL(c *Config, ps *problems) {
+	const name = "SECKILL_MYSQL_DSN"
+	dsn := c.MySQL.DSN.Reveal()
+	if dsn == "" {
+		return
+	}
+	parsed, err := mysql.ParseDSN(dsn)
+	switch {
+	case strings.HasPrefix(dsn, "mysql://"):
+		ps.add(name, "is a URL", dsnForm+", without mysql://")
+	case err != nil:
+		// The driver's words may quote a part of the DSN, and with it of the password.
+		ps.add(name, "is not a data source name of go-sql-driver/mysql", dsnForm)
+	case parsed.DBName == "":
+		ps.add(name, "names no database", dsnForm)
+	case parsed.ClientFoundRows:
+		// Affected rows would then count rows that were found but not changed, and every decision that asks "was it I
+		// who changed it" would be answered yes.
+		ps.add(name, "has clientFoundRows=true, with which orders cannot be recorded safely", "without clientFoundRows")
+	}
+}
