@@ -1,6 +1,14 @@
 package order
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seckill/internal/voucher"
+)
 
 // Gate lets applicants into a sale: scripts/seckill.lua in Redis.
 type Gate interface {
@@ -8,4 +16,129 @@ type Gate interface {
 	// answers the same. An error that wraps ErrUnavailable says that the batch certainly had no effect; after any
 	// other error it may have had one.
 	Admit(ctx context.Context, b Batch) (Verdict, error)
+}
+
+// Mender rebuilds a sale that was found wrong: Keeper.
+type Mender interface {
+	// Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger's epoch says, or if
+	// it is no newer than broken. It does not wait.
+	Mend(voucherID, broken int64)
+}
+
+const (
+	tryTime     = time.Second // one try of the admission script
+	freshFor    = time.Second // how long a sighting may be used to answer without asking
+	clockMargin = time.Second // by how much a local estimate of Redis's clock may be wrong
+)
+
+// Admission decides who gets into a sale: it keeps a line in front of each sale that people ask for.
+type Admission struct {
+	gate     Gate
+	catalog  *Catalog
+	rows     Rows
+	mender   Mender
+	observer Observer
+	limit    int64
+
+	serving sync.WaitGroup
+	lines   sync.Map // voucher id → *line
+}
+
+// NewAdmission returns an admission that lets nobody in while maxBacklog orders wait to be recorded.
+func NewAdmission(gate Gate, catalog *Catalog, rows Rows, mender Mender, observer Observer, maxBacklog int64) *Admission {
+	return &Admission{gate: gate, catalog: catalog, rows: rows, mender: mender, observer: observer, limit: maxBacklog}
+}
+
+// Apply asks for a place for the user in the voucher's sale, under the given order id. It returns nil when he got in;
+// *AlreadyBoughtError (its Status not yet filled in) when he has another order; or a sentinel of this package or of
+// voucher.
+func (a *Admission) Apply(ctx context.Context, voucherID int64, who Applicant) error {
+	v, err := a.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return err
+	}
+	if v.Sale == nil {
+		return voucher.ErrNotSeckill
+	}
+	if v.Sale.Retired {
+		a.lines.Delete(voucherID)
+		return a.afterRetirement(ctx, BuyerKey{VoucherID: voucherID, UserID: who.UserID})
+	}
+	l := a.line(v)
+	if tooEarly(l.last.Load()) {
+		return ErrNotStarted
+	}
+	outcome, err := l.join(ctx, who, Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence})
+	if err != nil {
+		return err
+	}
+	return a.result(v, outcome)
+}
+
+// Close waits for the calls under way. No Apply may begin after it.
+func (a *Admission) Close() { a.serving.Wait() }
+
+func (a *Admission) line(v voucher.Voucher) *line {
+	if l, ok := a.lines.Load(v.ID); ok {
+		return l.(*line)
+	}
+	l, _ := a.lines.LoadOrStore(v.ID, &line{
+		admit: a.admit, sale: saleRef(v), limit: a.limit, tries: tryTime, serving: &a.serving,
+	})
+	return l.(*line)
+}
+
+func (a *Admission) admit(ctx context.Context, b Batch) (Verdict, error) {
+	start := time.Now()
+	verdict, err := a.gate.Admit(ctx, b)
+	a.observer.Admitted(verdict.Outcomes, time.Since(start), err)
+	return verdict, err
+}
+
+// tooEarly reports whether a sighting proves that the sale has not begun and that nobody has a place in it, so that
+// the answer needs no question to Redis (rules 2 and 12).
+func tooEarly(s *sighting) bool {
+	return s != nil && time.Since(s.heard) < freshFor &&
+		s.view.Mode == SaleOpen && s.view.Buyers == 0 &&
+		s.now().Before(s.view.Begin.Add(-clockMargin))
+}
+
+func (a *Admission) result(v voucher.Voucher, o Outcome) error {
+	switch o.Code {
+	case Accepted:
+		return nil
+	case AlreadyBought:
+		return &AlreadyBoughtError{OrderID: o.OrderID, Status: StatusUnknown}
+	case NoSale, LostTail, Rebuilding:
+		// Somebody has to rebuild it. The keeper also notices a voucher that was retired since it was remembered.
+		a.mender.Mend(v.ID, NotBroken)
+		return ErrPaused
+	case NotOnShelf:
+		return voucher.ErrOffShelf
+	case Paused:
+		return ErrPaused
+	case NotStarted:
+		return ErrNotStarted
+	case Ended:
+		return ErrEnded
+	case SoldOut:
+		return ErrSoldOut
+	case Backlogged:
+		return fmt.Errorf("%w: too many orders wait to be recorded", ErrUnavailable)
+	default:
+		return fmt.Errorf("admission script answered with the unknown code %d", o.Code)
+	}
+}
+
+// afterRetirement answers for a sale that Redis no longer holds: winners are still told their order.
+func (a *Admission) afterRetirement(ctx context.Context, key BuyerKey) error {
+	o, err := a.rows.LiveOrder(ctx, key)
+	switch {
+	case err == nil:
+		return &AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+	case errors.Is(err, ErrNotFound):
+		return ErrEnded
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
 }

@@ -1,6 +1,12 @@
 package order
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/singleflight"
+)
 
 // Rows reads recorded orders: the ledger.
 type Rows interface {
@@ -18,4 +24,92 @@ type Rows interface {
 type Held interface {
 	// HeldBy returns the user's order id in each of the sales, 0 where he has none, in one round trip.
 	HeldBy(ctx context.Context, userID int64, sales []SaleRef) ([]int64, error)
+}
+
+// Lookup finds orders, recorded or still queued, for their owner.
+type Lookup struct {
+	rows  Rows
+	held  Held
+	sales SaleLedger
+
+	flight singleflight.Group
+}
+
+// NewLookup returns a lookup over the ledger and the places in Redis.
+func NewLookup(rows Rows, held Held, sales SaleLedger) *Lookup {
+	return &Lookup{rows: rows, held: held, sales: sales}
+}
+
+// Order returns the user's order, or ErrNotFound, also for somebody else's.
+//
+// An order without a row is queued while its user's place in a sale is held by it. One that gets its row, and loses
+// its place, between the two questions is found by asking the ledger again.
+func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (Order, error) {
+	o, err := l.recorded(ctx, userID, orderID)
+	if !errors.Is(err, ErrNotFound) {
+		return o, err
+	}
+	queued, err := l.Queued(ctx, userID)
+	if err != nil {
+		return Order{}, err
+	}
+	for _, q := range queued {
+		if q.ID == orderID {
+			return q, nil
+		}
+	}
+	return l.recorded(ctx, userID, orderID)
+}
+
+func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (Order, error) {
+	o, err := l.rows.Order(ctx, orderID)
+	switch {
+	case err == nil && o.UserID == userID:
+		return o, nil
+	case err == nil, errors.Is(err, ErrNotFound):
+		return Order{}, ErrNotFound
+	default:
+		return Order{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+}
+
+// Queued returns the orders that hold the user's places in Redis, as queued ones; some may have their row already.
+func (l *Lookup) Queued(ctx context.Context, userID int64) ([]Order, error) {
+	sales, err := l.kept(ctx)
+	if err != nil || len(sales) == 0 {
+		return nil, err
+	}
+	ids, err := l.held.HeldBy(ctx, userID, sales)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	var queued []Order
+	for i, id := range ids {
+		if id != 0 {
+			queued = append(queued, Order{ID: id, UserID: userID, VoucherID: sales[i].VoucherID, Status: Queued})
+		}
+	}
+	return queued, nil
+}
+
+// kept asks which sales Redis holds, one query for all who ask at the same time. The answer must be fresh: another
+// instance may have created the sale a moment ago.
+func (l *Lookup) kept(ctx context.Context) ([]SaleRef, error) {
+	got, err, _ := l.flight.Do("", func() (any, error) {
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTime)
+		defer cancel()
+		vs, err := l.sales.SalesToKeep(call)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		sales := make([]SaleRef, len(vs))
+		for i, v := range vs {
+			sales[i] = saleRef(v)
+		}
+		return sales, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got.([]SaleRef), nil
 }

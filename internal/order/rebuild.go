@@ -2,7 +2,10 @@ package order
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"time"
 
 	"seckill/internal/voucher"
 )
@@ -25,7 +28,7 @@ type SaleLedger interface {
 type SaleReader interface {
 	// Views returns the state of each sale in one round trip, in the order asked.
 	Views(ctx context.Context, sales []SaleRef) ([]SaleView, error)
-	// Waiting yields the claims of a sale that are in the stream, delivered or not.
+	// Waiting yields the claims of a sale that are in the stream, delivered or not, oldest first.
 	Waiting(ctx context.Context, sale SaleRef) iter.Seq2[Claim, error]
 	// Holders yields who holds a place in a sale, as claims without epoch and sequence. One may come twice.
 	Holders(ctx context.Context, sale SaleRef) iter.Seq2[Claim, error]
@@ -48,4 +51,140 @@ type SaleBuilder interface {
 type SaleRetirer interface {
 	// Drop deletes the sale and its places if no entry of it can be waiting any more, and reports whether it did.
 	Drop(ctx context.Context, sale SaleRef, view SaleView) (bool, error)
+}
+
+// rebuildIfNeeded looks again, now that the lock is held, and rebuilds.
+func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID, broken int64) error {
+	k.catalog.Forget(voucherID)
+	v, err := k.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return err
+	}
+	if v.Sale == nil || v.Sale.Retired {
+		return nil
+	}
+	views, err := k.reader.Views(ctx, []SaleRef{saleRef(v)})
+	if err != nil {
+		return fmt.Errorf("reading the sale from Redis: %w", err)
+	}
+	if !needsRebuild(views[0], v.Sale, broken) {
+		return nil
+	}
+	start := time.Now()
+	err = k.rebuild(ctx, saleRef(v))
+	if !errors.Is(err, ErrSuperseded) {
+		k.observer.Rebuilt(time.Since(start), err)
+	}
+	return err
+}
+
+// rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
+//
+// The order of reading is what makes it exact. The sale stands still from Begin on. Then the stream is read, then the
+// places, then the ledger: an order that leaves the stream in between has its row by then, so each accepted order is
+// seen at least once, and being seen twice is harmless, since orders are told apart by id. An order that is recorded
+// after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
+//
+// Dying anywhere leaves the sale standing still; the next rebuild, with the next epoch, begins from the top.
+func (k *Keeper) rebuild(ctx context.Context, sale SaleRef) error {
+	epoch, err := k.ledger.RaiseEpoch(ctx, sale.VoucherID)
+	if err != nil {
+		return fmt.Errorf("raising the epoch: %w", err)
+	}
+	if err := k.builder.Begin(ctx, sale, epoch); err != nil {
+		return fmt.Errorf("stopping the sale: %w", err)
+	}
+	r := reconstruction{held: map[int64]int64{}}
+	for claim, err := range k.reader.Waiting(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the stream: %w", err)
+		}
+		r.waiting = append(r.waiting, claim)
+	}
+	for claim, err := range k.reader.Holders(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the places: %w", err)
+		}
+		r.held[claim.UserID] = claim.OrderID
+	}
+	if r.ledger, err = k.ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
+		return fmt.Errorf("reading the ledger: %w", err)
+	}
+	plan := r.plan(epoch)
+	if err := k.builder.Seat(ctx, sale, epoch, plan.seat, plan.vacate); err != nil {
+		return fmt.Errorf("writing the places: %w", err)
+	}
+	if err := k.builder.Requeue(ctx, sale, epoch, plan.requeue); err != nil {
+		return fmt.Errorf("writing the stream: %w", err)
+	}
+	if err := k.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
+		return fmt.Errorf("opening the sale: %w", err)
+	}
+	k.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
+		"orders", len(r.ledger.Live), "waiting", len(r.waiting), "requeued", len(plan.requeue))
+	return nil
+}
+
+// reconstruction is what a rebuild found: in the stream, among the places, in the ledger.
+type reconstruction struct {
+	waiting []Claim         // in stream order
+	held    map[int64]int64 // user id → order id, as Redis has it
+	ledger  Snapshot
+}
+
+// blueprint is what a rebuild writes.
+type blueprint struct {
+	seat    []Claim // places that Redis lacks or has otherwise
+	vacate  []int64 // users whose place is held by nothing
+	requeue []Claim // accepted orders that are in no stream and no ledger
+	opening Opening
+}
+
+// plan decides who has a place and how much is left: places go to the ledger's live orders first, then to accepted
+// orders that wait, in stream order, then to those that only their place still tells of. Each of the latter two will
+// take a unit from the ledger, so it is counted as taken here.
+func (r *reconstruction) plan(epoch int64) blueprint {
+	var b blueprint
+	places := make(map[int64]int64, len(r.ledger.Live)+len(r.waiting))
+	for user, id := range r.ledger.Live {
+		places[user] = id
+	}
+	var promised int64
+	queued := make(map[int64]bool, len(r.waiting))
+	for _, c := range r.waiting {
+		queued[c.OrderID] = true
+		if _, taken := places[c.UserID]; taken || r.ledger.Dead[c.OrderID] {
+			continue // recorded already, or to fail: the recorder settles it
+		}
+		places[c.UserID] = c.OrderID
+		promised++
+	}
+	for user, id := range r.held {
+		if _, taken := places[user]; taken {
+			continue
+		}
+		if r.ledger.Dead[id] || queued[id] {
+			b.vacate = append(b.vacate, user)
+			continue
+		}
+		places[user] = id
+		promised++
+		b.requeue = append(b.requeue, Claim{OrderID: id, UserID: user, VoucherID: r.ledger.Voucher.ID, Epoch: epoch - 1})
+	}
+	for user, id := range places {
+		if r.held[user] != id {
+			b.seat = append(b.seat, Claim{OrderID: id, UserID: user, VoucherID: r.ledger.Voucher.ID})
+		}
+	}
+	v := r.ledger.Voucher
+	b.opening = Opening{
+		Stock: max(0, v.Sale.Stock-promised), Begin: v.Sale.Begin, End: v.Sale.End, Mode: SaleOpen, Operation: r.ledger.Operation,
+	}
+	switch {
+	case v.Status != voucher.OnShelf:
+		b.opening.Mode = SaleOffShelf
+	case v.Sale.Paused:
+		b.opening.Mode = SalePaused
+	}
+	return b
 }

@@ -2,7 +2,11 @@ package order
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // Queue is one partition's stream as one consumer of its group sees it.
@@ -46,4 +50,378 @@ type Places interface {
 	// Correct applies returns, each only while the user's place is held by the order it names, so that repeating is
 	// harmless.
 	Correct(ctx context.Context, returns []Return) error
+}
+
+// IDs gives out order ids.
+type IDs interface {
+	// Next returns an id that was never given out before.
+	Next(ctx context.Context) (int64, error)
+}
+
+// Audience is told when orders have their row: Waitroom.
+type Audience interface {
+	// Told says what became of orders. It must not block.
+	Told(outcomes map[int64]Status)
+}
+
+const (
+	nextWait    = time.Second           // how long a read waits for new entries
+	beatEvery   = time.Second           // heartbeat of a consumer; the others wait for several of them
+	orphanEvery = time.Second           // how often entries of dead consumers are looked for
+	ownEvery    = time.Minute           // how often own entries are looked through that could not be settled
+	firstPause  = 20 * time.Millisecond // before the first repetition after the infrastructure's fault
+	longPause   = 2 * time.Second       // between repetitions at most
+	commitTime  = 30 * time.Second      // one transaction at most; a lock wait ends much earlier
+	redisTime   = 5 * time.Second       // one call to Redis at most, blocking included
+	finishTime  = 10 * time.Second      // what is in hand when the recorder is stopped gets as long
+)
+
+// RecorderStores are the stores of a Recorder.
+type RecorderStores struct {
+	Queue      Queue
+	Membership Membership
+	Ledger     Ledger
+	Places     Places
+}
+
+// RecorderOptions tune a Recorder.
+type RecorderOptions struct {
+	Partition int  // the partition whose stream it reads
+	Batch     int  // orders in one transaction at most
+	Drain     bool // when stopped, record what is in the stream first: for a stream that ends with the process
+}
+
+// Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one;
+// they share the work as consumers of one group.
+//
+//	own pending entries, then new ones, then those of dead consumers
+//	  → one transaction per batch → tell who waits → correct Redis where the ledger decided otherwise → XACK + XDEL
+//
+// It may die between any two of these steps: the entry is then delivered again, to it or to another, and settles to
+// the same end, because the order's id decides.
+type Recorder struct {
+	stores   RecorderStores
+	options  RecorderOptions
+	ids      IDs
+	mender   Mender
+	audience Audience
+	observer Observer
+	log      *slog.Logger
+}
+
+// NewRecorder returns a recorder; Run starts it.
+func NewRecorder(stores RecorderStores, options RecorderOptions, ids IDs, mender Mender, audience Audience, observer Observer, log *slog.Logger) *Recorder {
+	return &Recorder{stores: stores, options: options, ids: ids, mender: mender, audience: audience, observer: observer, log: log}
+}
+
+// Run records until ctx ends, then finishes what it has in hand and leaves the group. It never returns an error: what
+// fails is tried again.
+func (r *Recorder) Run(ctx context.Context) error {
+	beating, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBeating()
+	beats := make(chan struct{})
+	go func() {
+		defer close(beats)
+		r.beat(beating)
+	}()
+	r.loop(ctx)
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer cancel()
+	if r.options.Drain {
+		r.drain(finish)
+	}
+	stopBeating()
+	<-beats
+	if err := r.stores.Membership.Leave(finish); err != nil {
+		r.log.WarnContext(ctx, "leaving the recorders' group failed; the others take over", "error", err)
+	}
+	return nil
+}
+
+// beat says once a second that this consumer lives, until ctx ends.
+func (r *Recorder) beat(ctx context.Context) {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for {
+		call, cancel := context.WithTimeout(ctx, redisTime)
+		if err := r.stores.Membership.Beat(call); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the recorder's heartbeat failed", "error", err)
+		}
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// loop reads and records. Whenever a read may have delivered entries whose answer was lost, and once a minute, it
+// looks through its own pending entries first.
+func (r *Recorder) loop(ctx context.Context) {
+	pause := newPause()
+	var lookedOwn, lookedOrphans time.Time
+	for ctx.Err() == nil {
+		var err error
+		switch {
+		case time.Since(lookedOwn) > ownEvery:
+			if err = r.own(ctx); err == nil {
+				lookedOwn = time.Now()
+			}
+		case time.Since(lookedOrphans) > orphanEvery:
+			if err = r.batch(ctx, r.orphans); err == nil {
+				lookedOrphans = time.Now()
+			}
+		default:
+			err = r.batch(ctx, r.next)
+		}
+		if err == nil {
+			pause.Reset()
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		r.log.WarnContext(ctx, "reading accepted orders failed; trying again", "partition", r.options.Partition, "error", err)
+		lookedOwn = time.Time{}
+		rest(ctx, pause.NextBackOff())
+	}
+}
+
+func (r *Recorder) next(ctx context.Context) ([]Entry, error) {
+	return r.stores.Queue.Next(ctx, r.options.Batch, nextWait)
+}
+
+func (r *Recorder) orphans(ctx context.Context) ([]Entry, error) {
+	return r.stores.Queue.Orphans(ctx, r.options.Batch)
+}
+
+// own goes through everything that was delivered to this consumer and not settled.
+func (r *Recorder) own(ctx context.Context) error {
+	after := ""
+	for ctx.Err() == nil {
+		var got []Entry
+		err := r.batch(ctx, func(ctx context.Context) (entries []Entry, err error) {
+			got, err = r.stores.Queue.Own(ctx, after, r.options.Batch)
+			return got, err
+		})
+		if err != nil || len(got) == 0 {
+			return err
+		}
+		after = got[len(got)-1].Key
+	}
+	return ctx.Err()
+}
+
+// batch reads entries and settles them. Once read, they are settled even when ctx ends meanwhile.
+func (r *Recorder) batch(ctx context.Context, read func(context.Context) ([]Entry, error)) error {
+	call, cancel := context.WithTimeout(ctx, redisTime)
+	entries, err := read(call)
+	cancel()
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	r.settle(ctx, entries)
+	return nil
+}
+
+// drain records what is in the stream until it is empty or ctx ends.
+func (r *Recorder) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		entries, err := r.stores.Queue.Next(ctx, r.options.Batch, 0)
+		if err != nil {
+			r.log.ErrorContext(ctx, "draining the stream failed", "error", err)
+			return
+		}
+		if len(entries) == 0 {
+			return
+		}
+		r.settle(ctx, entries)
+	}
+}
+
+// settle brings every entry to its end: a row, or a dead letter.
+func (r *Recorder) settle(ctx context.Context, entries []Entry) {
+	sound := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.Malformed == nil {
+			sound = append(sound, e)
+			continue
+		}
+		r.log.ErrorContext(ctx, "an entry cannot be decoded and becomes a dead letter", "entry", e.Key, "fields", e.Raw, "error", e.Malformed)
+		if r.persist(ctx, func(ctx context.Context) error { return r.stores.Queue.Bury(ctx, e) }) {
+			r.observer.Buried()
+		}
+	}
+	if len(sound) > 0 {
+		r.record(ctx, sound)
+	}
+}
+
+// record commits a batch and finishes it. A batch that the ledger rejects for good is halved until the order at fault
+// stands alone (rule 8).
+func (r *Recorder) record(ctx context.Context, entries []Entry) {
+	claims := make([]Claim, len(entries))
+	for i, e := range entries {
+		claims[i] = e.Claim
+	}
+	var decisions []Decision
+	var rejected error
+	start := time.Now()
+	committed := r.persist(ctx, func(ctx context.Context) error {
+		var err error
+		decisions, err = r.commit(ctx, claims, rejected)
+		if errors.Is(err, ErrRejected) {
+			if len(claims) > 1 || rejected != nil {
+				return backoff.Permanent(err)
+			}
+			rejected = err // alone: it becomes a failed row that says why
+			return err
+		}
+		return err
+	})
+	switch {
+	case committed:
+		r.finish(ctx, entries, decisions, time.Since(start))
+	case ctx.Err() == nil && len(entries) > 1:
+		half := len(entries) / 2
+		r.record(ctx, entries[:half])
+		r.record(ctx, entries[half:])
+	case ctx.Err() == nil:
+		r.log.ErrorContext(ctx, "an accepted order can be neither recorded nor failed; it stays pending and is tried again",
+			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
+	}
+}
+
+// commit writes the claims in one transaction: the plain insert first, and when the ledger contradicts it, the
+// decision per claim. It returns what was decided, nil for the plain insert.
+func (r *Recorder) commit(ctx context.Context, claims []Claim, rejected error) ([]Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	if rejected == nil {
+		if err := r.stores.Ledger.Insert(ctx, claims); !errors.Is(err, ErrConflict) {
+			return nil, err
+		}
+	}
+	var decisions []Decision
+	var spare []int64
+	for {
+		err := r.stores.Ledger.Settle(ctx, claims, func(view LedgerView) ([]Decision, error) {
+			var err error
+			if rejected != nil {
+				decisions, err = reject(claims[0], view, spare, rejected)
+			} else {
+				decisions, err = settle(claims, view, spare)
+			}
+			return decisions, err
+		})
+		if !errors.Is(err, errNeedIDs) {
+			return decisions, err
+		}
+		id, err := r.ids.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		spare = append(spare, id)
+	}
+}
+
+// finish does what follows a commit. Each step may be repeated by whoever gets the entries again.
+func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Decision, took time.Duration) {
+	outcomes := make(map[int64]Status, len(entries))
+	for _, e := range entries {
+		outcomes[e.Claim.OrderID] = Unpaid
+	}
+	var returns []Return
+	orders, failed := len(entries), 0
+	for _, d := range decisions {
+		if d.Verb != Insert {
+			orders--
+			delete(outcomes, d.Claim.OrderID) // what the ledger holds instead is found by asking it
+		}
+		if d.Verb == Fail {
+			failed++
+			if d.RowID == d.Claim.OrderID {
+				outcomes[d.RowID] = Failed
+			}
+			r.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user", d.Claim.UserID,
+				"voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
+		}
+		if d.Return != nil {
+			d.Return.Sale.Partition = r.options.Partition
+			returns = append(returns, *d.Return)
+		}
+		if d.Verb == Fail && (d.Reason == NoStock || d.Reason == DuplicateBuyer) {
+			// Redis promised what the ledger does not have: its sale is wrong (rule 6).
+			r.mender.Mend(d.Claim.VoucherID, d.Claim.Epoch)
+		}
+	}
+	r.audience.Told(outcomes)
+	r.observer.Recorded(orders, failed, took)
+	if len(returns) > 0 && !r.persist(ctx, func(ctx context.Context) error { return r.stores.Places.Correct(ctx, returns) }) {
+		return // stopped: whoever gets the entries again corrects Redis
+	}
+	keys := make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	r.persist(ctx, func(ctx context.Context) error {
+		n, err := r.stores.Queue.Settle(ctx, keys)
+		if err == nil && n < len(keys) {
+			r.log.WarnContext(ctx, "entries were settled by another consumer", "entries", len(keys), "mine", n)
+		}
+		return err
+	})
+}
+
+// persist repeats a step until it succeeds, fails for good, or the recorder is stopped and its last seconds are over,
+// and reports whether it succeeded. Pauses grow from milliseconds to seconds; the infrastructure's faults never count
+// against a batch.
+func (r *Recorder) persist(ctx context.Context, step func(context.Context) error) bool {
+	work, cancel := outlive(ctx, finishTime)
+	defer cancel()
+	_, err := backoff.Retry(work, func() (struct{}, error) {
+		return struct{}{}, step(work)
+	}, backoff.WithBackOff(newPause()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
+		r.observer.RecordRetried(err)
+		r.log.WarnContext(ctx, "recording failed; trying again", "pause", pause, "error", err)
+	}))
+	if err != nil && work.Err() != nil {
+		r.log.WarnContext(ctx, "stopped with entries in hand; they are delivered again", "error", err)
+	}
+	return err == nil
+}
+
+// outlive returns a context that ends a while after ctx does, so that what was begun can be finished.
+func outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(while)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+func newPause() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = firstPause, longPause
+	return b
+}
+
+// rest sleeps, or until ctx ends.
+func rest(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

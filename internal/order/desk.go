@@ -1,0 +1,166 @@
+package order
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// DeskOptions tune a Desk.
+type DeskOptions struct {
+	// WaitForRow makes every answer that names an order wait until the order is recorded: for a Redis that keeps
+	// nothing when the process ends (the embedded mode). What is not recorded in time is ErrUnknownOutcome.
+	WaitForRow bool
+}
+
+// recordTime is how long an answer that must wait for its row does so.
+const recordTime = 10 * time.Second
+
+// Desk is where buyers come: it sells, and answers for orders.
+type Desk struct {
+	admission *Admission
+	lookup    *Lookup
+	rows      Rows
+	ids       IDs
+	room      *Waitroom
+	options   DeskOptions
+}
+
+// NewDesk returns a desk.
+func NewDesk(admission *Admission, lookup *Lookup, rows Rows, ids IDs, room *Waitroom, options DeskOptions) *Desk {
+	return &Desk{admission: admission, lookup: lookup, rows: rows, ids: ids, room: room, options: options}
+}
+
+// Buy asks for one unit of the voucher for the user, and for up to wait that the order be recorded. It returns the
+// order as queued, or as what it became in that time; *AlreadyBoughtError when the user has one; or a sentinel of this
+// package or of voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
+func (d *Desk) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (Order, error) {
+	id, err := d.ids.Next(ctx)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: no order id: %w", ErrUnavailable, err)
+	}
+	order := Order{ID: id, UserID: userID, VoucherID: voucherID, Status: Queued}
+	if wait <= 0 && !d.options.WaitForRow {
+		err := d.admission.Apply(ctx, voucherID, Applicant{UserID: userID, OrderID: id})
+		return order, d.explain(ctx, userID, err)
+	}
+	seat := d.room.Enter(id)
+	defer seat.Leave()
+	if err := d.admission.Apply(ctx, voucherID, Applicant{UserID: userID, OrderID: id}); err != nil {
+		return Order{}, d.explain(ctx, userID, err)
+	}
+	return d.await(ctx, seat, order, wait)
+}
+
+// await waits for the order's row, for up to wait, or as long as it must.
+func (d *Desk) await(ctx context.Context, seat *Seat, o Order, wait time.Duration) (Order, error) {
+	if d.options.WaitForRow {
+		wait = max(wait, recordTime)
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	status, err := seat.Wait(waiting)
+	switch {
+	case err == nil && status == Unpaid:
+		o.Status = Unpaid
+		return o, nil
+	case err == nil: // it ended at once: the row says how
+		return d.lookup.Order(ctx, o.UserID, o.ID)
+	case d.options.WaitForRow:
+		return Order{}, fmt.Errorf("%w: order %d was not recorded in time", ErrUnknownOutcome, o.ID)
+	default:
+		return o, nil
+	}
+}
+
+// explain completes an AlreadyBoughtError: what became of the order that the user has.
+func (d *Desk) explain(ctx context.Context, userID int64, err error) error {
+	var bought *AlreadyBoughtError
+	if !errors.As(err, &bought) || bought.Status != StatusUnknown {
+		return err
+	}
+	if d.options.WaitForRow {
+		o, err := d.Order(ctx, userID, bought.OrderID, recordTime)
+		if err != nil || o.Status == Queued {
+			return fmt.Errorf("%w: order %d is not recorded yet", ErrUnknownOutcome, bought.OrderID)
+		}
+		return &AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+	}
+	recorded, err := d.rows.Recorded(ctx, []int64{bought.OrderID})
+	if err != nil {
+		return bought // the order is certain, its state is not
+	}
+	status, has := recorded[bought.OrderID]
+	if !has {
+		status = Queued
+	}
+	return &AlreadyBoughtError{OrderID: bought.OrderID, Status: status}
+}
+
+// Order returns the user's order, or ErrNotFound, also for somebody else's. While it is queued, it waits for up to
+// wait that it be recorded.
+func (d *Desk) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (Order, error) {
+	if wait <= 0 {
+		return d.lookup.Order(ctx, userID, orderID)
+	}
+	seat := d.room.Enter(orderID)
+	defer seat.Leave()
+	o, err := d.lookup.Order(ctx, userID, orderID)
+	if err != nil || o.Status != Queued {
+		return o, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if _, err := seat.Wait(waiting); err != nil {
+		return o, nil //nolint:nilerr // the time is over: it is still queued, which is an answer
+	}
+	return d.lookup.Order(ctx, userID, orderID)
+}
+
+// Orders returns the user's orders with an id below before (0 for all), newest first, at most limit, and how many he
+// has in all. Those that are still queued are among them.
+func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]Order, int64, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	queued, err := d.lookup.Queued(ctx, userID)
+	if err != nil {
+		return nil, 0, err
+	}
+	orders, total, err := d.rows.OrdersOf(ctx, userID, before, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	fresh, err := d.unrecorded(ctx, queued)
+	if err != nil {
+		return nil, 0, err
+	}
+	total += int64(len(fresh))
+	for _, q := range fresh {
+		if q.ID < before {
+			orders = append(orders, q)
+		}
+	}
+	slices.SortFunc(orders, func(a, b Order) int { return cmp.Compare(b.ID, a.ID) })
+	orders = slices.CompactFunc(orders, func(a, b Order) bool { return a.ID == b.ID })
+	return orders[:min(len(orders), limit)], total, nil
+}
+
+// unrecorded keeps those of the queued orders that have no row.
+func (d *Desk) unrecorded(ctx context.Context, queued []Order) ([]Order, error) {
+	if len(queued) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(queued))
+	for i, q := range queued {
+		ids[i] = q.ID
+	}
+	recorded, err := d.rows.Recorded(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return slices.DeleteFunc(queued, func(q Order) bool { _, has := recorded[q.ID]; return has }), nil
+}

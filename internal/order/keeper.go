@@ -1,0 +1,238 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+// ErrBusy: another instance holds the lock.
+var ErrBusy = errors.New("another instance is at it")
+
+// Locker lets one instance at a time do a thing. It saves work; what the thing writes is fenced by itself.
+type Locker interface {
+	// Do waits for the lock with the name and runs f under it; f's context ends when the lock is lost.
+	Do(ctx context.Context, name string, f func(context.Context) error) error
+	// TryDo is Do without waiting: ErrBusy when another holds the lock.
+	TryDo(ctx context.Context, name string, f func(context.Context) error) error
+}
+
+// NotBroken is the epoch to pass to Mend when no epoch of the sale is known to be wrong.
+const NotBroken int64 = -1
+
+const (
+	sweepEvery  = time.Second
+	sweepTime   = time.Minute    // how long one sweep may take, with all its rebuilds
+	retireAfter = 24 * time.Hour // from a sale's end until Redis lets it go
+	mendQueue   = 1024           // requests to mend that can wait; more are found by the next sweep
+)
+
+// Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
+// rebuilds missing and outdated ones, and retires those long over. Every instance runs one; a lock per sale keeps
+// them from doing the same work, the epoch keeps them from harm when they do.
+type Keeper struct {
+	ledger   SaleLedger
+	reader   SaleReader
+	builder  SaleBuilder
+	retirer  SaleRetirer
+	locker   Locker
+	catalog  *Catalog
+	observer Observer
+	log      *slog.Logger
+
+	mends chan mend
+	mu    sync.Mutex
+	asked map[int64]int64 // voucher id → broken epoch of a mend that waits in mends
+
+	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
+	ready atomic.Bool           // a sweep has found all as it should be
+}
+
+type mend struct{ voucherID, broken int64 }
+
+// KeeperStores are the stores of a Keeper.
+type KeeperStores struct {
+	Ledger  SaleLedger
+	Reader  SaleReader
+	Builder SaleBuilder
+	Retirer SaleRetirer
+	Locker  Locker
+}
+
+// NewKeeper returns a keeper that has not looked at anything yet.
+func NewKeeper(stores KeeperStores, catalog *Catalog, observer Observer, log *slog.Logger) *Keeper {
+	return &Keeper{
+		ledger: stores.Ledger, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
+		catalog: catalog, observer: observer, log: log,
+		mends: make(chan mend, mendQueue), asked: make(map[int64]int64),
+	}
+}
+
+// Run sweeps once a second and mends what it is asked to, until ctx ends. It never returns an error before.
+func (k *Keeper) Run(ctx context.Context) error {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	k.sweep(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m := <-k.mends:
+			k.mend(ctx, m)
+		case <-ticker.C:
+			k.sweep(ctx)
+		}
+	}
+}
+
+// Ready returns nil once Redis has held every sale that it should, and until then what is missing. A sale that is
+// rebuilt later does not make the instance unready: the other sales sell.
+func (k *Keeper) Ready() error {
+	if k.ready.Load() {
+		return nil
+	}
+	return k.Healthy()
+}
+
+// Healthy returns nil when Redis held every sale that it should at the last sweep, and otherwise what is missing.
+func (k *Keeper) Healthy() error {
+	state := k.state.Load()
+	if state == nil {
+		return errors.New("the sales have not been looked at yet")
+	}
+	return *state
+}
+
+// Open puts the sale of a new voucher into Redis, waiting for another instance that is at it.
+func (k *Keeper) Open(ctx context.Context, voucherID int64) error {
+	return k.locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
+		return k.rebuildIfNeeded(ctx, voucherID, NotBroken)
+	})
+}
+
+// Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger says, or if its epoch is
+// not above broken. It does not wait; the same request is not queued twice.
+func (k *Keeper) Mend(voucherID, broken int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if before, waits := k.asked[voucherID]; waits && before >= broken {
+		return
+	}
+	select {
+	case k.mends <- mend{voucherID: voucherID, broken: broken}:
+		k.asked[voucherID] = broken
+	default: // the next sweep finds what is missing
+	}
+}
+
+func (k *Keeper) mend(ctx context.Context, m mend) {
+	k.mu.Lock()
+	if k.asked[m.voucherID] == m.broken {
+		delete(k.asked, m.voucherID)
+	}
+	k.mu.Unlock()
+	k.tryRebuild(ctx, m.voucherID, m.broken)
+}
+
+// sweep compares what Redis holds with what it should, for all sales at once. The ledger is read first: Redis is never
+// behind it unless it lost something.
+func (k *Keeper) sweep(ctx context.Context) {
+	sweep, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	err := k.sweepOnce(sweep)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		k.log.WarnContext(ctx, "sweep of the sales failed; trying again", "error", err)
+	}
+	k.state.Store(&err)
+	if err == nil {
+		k.ready.Store(true)
+	}
+}
+
+func (k *Keeper) sweepOnce(ctx context.Context) error {
+	vs, err := k.ledger.SalesToKeep(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the sales from the ledger: %w", err)
+	}
+	k.catalog.keep(vs)
+	if len(vs) == 0 {
+		return nil
+	}
+	sales := make([]SaleRef, len(vs))
+	for i, v := range vs {
+		sales[i] = saleRef(v)
+	}
+	views, err := k.reader.Views(ctx, sales)
+	if err != nil {
+		return fmt.Errorf("reading the sales from Redis: %w", err)
+	}
+	waiting := 0
+	for i, v := range vs {
+		switch {
+		case needsRebuild(views[i], v.Sale, NotBroken):
+			if !k.tryRebuild(ctx, v.ID, NotBroken) {
+				waiting++
+			}
+		case views[i].Now.After(v.Sale.End.Add(retireAfter)):
+			k.tryRetire(ctx, v, views[i])
+		}
+	}
+	if waiting > 0 {
+		return fmt.Errorf("%d of %d sales wait to be rebuilt", waiting, len(vs))
+	}
+	return nil
+}
+
+// needsRebuild reports whether Redis does not hold the sale as the ledger knows it.
+func needsRebuild(view SaleView, sale *voucher.Sale, broken int64) bool {
+	return view.Mode == SaleMissing || view.Mode == SaleRebuilding ||
+		view.Mark.Epoch <= broken ||
+		view.Mark.Before(Mark{Epoch: sale.Epoch, Sequence: sale.Sequence})
+}
+
+// tryRebuild rebuilds the sale if it needs it and nobody else is at it, and reports whether it is now as it should be.
+func (k *Keeper) tryRebuild(ctx context.Context, voucherID, broken int64) bool {
+	err := k.locker.TryDo(ctx, lockName(voucherID), func(ctx context.Context) error {
+		return k.rebuildIfNeeded(ctx, voucherID, broken)
+	})
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrSuperseded):
+		k.log.DebugContext(ctx, "another instance rebuilds the sale", "voucher", voucherID)
+	case ctx.Err() == nil:
+		k.log.ErrorContext(ctx, "a sale could not be rebuilt; trying again", "voucher", voucherID, "error", err)
+	}
+	return false
+}
+
+// tryRetire lets a sale that is over leave Redis, and then says so in the ledger. Dying between the two is mended by
+// the next sweep: it rebuilds the sale and retires it again.
+func (k *Keeper) tryRetire(ctx context.Context, v voucher.Voucher, view SaleView) {
+	err := k.locker.TryDo(ctx, lockName(v.ID), func(ctx context.Context) error {
+		dropped, err := k.retirer.Drop(ctx, saleRef(v), view)
+		if err != nil || !dropped {
+			return err
+		}
+		if err := k.ledger.Retire(ctx, v.ID); err != nil {
+			return err
+		}
+		k.catalog.Forget(v.ID)
+		k.log.InfoContext(ctx, "sale retired", "voucher", v.ID)
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
+		k.log.WarnContext(ctx, "a sale could not be retired; trying again", "voucher", v.ID, "error", err)
+	}
+}
+
+func lockName(voucherID int64) string { return fmt.Sprintf("sale:%d", voucherID) }

@@ -1,0 +1,170 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MaxBatch is how many applicants travel in one call of the admission script at most.
+const MaxBatch = 256
+
+// line is the queue in front of one sale. Whoever joins an idle line has it served at once; whoever joins while a
+// call is under way travels in the next one, together with all that came meanwhile. So there is no timer and no
+// minimum batch: a lone applicant waits for nobody, and a crowd shares round trips.
+//
+// A goroutine serves the line while somebody waits in it and ends when nobody does.
+type line struct {
+	admit func(ctx context.Context, b Batch) (Verdict, error) // one call of the script
+	sale  SaleRef
+	limit int64
+	tries time.Duration // how long each try may take
+
+	serving *sync.WaitGroup // counts serving goroutines, for a clean stop
+
+	mu      sync.Mutex
+	waiting []*ticket
+	served  bool // a goroutine serves the line
+	known   Mark // the highest mark seen
+
+	last atomic.Pointer[sighting]
+}
+
+// sighting is what Redis last said of the sale, and when that was heard by the local monotonic clock.
+type sighting struct {
+	view  SaleView
+	heard time.Time
+}
+
+// now estimates Redis's clock: what it said plus what has passed here since (rule 12).
+func (s *sighting) now() time.Time { return s.view.Now.Add(time.Since(s.heard)) }
+
+// ticket is one applicant's place in the line.
+type ticket struct {
+	applicant Applicant
+	gone      <-chan struct{} // closed once the applicant no longer waits
+	answer    chan answer     // holds one
+}
+
+type answer struct {
+	outcome Outcome
+	err     error
+}
+
+// join waits in line for the applicant's outcome; recorded is how far the sale has got in the ledger. When ctx ends
+// first, the applicant may still be admitted: the error is then ErrUnknownOutcome.
+func (l *line) join(ctx context.Context, a Applicant, recorded Mark) (Outcome, error) {
+	t := &ticket{applicant: a, gone: ctx.Done(), answer: make(chan answer, 1)}
+	l.mu.Lock()
+	if l.known.Before(recorded) {
+		l.known = recorded
+	}
+	l.waiting = append(l.waiting, t)
+	if !l.served {
+		l.served = true
+		l.serving.Add(1)
+		go l.serve(context.WithoutCancel(ctx))
+	}
+	l.mu.Unlock()
+	select {
+	case got := <-t.answer:
+		return got.outcome, got.err
+	case <-ctx.Done():
+		return Outcome{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
+	}
+}
+
+// saw remembers how far the sale has got in Redis.
+func (l *line) saw(m Mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known.Before(m) {
+		l.known = m
+	}
+}
+
+// serve calls the script until nobody waits.
+func (l *line) serve(ctx context.Context) {
+	defer l.serving.Done()
+	for {
+		batch, known := l.take()
+		if batch == nil {
+			return
+		}
+		applicants := make([]Applicant, len(batch))
+		for i, t := range batch {
+			applicants[i] = t.applicant
+		}
+		verdict, err := l.call(ctx, Batch{Sale: l.sale, Known: known, MaxBacklog: l.limit, Applicants: applicants})
+		if err == nil {
+			l.last.Store(&sighting{view: verdict.View, heard: time.Now()})
+			l.saw(verdict.View.Mark)
+		}
+		for i, t := range batch {
+			if err != nil {
+				t.answer <- answer{err: err}
+				continue
+			}
+			t.answer <- answer{outcome: verdict.Outcomes[i]}
+		}
+	}
+}
+
+// take removes the next batch from the line, leaving out those that no longer wait; they were never sent, so nothing
+// was bought for them. It returns nil, and ends the serving, when nobody is left.
+func (l *line) take() ([]*ticket, Mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	batch := make([]*ticket, 0, min(len(l.waiting), MaxBatch))
+	taken := 0
+	for _, t := range l.waiting {
+		if len(batch) == MaxBatch {
+			break
+		}
+		taken++
+		select {
+		case <-t.gone:
+		default:
+			batch = append(batch, t)
+		}
+	}
+	if rest := l.waiting[taken:]; len(rest) > 0 {
+		l.waiting = rest
+	} else {
+		l.waiting = nil // lets the memory of a crowd go
+	}
+	if len(batch) == 0 {
+		l.served = false
+		return nil, Mark{}
+	}
+	return batch, l.known
+}
+
+// call asks the script, and once more with the identical batch when the first answer did not arrive: the script
+// answers a repeated batch the same (rule 3). What is then still unknown is said to be unknown.
+func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
+	var first error
+	for {
+		try, cancel := context.WithTimeout(ctx, l.tries)
+		verdict, err := l.admit(try, b)
+		cancel()
+		switch {
+		case err == nil && len(verdict.Outcomes) != len(b.Applicants):
+			return Verdict{}, fmt.Errorf("%w: %d outcomes for %d applicants", ErrUnknownOutcome, len(verdict.Outcomes), len(b.Applicants))
+		case err == nil:
+			return verdict, nil
+		case first == nil && errors.Is(err, ErrUnavailable):
+			return Verdict{}, err
+		case first == nil:
+			first = err
+		default:
+			return Verdict{}, fmt.Errorf("%w: %w; repeated: %w", ErrUnknownOutcome, first, unmarked{err})
+		}
+	}
+}
+
+// unmarked hides what an error wraps: a repetition that certainly had no effect says nothing about the first try.
+type unmarked struct{ error }
