@@ -1,0 +1,17 @@
+// Package testkit gives tests real servers and a network that fails on demand. Only tests import it.
+//
+// [Redis] and [MySQL] hand out a place of a test's own, a key prefix or an empty schema, on a server that all tests of
+// the process share: the one that the environment names (SECKILL_TEST_REDIS_ADDR, SECKILL_TEST_MYSQL_DSN; test/services
+// sets both), else one that is started on first use. [StartRedis], [StartRedisCluster] and [StartMariaDB] start a
+// server for one test, which may kill it. [NewProxy] stands between a client and a server and loses replies, delays,
+// or cuts.
+//
+// Every package that uses it has
+//
+//	func TestMain(m *testing.M) { testkit.Main(m) }
+//
+// which stops the shared servers and then fails when a goroutine is left.
+//
+// A missing program is installed or the test fails and says what to do; a test never skips. What can go wrong below
+// that is in the package comment of [seckill/internal/testkit/server].
+package testkit

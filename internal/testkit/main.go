@@ -1,0 +1,92 @@
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"seckill/internal/testkit/server"
+)
+
+// Main runs the package's tests, stops the servers that they shared, checks that no goroutine is left, and exits the
+// process. Call it from TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := sharedServers.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "testkit: stop the shared servers:", err)
+		code = max(code, 1)
+	}
+	// After a failure leaks are likely, and not the news.
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "testkit: goroutines are left after the tests:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// sharedServers is the one thing that tests of a package have in common. It is package state because package testing
+// passes nothing from TestMain to tests.
+var sharedServers shared
+
+// shared starts each server on first use. A start that failed fails every test in the same way, at once.
+type shared struct {
+	redisOnce, mysqlOnce sync.Once
+	redis                *server.Redis
+	redisAddr            string
+	redisErr             error
+	mariadb              *server.MariaDB
+	mysqlDSN             string
+	mysqlErr             error
+}
+
+// redisAddress returns the address of the shared Redis.
+func (s *shared) redisAddress(ctx context.Context) (string, error) {
+	s.redisOnce.Do(func() {
+		if s.redisAddr = os.Getenv(server.EnvRedisAddr); s.redisAddr != "" {
+			if err := server.PingRedis(ctx, s.redisAddr); err != nil {
+				s.redisErr = fmt.Errorf("%s: %w", server.EnvRedisAddr, err)
+			}
+			return
+		}
+		if s.redis, s.redisErr = server.StartRedis(ctx); s.redisErr == nil {
+			s.redisAddr = s.redis.Addr
+		}
+	})
+	return s.redisAddr, s.redisErr
+}
+
+// mysqlServer returns the DSN of the shared MySQL, without a schema of its own.
+func (s *shared) mysqlServer(ctx context.Context) (string, error) {
+	s.mysqlOnce.Do(func() {
+		if s.mysqlDSN = os.Getenv(server.EnvMySQLDSN); s.mysqlDSN != "" {
+			if err := server.PingMySQL(ctx, s.mysqlDSN); err != nil {
+				s.mysqlErr = fmt.Errorf("%s: %w", server.EnvMySQLDSN, err)
+			}
+			return
+		}
+		if s.mariadb, s.mysqlErr = server.StartMariaDB(ctx); s.mysqlErr == nil {
+			s.mysqlDSN = s.mariadb.DSN("")
+		}
+	})
+	return s.mysqlDSN, s.mysqlErr
+}
+
+// stop ends what was started here. No test runs any more.
+func (s *shared) stop() error {
+	var err error
+	if s.redis != nil {
+		err = s.redis.Close()
+	}
+	if s.mariadb != nil {
+		if cerr := s.mariadb.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}

@@ -1,0 +1,279 @@
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy is a TCP proxy on 127.0.0.1 that fails on demand. Without a fault it forwards bytes both ways. Its methods may
+// be called at any time from any goroutine; a fault concerns what is read after the call.
+//
+// It works on what one read returns, at most 64 kB, which for a request and for a reply of a client that waits for
+// each answer is the whole of it. Pipelined replies behind a lost one are lost with it, for their connection ends.
+type Proxy struct {
+	// Addr is the proxy's host:port.
+	Addr string
+
+	target   string
+	listener net.Listener
+	wg       sync.WaitGroup
+
+	mu      sync.Mutex
+	conns   map[*link]struct{} // nil once closed
+	drops   int                // replies still to be lost, whatever they answer
+	match   []byte             // lower case; requests that contain it lose their replies
+	matches int                // how many still
+	lost    int                // replies lost so far
+	delay   time.Duration
+	cut     bool
+	hole    chan struct{} // not nil in a black hole; closed when it is over
+}
+
+// link is one client's connection and its counterpart to the target.
+type link struct {
+	client, target net.Conn
+	done           chan struct{} // closed when the link is
+	closeOnce      sync.Once
+
+	mu   sync.Mutex
+	doom bool // the next reply is to be lost
+}
+
+// NewProxy starts a proxy to the target, a host:port; it is closed at the end of the test.
+func NewProxy(tb testing.TB, target string) *Proxy {
+	tb.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("testkit: proxy: %v", err)
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[*link]struct{}{}}
+	p.wg.Go(p.accept)
+	tb.Cleanup(p.close)
+	return p
+}
+
+// DropReplies loses the next n replies: each is read from the target, thrown away, and its connection is reset. The
+// client cannot know whether its request took effect; it did.
+func (p *Proxy) DropReplies(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drops = n
+}
+
+// DropRepliesTo loses the replies to the next n requests that contain the text, in upper or lower case, as DropReplies
+// does: "evalsha", "xack", "COMMIT". A connection's greeting and other requests pass.
+func (p *Proxy) DropRepliesTo(text string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.match, p.matches = bytes.ToLower([]byte(text)), n
+}
+
+// Lost returns how many replies were lost so far, so that a test can tell that its fault took place.
+func (p *Proxy) Lost() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+// Delay makes everything wait for d in each direction, so that a round trip takes 2d longer.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+// Reset breaks the connections of the moment. New ones work.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	links := p.links()
+	p.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+}
+
+// Cut breaks all connections, and new ones as soon as they are made, until Heal.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	p.cut = true
+	p.mu.Unlock()
+	p.Reset()
+}
+
+// Blackhole keeps all connections open, accepts new ones, and lets nothing pass until Heal. Then what was sent in the
+// meantime arrives, late, as TCP would deliver it after a partition.
+func (p *Proxy) Blackhole() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hole == nil {
+		p.hole = make(chan struct{})
+	}
+}
+
+// Heal ends all faults, also those that have not taken place yet.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drops, p.match, p.matches, p.delay, p.cut = 0, nil, 0, 0, false
+	if p.hole != nil {
+		close(p.hole)
+		p.hole = nil
+	}
+}
+
+// links returns the open links; mu is held.
+func (p *Proxy) links() []*link {
+	links := make([]*link, 0, len(p.conns))
+	for l := range p.conns {
+		links = append(links, l)
+	}
+	return links
+}
+
+// close ends the proxy and waits for its goroutines.
+func (p *Proxy) close() {
+	_ = p.listener.Close() // its only reader ends for this
+	p.mu.Lock()
+	links := p.links()
+	p.conns = nil
+	p.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+	p.wg.Wait()
+}
+
+// accept makes a link for every connection until the listener is closed.
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.wg.Go(func() { p.serve(client) })
+	}
+}
+
+// serve forwards one connection's bytes until either side ends it.
+func (p *Proxy) serve(client net.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var d net.Dialer
+	target, err := d.DialContext(ctx, "tcp", p.target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{client: client, target: target, done: make(chan struct{})}
+	defer l.close()
+	p.mu.Lock()
+	refused := p.cut || p.conns == nil
+	if !refused {
+		p.conns[l] = struct{}{}
+	}
+	p.mu.Unlock()
+	if refused {
+		return
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { p.pump(l, client, target, p.request) })
+	wg.Go(func() { p.pump(l, target, client, p.reply) })
+	wg.Wait()
+	p.mu.Lock()
+	delete(p.conns, l)
+	p.mu.Unlock()
+}
+
+// pump copies from one side to the other what inspect lets pass, and closes the link at the end.
+func (p *Proxy) pump(l *link, from, to net.Conn, inspect func(*link, []byte) bool) {
+	defer l.close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil || !p.wait(l) || !inspect(l, buf[:n]) {
+			return
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// wait keeps what was read back while a black hole or a delay asks for it; false says that the link was closed.
+func (p *Proxy) wait(l *link) bool {
+	p.mu.Lock()
+	hole, delay := p.hole, p.delay
+	p.mu.Unlock()
+	if hole != nil {
+		select {
+		case <-hole:
+		case <-l.done:
+			return false
+		}
+	}
+	if delay > 0 {
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-l.done:
+			return false
+		}
+	}
+	return true
+}
+
+// request marks the link when the reply to this request is to be lost.
+func (p *Proxy) request(l *link, b []byte) bool {
+	p.mu.Lock()
+	hit := p.matches > 0 && bytes.Contains(bytes.ToLower(b), p.match)
+	if hit {
+		p.matches--
+	}
+	p.mu.Unlock()
+	if hit {
+		l.mu.Lock()
+		l.doom = true
+		l.mu.Unlock()
+	}
+	return true
+}
+
+// reply reports whether the client may see this reply.
+func (p *Proxy) reply(l *link, _ []byte) bool {
+	l.mu.Lock()
+	lose := l.doom
+	l.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !lose && p.drops > 0 {
+		p.drops--
+		lose = true
+	}
+	if lose {
+		p.lost++
+	}
+	return !lose
+}
+
+// close resets the client's connection and ends the target's in order: what was forwarded still arrives there.
+func (l *link) close() {
+	l.closeOnce.Do(func() {
+		close(l.done)
+		reset(l.client)
+		_ = l.target.Close() // nothing is left to write
+	})
+}
+
+// reset closes a connection so that its peer gets an error at once, not an orderly end.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // else the end is orderly, which is an end too
+	}
+	_ = c.Close() // nothing is left to lose
+}

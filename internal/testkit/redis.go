@@ -1,0 +1,139 @@
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/testkit/server"
+)
+
+// cleanupTimeout bounds what a test's cleanup may wait for a server.
+const cleanupTimeout = 10 * time.Second
+
+// RedisAddr returns the host:port of the Redis that the tests of this process share. A test must touch only keys of
+// its own there (see [Redis]), and no setting of the server.
+func RedisAddr(tb testing.TB) string {
+	tb.Helper()
+	addr, err := sharedServers.redisAddress(context.WithoutCancel(tb.Context()))
+	if err != nil {
+		tb.Fatalf("testkit: Redis: %v", err)
+	}
+	return addr
+}
+
+// Redis returns a client of the shared Redis and a key prefix of the test's own, free of braces and glob characters.
+// At the end of the test all keys with the prefix are removed and the client is closed. The client does not repeat
+// commands and honours contexts' deadlines.
+func Redis(tb testing.TB) (client *redis.Client, prefix string) {
+	tb.Helper()
+	addr := RedisAddr(tb)
+	client = newRedisClient(tb, addr)
+	prefix = "test:" + rand.Text() + ":"
+	tb.Cleanup(func() { removeKeys(tb, addr, prefix) })
+	return client, prefix
+}
+
+// newRedisClient returns a client that is closed at the end of the test, before the cleanups that were registered
+// earlier run.
+func newRedisClient(tb testing.TB, addr string) *redis.Client {
+	tb.Helper()
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
+	tb.Cleanup(func() { _ = client.Close() }) // a test may have closed it
+	return client
+}
+
+// removeKeys removes all keys with the prefix, with a client of its own: the test may have closed its one.
+func removeKeys(tb testing.TB, addr, prefix string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1})
+	defer func() { _ = client.Close() }() // nothing is under way
+	for cursor := uint64(0); ; {
+		keys, next, err := client.Scan(ctx, cursor, prefix+"*", 1000).Result()
+		if err == nil && len(keys) > 0 {
+			err = client.Unlink(ctx, keys...).Err()
+		}
+		if err != nil {
+			tb.Errorf("testkit: remove keys %s*: %v", prefix, err)
+			return
+		}
+		if cursor = next; cursor == 0 {
+			return
+		}
+	}
+}
+
+// RedisServer is a redis-server of one test. Addr, Dir and Version are fields; Stop, Kill, Pause and Resume act on the
+// process at once.
+type RedisServer struct {
+	*server.Redis
+	tb testing.TB
+}
+
+// StartRedis starts a redis-server for the test; it is killed at the end. It keeps nothing on disk unless args, which
+// are appended to its command line, say so, such as "--appendonly", "yes", "--appendfsync", "always".
+func StartRedis(tb testing.TB, args ...string) *RedisServer {
+	tb.Helper()
+	r, err := server.StartRedis(tb.Context(), args...)
+	if err != nil {
+		tb.Fatalf("testkit: start a Redis: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Errorf("testkit: close the Redis: %v", err)
+		}
+	})
+	return &RedisServer{Redis: r, tb: tb}
+}
+
+// Start starts the server again after Stop or Kill, with the same port and directory.
+func (r *RedisServer) Start() {
+	r.tb.Helper()
+	if err := r.Redis.Start(r.tb.Context()); err != nil {
+		r.tb.Fatalf("testkit: start the Redis again: %v", err)
+	}
+}
+
+// Client returns a new client of this server that does not repeat commands and honours contexts' deadlines; it is
+// closed at the end of the test.
+func (r *RedisServer) Client() *redis.Client {
+	r.tb.Helper()
+	return newRedisClient(r.tb, r.Addr)
+}
+
+// ClusterClient returns a new cluster client of a server from [StartRedisCluster], otherwise like Client.
+func (r *RedisServer) ClusterClient() *redis.ClusterClient {
+	r.tb.Helper()
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{r.Addr}, MaxRedirects: 3, ContextTimeoutEnabled: true,
+	})
+	r.tb.Cleanup(func() { _ = client.Close() }) // a test may have closed it
+	return client
+}
+
+// StartRedisCluster starts a Redis Cluster of one node that has all slots. Keys in different slots in one command,
+// and keys that a script does not declare, are errors there, as in any cluster.
+func StartRedisCluster(tb testing.TB) *RedisServer {
+	tb.Helper()
+	r := StartRedis(tb, "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1")
+	client, ctx := r.Client(), tb.Context()
+	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
+		tb.Fatalf("testkit: give the cluster its slots: %v", err)
+	}
+	// A node takes about a second to believe in its cluster: poll what it says of it.
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		info, err := client.ClusterInfo(ctx).Result()
+		if err == nil && strings.Contains(info, "cluster_state:ok") {
+			return r
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("testkit: the cluster does not come up: %v: %s", err, info)
+		}
+	}
+}

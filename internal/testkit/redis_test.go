@@ -1,0 +1,73 @@
+package testkit_test
+
+import (
+	"context"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+func TestRedisPrefixesAreCleared(t *testing.T) {
+	t.Parallel()
+	other, _ := testkit.Redis(t)
+	var prefix string
+	t.Run("a test leaves keys behind", func(t *testing.T) {
+		client, own := testkit.Redis(t)
+		prefix = own
+		for _, key := range []string{"a", "{b}:c"} {
+			if err := client.Set(t.Context(), prefix+key, 1, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if left, err := other.Keys(t.Context(), prefix+"*").Result(); err != nil || len(left) > 0 {
+		t.Errorf("keys left: %v, %v; want none", left, err)
+	}
+}
+
+func TestStartRedisAgain(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		end  func(*testkit.RedisServer)
+		args []string
+		want int64
+	}{
+		{"stopped without persistence", func(r *testkit.RedisServer) { r.Stop() }, nil, 0},
+		{"killed without persistence", func(r *testkit.RedisServer) { r.Kill() }, nil, 0},
+		{"killed with appendfsync always", func(r *testkit.RedisServer) { r.Kill() },
+			[]string{"--appendonly", "yes", "--appendfsync", "always"}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := testkit.StartRedis(t, tc.args...)
+			client, addr := r.Client(), r.Addr
+			if err := client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			tc.end(r)
+			if err := client.Ping(t.Context()).Err(); err == nil {
+				t.Error("the server still answers")
+			}
+			r.Start()
+			if r.Addr != addr {
+				t.Errorf("address is %s after the start, was %s", r.Addr, addr)
+			}
+			if got, err := r.Client().Exists(t.Context(), "k").Result(); err != nil || got != tc.want {
+				t.Errorf("EXISTS k = %d, %v; want %d", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestStartRedisCluster(t *testing.T) {
+	t.Parallel()
+	r := testkit.StartRedisCluster(t)
+	ctx := context.WithoutCancel(t.Context())
+	if err := r.ClusterClient().Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Client().MSet(ctx, "a", 1, "b", 2).Err(); err == nil {
+		t.Error("a command with keys in two slots succeeded")
+	}
+}

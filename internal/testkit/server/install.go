@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNotInstalled says that a server program is missing and could not be installed. The message around it says what
+// to install or which environment variable to set instead.
+var ErrNotInstalled = errors.New("not installed")
+
+// extraDirs are searched after PATH: daemons are often outside an ordinary user's PATH.
+var extraDirs = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}
+
+// find returns the path of the first of the named programs that exists, or "".
+func find(names ...string) string {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+		for _, dir := range extraDirs {
+			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// RedisProgram returns the path of redis-server, installing it where that is possible.
+func RedisProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("redis-server") != "" }
+	if err := ensure(ctx, look, []string{"redis-server"}); err != nil {
+		return "", fmt.Errorf("redis-server is %w; install it (Debian: apt-get install redis-server), "+
+			"or set %s to the host:port of a running Redis 7", err, EnvRedisAddr)
+	}
+	return find("redis-server"), nil
+}
+
+// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them where that is possible.
+func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
+	paths := func() (string, string) {
+		return find("mariadbd"), find("mariadb-install-db")
+	}
+	look := func() bool { d, i := paths(); return d != "" && i != "" }
+	// The core packages hold the programs without a system service; older systems have only the whole server.
+	err = ensure(ctx, look, []string{"mariadb-server-core", "mariadb-client-core"}, []string{"mariadb-server"})
+	if err != nil {
+		return "", "", fmt.Errorf("mariadbd or mariadb-install-db is %w; install them "+
+			"(Debian: apt-get install mariadb-server), or set %s to the DSN of a running MariaDB or MySQL, "+
+			"such as user:password@tcp(127.0.0.1:3306)/", err, EnvMySQLDSN)
+	}
+	daemon, installDB = paths()
+	return daemon, installDB, nil
+}
+
+// ensure installs the first of the package sets that apt-get accepts, unless found says that there is nothing to do.
+// Processes that run at the same time wait for each other.
+func ensure(ctx context.Context, found func() bool, packageSets ...[]string) error {
+	if found() {
+		return nil
+	}
+	apt := find("apt-get")
+	if apt == "" || os.Geteuid() != 0 {
+		return fmt.Errorf("%w (and this is not root on a system with apt-get)", ErrNotInstalled)
+	}
+	unlock, err := lockFile(ctx, filepath.Join(os.TempDir(), "seckill-testkit-install.lock"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
+	}
+	defer unlock()
+	if found() { // another process installed it meanwhile
+		return nil
+	}
+	allow, err := forbidServices()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
+	}
+	defer allow()
+
+	fmt.Fprintf(os.Stderr, "installing %s with apt-get …\n", strings.Join(packageSets[0], " "))
+	errs := []error{aptGet(ctx, apt, "update", "-q")} // without a fresh list the packages may still be had
+	for _, set := range packageSets {
+		err := aptGet(ctx, apt, append([]string{"install", "-q", "-y", "--no-install-recommends"}, set...)...)
+		if err == nil && found() {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotInstalled, errors.Join(errs...))
+}
+
+// aptGet runs apt-get without questions and returns the end of its output with an error.
+func aptGet(ctx context.Context, apt string, args ...string) error {
+	cmd := exec.CommandContext(ctx, apt, args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("apt-get %s: %w: %s", strings.Join(args, " "), err, tail(out, 600))
+	}
+	return nil
+}
+
+// policyPath is where Debian's package scripts ask whether they may start a service. It cannot be configured.
+const policyPath = "/usr/sbin/policy-rc.d"
+
+// forbidServices keeps packages from starting system services while they are installed, and returns the function that
+// lifts that. A system that has a policy keeps its own. Ours names this process, so that it forbids nothing any more
+// if the process dies before it can remove it.
+func forbidServices() (allow func(), err error) {
+	f, err := os.OpenFile(policyPath, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(f, "#!/bin/sh\n"+
+		"# Made by seckill's tests while they install packages; may be removed.\n"+
+		"kill -0 %d 2>/dev/null && exit 101\nexit 0\n", os.Getpid())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(policyPath))
+	}
+	return func() { _ = os.Remove(policyPath) }, nil // left behind, it forbids nothing
+}

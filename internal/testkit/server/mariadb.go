@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// EnvMySQLDSN names the environment variable with the DSN, in go-sql-driver's form, of a running MariaDB or MySQL that
+// tests share. Its user must be allowed to create and drop schemas; a schema that it names is not used.
+const EnvMySQLDSN = "SECKILL_TEST_MYSQL_DSN"
+
+// MariaDB is one mariadbd process. Its methods are not safe for concurrent use.
+type MariaDB struct {
+	Addr     string // host:port, the same after every Start
+	Dir      string // where it keeps its files
+	Version  string // such as "10.11.6"
+	password string // of the user "seckill", who may do everything
+	proc     *process
+}
+
+// StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. What is committed is on disk, as in
+// production; the server is small, not lax. args are appended to the command line, such as "--read-only=1".
+func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
+	daemon, installDB, err := MariaDBPrograms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	version, err := programVersion(ctx, daemon)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProcess("mariadb", daemon)
+	if err != nil {
+		return nil, err
+	}
+	m := &MariaDB{Dir: p.dir.path, Version: version, password: rand.Text(), proc: p}
+	if err := m.run(ctx, installDB, args); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return m, nil
+}
+
+// run fills the data directory and starts the server for the first time.
+func (m *MariaDB) run(ctx context.Context, installDB string, args []string) error {
+	data := filepath.Join(m.Dir, "data")
+	if err := copyTemplate(ctx, installDB, m.Version, data); err != nil {
+		return err
+	}
+	initFile := filepath.Join(m.Dir, "init.sql")
+	// Root can log in only through the socket. The password is random: whoever shares the machine must not get in, for
+	// this user may write files as whoever runs the tests.
+	statement := fmt.Sprintf("CREATE OR REPLACE USER seckill@'%%' IDENTIFIED BY '%s';\n"+
+		"GRANT ALL ON *.* TO seckill@'%%' WITH GRANT OPTION;\n", m.password)
+	if err := os.WriteFile(initFile, []byte(statement), 0o600); err != nil {
+		return err
+	}
+	return onFreePort(ctx, func(port int) error {
+		m.Addr = localAddr(port)
+		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
+			"--datadir="+data, "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
+			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
+			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=300",
+			"--character-set-server=utf8mb4", "--performance-schema=OFF")
+		m.proc.args = append(m.proc.args, args...)
+		return m.Start(ctx)
+	})
+}
+
+// Start starts the server again after Stop or Kill, with the same port and data, and waits until it has recovered.
+// A running server is left alone.
+func (m *MariaDB) Start(ctx context.Context) error {
+	return m.proc.start(ctx, func(ctx context.Context) error { return PingMySQL(ctx, m.DSN("")) })
+}
+
+// Stop ends the server in order.
+func (m *MariaDB) Stop() { m.proc.stop() }
+
+// Kill ends the server with SIGKILL.
+func (m *MariaDB) Kill() { m.proc.kill() }
+
+// Pause stops the server's process with SIGSTOP: connections stay open and nothing answers, until Resume.
+func (m *MariaDB) Pause() { m.proc.signal(sigStop) }
+
+// Resume continues a paused server.
+func (m *MariaDB) Resume() { m.proc.signal(sigCont) }
+
+// Close kills the server and removes its directory.
+func (m *MariaDB) Close() error { return m.proc.close() }
+
+// DSN returns the DSN for the schema, which must exist; "" is for no schema.
+func (m *MariaDB) DSN(schema string) string {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = "seckill", m.password, "tcp", m.Addr, schema
+	c.ParseTime, c.Loc, c.Timeout = true, time.UTC, 5*time.Second
+	return c.FormatDSN()
+}
+
+// CreateSchema creates the schema on the server that the DSN names, unless it exists, and returns the DSN for it.
+func CreateSchema(ctx context.Context, dsn, schema string) (string, error) {
+	c, err := exec1(ctx, dsn, "CREATE DATABASE IF NOT EXISTS `"+schema+"` CHARACTER SET utf8mb4")
+	if err != nil {
+		return "", err
+	}
+	c.DBName = schema
+	return c.FormatDSN(), nil
+}
+
+// DropSchema drops the schema on the server that the DSN names; one that does not exist is no error.
+func DropSchema(ctx context.Context, dsn, schema string) error {
+	_, err := exec1(ctx, dsn, "DROP DATABASE IF EXISTS `"+schema+"`")
+	return err
+}
+
+// PingMySQL returns nil when the server that the DSN names lets its user in.
+func PingMySQL(ctx context.Context, dsn string) error {
+	_, err := exec1(ctx, dsn, "DO 1")
+	return err
+}
+
+// exec1 runs one statement on a connection of its own, outside any schema, and returns the parsed DSN.
+func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	outside := c.Clone()
+	outside.DBName = ""
+	outside.Logger = log.New(io.Discard, "", 0) // a server that does not answer yet is not worth a line
+	connector, err := mysql.NewConnector(outside)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	_, err = db.ExecContext(ctx, statement)
+	return c, errors.Join(err, db.Close())
+}
+
+// asRoot returns the option without which mariadbd refuses to run as root.
+func asRoot() []string {
+	if os.Geteuid() == 0 {
+		return []string{"--user=root"}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// dirPrefix starts the name of every server's directory, lockName is the file in it that its owner keeps locked.
+const (
+	dirPrefix = "seckill-testkit-"
+	lockName  = "owner.lock"
+)
+
+// tempDir is a server's directory. Its lock is held as long as the process that made it lives.
+type tempDir struct {
+	path string
+	lock *os.File
+}
+
+// newTempDir makes a directory, and removes those whose owners were killed before they could.
+func newTempDir(name string) (*tempDir, error) {
+	removeOrphans()
+	path, err := os.MkdirTemp("", dirPrefix+name+"-")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(lock, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return &tempDir{path: path, lock: lock}, nil
+}
+
+// remove deletes the directory with all that is in it.
+func (d *tempDir) remove() error {
+	err := os.RemoveAll(d.path)
+	_ = d.lock.Close() // read by nobody
+	return err
+}
+
+// removeOrphans removes directories whose owners are gone. Whatever cannot be removed is somebody else's. A young one
+// may be about to be locked.
+func removeOrphans() {
+	locks, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
+	if err != nil {
+		return
+	}
+	for _, path := range locks {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		info, err := f.Stat()
+		if err != nil || time.Since(info.ModTime()) < time.Minute {
+			_ = f.Close() // nothing was written
+			continue
+		}
+		if flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+		_ = f.Close() // nothing was written
+	}
+}
+
+// lockFile waits for an exclusive lock on the file, which it creates, and returns the function that gives it up.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return func() { _ = f.Close() }, nil // closing unlocks
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close() // nothing was written
+			return nil, fmt.Errorf("lock %s: %w", path, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// flock locks by open file description: the lock ends when the process does, however it ends.
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if err != syscall.EINTR { //nolint:errorlint // a raw errno, never wrapped
+			return err
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// copyTemplate fills dst with a fresh data directory. Making one takes seconds, so the first process makes it in the
+// user's cache directory and all others copy it; the template is never run. Without a cache directory (no HOME) every
+// server makes its own.
+func copyTemplate(ctx context.Context, installDB, version, dst string) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return makeDataDir(ctx, installDB, dst)
+	}
+	cache = filepath.Join(cache, "seckill-testkit")
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return makeDataDir(ctx, installDB, dst)
+	}
+	template := filepath.Join(cache, fmt.Sprintf("mariadb-%s-uid%d", version, os.Geteuid()))
+	if err := ensureTemplate(ctx, installDB, template); err != nil {
+		return err
+	}
+	return os.CopyFS(dst, os.DirFS(template))
+}
+
+// ensureTemplate makes the template unless it is there. It appears complete, by a rename, or not at all.
+func ensureTemplate(ctx context.Context, installDB, template string) error {
+	if isDir(template) {
+		return nil
+	}
+	unlock, err := lockFile(ctx, template+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if isDir(template) { // another process made it meanwhile
+		return nil
+	}
+	half := template + ".half"
+	if err := os.RemoveAll(half); err != nil { // of a process that was killed here
+		return err
+	}
+	if err := makeDataDir(ctx, installDB, half); err != nil {
+		return errors.Join(err, os.RemoveAll(half))
+	}
+	return os.Rename(half, template)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// makeDataDir runs mariadb-install-db.
+func makeDataDir(ctx context.Context, installDB, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	args := append([]string{"--no-defaults"}, asRoot()...)
+	args = append(args, "--datadir="+dir, "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=4M")
+	cmd := exec.CommandContext(ctx, installDB, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("mariadb-install-db: %w: %s", err, tail(out, 1500))
+	}
+	return nil
+}
