@@ -1,0 +1,170 @@
+# Every task of the project. `make` alone lists them; CI (.ci/run) calls nothing but these targets.
+# Settings are environment variables SECKILL_*, passed through as they are (README, "Settings").
+
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-builtin-rules --no-print-directory
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# What a person may change on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
+PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
+BOX       ?= ./test/...
+TESTFLAGS ?=
+FUZZTIME  ?= 5s
+COUNT     ?= 3
+
+# One Redis and one MariaDB for a whole run, unless the environment names servers already.
+ifeq ($(and $(SECKILL_TEST_REDIS_ADDR),$(SECKILL_TEST_MYSQL_DSN)),)
+WITH_SERVICES := go run ./test/services --
+else
+WITH_SERVICES :=
+endif
+
+# The linter is built from the version in tools/go.mod, once per version of it and of Go (an older Go's build
+# refuses newer code).
+LINT_VERSION := $(shell awk '/golangci\/golangci-lint\/v2 / {print $$2; exit}' tools/go.mod)
+LINT         := bin/tools/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
+
+##@ Use
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build and start the server; with nothing configured: embedded, data under ./data
+	@exec ./bin/server
+
+.PHONY: build
+build: ## build ./bin/server, one static binary
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/server ./cmd/server
+
+.PHONY: token
+token: build ## print a token for trying out: make token user=42 [role=admin]
+	@./bin/server token -user '$(or $(user),42)' $(if $(role),-role '$(role)')
+
+.PHONY: migrate
+migrate: build ## bring the schema of SECKILL_MYSQL_DSN up to date
+	@./bin/server migrate
+
+##@ Test
+
+.PHONY: test
+test: cc ## all tests: packages with the race detector, then the real program from outside
+	@$(WITH_SERVICES) $(MAKE) test-race test-box
+
+.PHONY: test-unit
+test-unit: ## the packages' tests, without the race detector
+	@$(WITH_SERVICES) go test -timeout 10m $(TESTFLAGS) $(PKG)
+
+.PHONY: test-race
+test-race: cc ## the packages' tests, with the race detector
+	@$(WITH_SERVICES) go test -race -timeout 10m $(TESTFLAGS) $(PKG)
+
+.PHONY: test-box
+test-box: ## black-box tests: the built program, alone and three of it, killed and restarted
+	@$(WITH_SERVICES) go test -p 1 -timeout 10m $(TESTFLAGS) $(BOX)
+
+.PHONY: test-faults
+test-faults: ## only the black-box tests that kill processes
+	@$(MAKE) test-box TESTFLAGS="-v -count=1 -run Kill $(TESTFLAGS)" BOX=./test
+
+.PHONY: test-long
+test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
+	@$(WITH_SERVICES) go test -race -timeout 60m -count=$(COUNT) -cpu 1,2,4 $(TESTFLAGS) $(PKG)
+	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX)
+	@$(MAKE) fuzz FUZZTIME=60s
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME
+	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
+		grep -oP '^func \KFuzz\w+' "$$file" | while read -r name; do \
+			echo "$$name in $$(dirname "$$file")"; \
+			$(WITH_SERVICES) go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+		done; \
+	done
+
+.PHONY: compose-check
+compose-check: ## check docker-compose.yml as the compose library reads it; no engine needed
+	@go test $(TESTFLAGS) ./test/compose
+
+# The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
+.PHONY: cc
+cc:
+	@command -v "$$(go env CC)" >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing gcc, which the race detector needs"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; \
+	else \
+		echo "The race detector needs a C compiler ($$(go env CC)): install gcc, or run make test-unit test-box." >&2; exit 1; \
+	fi
+
+##@ Measure
+
+.PHONY: bench
+bench: ## compare with the baselines; writes docs/benchmarks
+	@$(WITH_SERVICES) go run ./bench
+
+.PHONY: bench-quick
+bench-quick: ## the same in under three minutes, nothing written
+	@$(WITH_SERVICES) go run ./bench -quick
+
+##@ Check
+
+.PHONY: lint
+lint: $(LINT) ## run the linters of .golangci.yml
+	@$(LINT) config verify
+	@$(LINT) run
+
+.PHONY: lint-fix
+lint-fix: $(LINT) ## the same, mending what can be mended
+	@$(LINT) run --fix
+
+.PHONY: fmt
+fmt: $(LINT) ## format all Go code
+	@$(LINT) fmt
+
+$(LINT): tools/go.mod tools/go.sum
+	@echo "building golangci-lint $(LINT_VERSION) (minutes, once)"
+	@cd tools && CGO_ENABLED=0 go build -trimpath -o '$(CURDIR)/$@' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: tidy-check
+tidy-check: ## fail when go.mod or go.sum is not tidy
+	@go mod tidy -diff
+	@go mod verify
+
+##@ Containers
+
+.PHONY: env
+env: ## write .env for docker compose, with fresh secrets; keeps one that is there
+	@if [ -e .env ]; then echo ".env is there already; it is left as it is"; exit 0; fi; \
+	umask 077; \
+	secret() { head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n'; }; \
+	while IFS= read -r line; do \
+		case "$$line" in *=) printf '%s%s\n' "$$line" "$$(secret)";; *) printf '%s\n' "$$line";; esac; \
+	done < .env.example > .env.part; \
+	mv .env.part .env; echo "wrote .env (mode 0600)"
+
+.PHONY: docker
+docker: ## build the container image seckill:VERSION
+	@docker build --build-arg VERSION='$(VERSION)' -t 'seckill:$(VERSION)' .
+
+.PHONY: up
+up: env ## start the whole stack with docker compose; entry at http://localhost:8080
+	@VERSION='$(VERSION)' docker compose up --build --detach --wait
+
+.PHONY: down
+down: ## stop the stack; the data stay in its volumes
+	@docker compose down
+
+##@ Tidy
+
+.PHONY: clean
+clean: ## remove what was built; ./data stays
+	@rm -rf bin

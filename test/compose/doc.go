@@ -1,0 +1,5 @@
+// Package compose checks docker-compose.yml as the compose library reads it, without a container engine: which
+// services there are, what they may do, what is published, and that no secret has a default.
+//
+// What it cannot see is whether the images start with what they are given; `make up` waits until they are healthy.
+package compose
