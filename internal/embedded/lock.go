@@ -1,0 +1,78 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// ErrInUse says that another process has the data directory.
+var ErrInUse = errors.New("data directory is in use")
+
+// errLocked is what tryLock returns when the file is locked by somebody else.
+var errLocked = errors.New("locked")
+
+// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that
+// ends, so that there is never a stale one.
+type dirLock struct{ file *os.File }
+
+// lockDir locks a directory for this process, or returns an error that wraps ErrInUse and names the holder.
+func lockDir(dir string) (_ *dirLock, err error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close() // the error that is returned says more
+		}
+	}()
+	switch err := tryLock(file); {
+	case errors.Is(err, errLocked):
+		return nil, fmt.Errorf("%w: %s belongs to %s; stop it, or set SECKILL_DATA_DIR to another directory", ErrInUse, dir, holder(file))
+	case err != nil:
+		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
+	}
+	l := &dirLock{file}
+	if err := l.write(strconv.Itoa(os.Getpid()) + "\n"); err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	return l, nil
+}
+
+// release gives the directory up.
+func (l *dirLock) release() error {
+	// The id goes first: whoever comes between would read that of a process which has left.
+	err := errors.Join(l.write(""), l.file.Close())
+	if err != nil {
+		return fmt.Errorf("unlock the data directory: %w", err)
+	}
+	return nil
+}
+
+// write replaces what the file says. It is for people only, so that a failed or torn write does no harm.
+func (l *dirLock) write(text string) error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt([]byte(text), 0)
+	return err
+}
+
+// holder names the process that the file says it belongs to. The file is empty for the moment between a process's locking
+// and its writing.
+func holder(file *os.File) string {
+	text, err := io.ReadAll(io.LimitReader(file, 32))
+	if err != nil {
+		return "another process"
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}
