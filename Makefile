@@ -93,6 +93,14 @@ fuzz: ## each fuzz target for FUZZTIME
 compose-check: ## check docker-compose.yml as the compose library reads it; no engine needed
 	@go test $(TESTFLAGS) ./test/compose
 
+.PHONY: docs-check
+docs-check: ## check that what is generated into the documents is current
+	@go test -count=1 -run Readme ./internal/config
+
+.PHONY: docs
+docs: ## generate it anew
+	@go test -count=1 -run Readme ./internal/config -update
+
 # The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
 .PHONY: cc
 cc:
@@ -113,6 +121,10 @@ bench: ## compare with the baselines; writes docs/benchmarks
 .PHONY: bench-quick
 bench-quick: ## the same in under three minutes, nothing written
 	@$(WITH_SERVICES) go run ./bench -quick
+
+.PHONY: bench-smoke
+bench-smoke: ## only that the benchmark runs and its counts add up; its figures mean nothing
+	@$(WITH_SERVICES) go run ./bench -smoke
 
 ##@ Check
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/config"
 )
 
 // volumeAt matches a named volume that is mounted at target.
@@ -55,11 +57,29 @@ func TestServersUseTheStack(t *testing.T) {
 	for name, want := range map[string]string{
 		"SECKILL_REDIS_ADDRS":    "redis:6379",
 		"SECKILL_REDIS_PASSWORD": env["SECKILL_REDIS_PASSWORD"],
-		"SECKILL_MYSQL_DSN":      "seckill:" + env["SECKILL_MYSQL_PASSWORD"] + "@tcp(mysql:3306)/seckill",
+		"SECKILL_MYSQL_DSN":      "seckill:" + env["MYSQL_PASSWORD"] + "@tcp(mysql:3306)/seckill",
 		"SECKILL_JWT_SECRET":     env["SECKILL_JWT_SECRET"],
 	} {
 		if vars[name] != want {
 			t.Errorf("%s is %q, want %q", name, vars[name], want)
+		}
+	}
+}
+
+func TestServersAreConfiguredRight(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"server-1", "server-2"} {
+		var environ []string
+		for variable, value := range variables(project(t).Services[name]) {
+			environ = append(environ, variable+"="+value)
+		}
+		cfg, err := config.Load(environ)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if cfg.Embedded() {
+			t.Errorf("%s would run embedded", name)
 		}
 	}
 }
