@@ -1,0 +1,50 @@
+package telemetry
+
+import (
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Build says what this binary was made of.
+type Build struct {
+	Version  string // of the module; "(devel)" for one built from a working tree
+	Revision string // of the source, "+dirty" appended if it was changed; "unknown" when it was not recorded
+	Go       string // version of the Go toolchain
+}
+
+// ReadBuild returns what the toolchain recorded in this binary.
+func ReadBuild() Build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return Build{Version: "unknown", Revision: "unknown", Go: "unknown"}
+	}
+	return buildFrom(info)
+}
+
+func buildFrom(info *debug.BuildInfo) Build {
+	b := Build{Version: info.Main.Version, Revision: "unknown", Go: info.GoVersion}
+	dirty := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty {
+		b.Revision += "+dirty"
+	}
+	return b
+}
+
+// collector returns the build as a series whose value is always 1, as is the custom: dashboards join it to others.
+func (b Build) collector() prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "What this binary was made of; always 1.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go},
+	})
+	g.Set(1)
+	return g
+}

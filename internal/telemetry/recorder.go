@@ -1,0 +1,93 @@
+package telemetry
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/order"
+)
+
+// recorder counts what becomes of accepted orders.
+type recorder struct {
+	size        prometheus.Histogram
+	seconds     prometheus.Histogram
+	orders      prometheus.Counter
+	failed      prometheus.Counter
+	retries     prometheus.Counter
+	deadLetters prometheus.Counter
+	backlog     prometheus.Gauge
+
+	rebuilds       *prometheus.CounterVec
+	rebuilt        prometheus.Counter
+	superseded     prometheus.Counter
+	rebuildFailed  prometheus.Counter
+	rebuildSeconds prometheus.Histogram
+}
+
+func newRecorder() *recorder {
+	const subsystem = "recorder"
+	r := &recorder{
+		size: histogram(subsystem, "batch_size", "Orders and failed rows that one committed transaction recorded.",
+			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
+		seconds:     histogram(subsystem, "duration_seconds", "Time of recording one batch that was committed.", seconds()),
+		orders:      counter(subsystem, "orders_total", "Accepted orders that were recorded as orders."),
+		failed:      counter(subsystem, "failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
+		retries:     counter(subsystem, "retries_total", "Batches that failed for the infrastructure's fault and were tried again."),
+		deadLetters: counter(subsystem, "dead_letters_total", "Stream entries that could not be decoded and were put aside; each wants a person."),
+		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
+			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
+		}),
+		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; a superseded one gave way to a newer.", "result"),
+		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
+	}
+	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
+	r.superseded = r.rebuilds.WithLabelValues("superseded")
+	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
+	r.backlog.Set(math.NaN()) // not asked yet; 0 would be a claim
+	return r
+}
+
+func (r *recorder) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.rebuilds, r.rebuildSeconds,
+	}
+}
+
+// Recorded implements [order.Observer].
+func (m *Metrics) Recorded(orders, failed int, took time.Duration) {
+	r := m.recorder
+	r.size.Observe(float64(orders + failed))
+	r.seconds.Observe(took.Seconds())
+	r.orders.Add(float64(orders))
+	r.failed.Add(float64(failed))
+}
+
+// RecordRetried implements [order.Observer]. The error is for the log: as a label it would not be bounded.
+func (m *Metrics) RecordRetried(error) { m.recorder.retries.Inc() }
+
+// Buried implements [order.Observer].
+func (m *Metrics) Buried() { m.recorder.deadLetters.Inc() }
+
+// Rebuilt implements [order.Observer].
+func (m *Metrics) Rebuilt(took time.Duration, err error) {
+	r := m.recorder
+	r.rebuildSeconds.Observe(took.Seconds())
+	switch {
+	case err == nil:
+		r.rebuilt.Inc()
+	case errors.Is(err, order.ErrSuperseded):
+		r.superseded.Inc()
+	default:
+		r.rebuildFailed.Inc()
+	}
+}
+
+// SetBacklog says how many accepted orders wait for their row, in the streams of all partitions together.
+func (m *Metrics) SetBacklog(entries int64) { m.recorder.backlog.Set(float64(entries)) }
+
+// SetBacklogUnknown says that the streams could not be asked: a number of before would be taken for one of now.
+func (m *Metrics) SetBacklogUnknown() { m.recorder.backlog.Set(math.NaN()) }

@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// requests counts HTTP requests.
+type requests struct {
+	total   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+
+	// series holds the series of every combination seen so far. It is replaced, never changed, so that reading it takes
+	// no lock and no allocation; there are as many as routes have answers, some hundreds.
+	series atomic.Pointer[map[requestKey]requestSeries]
+	adding sync.Mutex
+}
+
+type requestKey struct {
+	method, route, code string
+	status              int
+}
+
+type requestSeries struct {
+	total   prometheus.Counter
+	seconds prometheus.Observer
+}
+
+func newRequests() *requests {
+	r := &requests{
+		total: counters("http", "requests_total",
+			"HTTP requests answered; code is the problem's code, empty for a success.", "method", "route", "status", "code"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: "http", Name: "request_duration_seconds",
+			Help: "Time from a request's headers to the end of its answer.", Buckets: seconds(),
+		}, []string{"method", "route"}),
+	}
+	r.series.Store(&map[requestKey]requestSeries{})
+	return r
+}
+
+func (r *requests) collectors() []prometheus.Collector {
+	return []prometheus.Collector{r.total, r.seconds}
+}
+
+// Request counts one HTTP request that was answered. The route is the pattern that it matched, such as
+// /voucher/seckill/:id, or "" for none; the code is the problem's, such as SOLD_OUT, or "" for a success. Neither may be
+// anything that the caller sent: the number of series would not be bounded.
+func (m *Metrics) Request(method, route string, status int, code string, took time.Duration) {
+	key := requestKey{knownMethod(method), route, code, status}
+	s, ok := (*m.requests.series.Load())[key]
+	if !ok {
+		s = m.requests.add(key)
+	}
+	s.total.Inc()
+	s.seconds.Observe(took.Seconds())
+}
+
+// add makes the series of a combination that has not been seen before.
+func (r *requests) add(key requestKey) requestSeries {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	route := key.route
+	if route == "" {
+		route = "none"
+	}
+	s := requestSeries{ // the same ones again if somebody else was faster
+		total:   r.total.WithLabelValues(key.method, route, strconv.Itoa(key.status), key.code),
+		seconds: r.seconds.WithLabelValues(key.method, route),
+	}
+	next := maps.Clone(*r.series.Load())
+	next[key] = s
+	r.series.Store(&next)
+	return s
+}
+
+// knownMethod returns the method, or "other" for one that the caller made up.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
