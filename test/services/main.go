@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/testkit/server"
+)
+
+// Exit codes of this program itself, as shells use them; otherwise it exits as the command did.
+const (
+	exitUsage      = 2
+	exitFailed     = 125 // the servers could not be started or stopped
+	exitNoCommand  = 127 // the command could not be run
+	exitSignalBase = 128 // plus the signal that ended the command
+)
+
+const usage = `Runs a command with a Redis and a MariaDB at its side.
+
+  go run ./test/services -- COMMAND [ARGUMENT ...]
+  go run ./test/services                  keeps both running until Ctrl-C and prints
+                                          how to tell other shells about them
+
+The command finds them in its environment:
+
+  %-24s host:port of the Redis
+  %-24s DSN of the MariaDB (go-sql-driver); its user may create schemas
+
+If one of these is set already, that server is used and none is started for it.
+redis-server and mariadbd are installed when they are missing, with apt-get as root;
+elsewhere install redis 7 and mariadb 10.11 or later.
+
+Examples
+
+  go run ./test/services -- go test ./internal/...
+  go run ./test/services -- go test -race -run TestRecorder ./internal/order
+  SECKILL_TEST_REDIS_ADDR=127.0.0.1:6379 go run ./test/services -- make test-inner
+
+The exit code is the command's: 128 + the signal if a signal ended it, 127 if it could not
+be run, 125 if the servers could not be started.
+`
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run does it all and returns the exit code. What it says goes to stderr, so that the command's output stays its own.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	flags := flag.NewFlagSet("services", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprintf(flags.Output(), usage, server.EnvRedisAddr, server.EnvMySQLDSN) }
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return exitUsage
+	}
+	// Caught from before the servers start, so that a signal always finds somebody who stops them.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	s := &services{log: stderr}
+	defer func() {
+		if err := s.close(); err != nil {
+			fmt.Fprintln(stderr, "services:", err)
+			code = max(code, exitFailed)
+		}
+	}()
+	stopped, err := s.start(signals)
+	switch {
+	case stopped != nil:
+		return exitSignal(stopped)
+	case err != nil:
+		fmt.Fprintln(stderr, "services:", err)
+		return exitFailed
+	case flags.NArg() == 0:
+		for _, v := range s.environment() {
+			fmt.Fprintf(stdout, "export '%s'\n", v)
+		}
+		fmt.Fprintln(stderr, "services: running until Ctrl-C")
+		<-signals
+		return 0
+	}
+	return command(flags.Args(), s.environment(), signals, stdout, stderr)
+}
+
+// services are the two servers: started here, or only named here.
+type services struct {
+	log       io.Writer
+	redis     *server.Redis // nil when the environment names one
+	redisAddr string
+	mariadb   *server.MariaDB // nil when the environment names one
+	mysqlDSN  string
+}
+
+// start starts both servers at the same time. A signal meanwhile ends the attempt and is returned.
+func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return s.startRedis(ctx) })
+		group.Go(func() error { return s.startMariaDB(ctx) })
+		done <- group.Wait()
+	}()
+	select {
+	case err = <-done:
+	case stopped = <-signals:
+		cancel()
+		<-done // its error is the cancellation
+		return stopped, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.describe()
+	return nil, nil
+}
+
+// describe says which servers the command will find, one line each.
+func (s *services) describe() {
+	if s.redis != nil {
+		fmt.Fprintf(s.log, "services: redis %s on %s\n", s.redis.Version, s.redisAddr)
+	} else {
+		fmt.Fprintf(s.log, "services: using the redis on %s (%s)\n", s.redisAddr, server.EnvRedisAddr)
+	}
+	if s.mariadb != nil {
+		fmt.Fprintf(s.log, "services: mariadb %s on %s\n", s.mariadb.Version, s.mariadb.Addr)
+	} else {
+		fmt.Fprintf(s.log, "services: using the MySQL that %s names\n", server.EnvMySQLDSN)
+	}
+}
+
+func (s *services) startRedis(ctx context.Context) (err error) {
+	if s.redisAddr = os.Getenv(server.EnvRedisAddr); s.redisAddr != "" {
+		if err := server.PingRedis(ctx, s.redisAddr); err != nil {
+			return fmt.Errorf("the Redis that %s names does not answer: %w", server.EnvRedisAddr, err)
+		}
+		return nil
+	}
+	if s.redis, err = server.StartRedis(ctx); err != nil {
+		return err
+	}
+	s.redisAddr = s.redis.Addr
+	return nil
+}
+
+func (s *services) startMariaDB(ctx context.Context) (err error) {
+	if s.mysqlDSN = os.Getenv(server.EnvMySQLDSN); s.mysqlDSN != "" {
+		if err := server.PingMySQL(ctx, s.mysqlDSN); err != nil {
+			return fmt.Errorf("the MySQL that %s names does not answer: %w", server.EnvMySQLDSN, err)
+		}
+		return nil
+	}
+	if s.mariadb, err = server.StartMariaDB(ctx); err != nil {
+		return err
+	}
+	s.mysqlDSN = s.mariadb.DSN("")
+	return nil
+}
+
+// environment returns the variables that tell the command where the servers are.
+func (s *services) environment() []string {
+	return []string{server.EnvRedisAddr + "=" + s.redisAddr, server.EnvMySQLDSN + "=" + s.mysqlDSN}
+}
+
+// close stops what was started here.
+func (s *services) close() error {
+	var errs []error
+	if s.redis != nil {
+		errs = append(errs, s.redis.Close())
+	}
+	if s.mariadb != nil {
+		errs = append(errs, s.mariadb.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// command runs the command and returns its exit code. It has a process group of its own, to which signals are
+// forwarded: so Ctrl-C reaches each of its processes once, as it does without this program in between.
+func command(args, environment []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), environment...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(stderr, "services:", err)
+		return exitNoCommand
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case sig := <-signals:
+			if s, ok := sig.(syscall.Signal); ok {
+				_ = syscall.Kill(-cmd.Process.Pid, s) // fails only when the group has just ended
+			}
+		case <-done:
+			status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			if ok && status.Signaled() {
+				return exitSignal(status.Signal())
+			}
+			return cmd.ProcessState.ExitCode()
+		}
+	}
+}
+
+// exitSignal returns the exit code that says which signal ended a program.
+func exitSignal(sig os.Signal) int {
+	if s, ok := sig.(syscall.Signal); ok {
+		return exitSignalBase + int(s)
+	}
+	return exitFailed
+}
