@@ -1,0 +1,80 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// builtBinary builds the server once per test process, however many tests ask for it.
+var builtBinary = sync.OnceValues(buildBinary)
+
+// binary returns the path of the server, built from this checkout.
+func binary(tb testing.TB) string {
+	tb.Helper()
+	path, err := builtBinary()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// buildBinary builds the server as it is released: without the race detector, which the packages' own tests have, and
+// without cgo. The file has one name per checkout, so that runs do not leave a trail of binaries behind; it is moved
+// into place whole, so that another run never starts half of it.
+func buildBinary() (string, error) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	dir := filepath.Join(cache, "seckill-test")
+	if err = os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	final := filepath.Join(dir, fmt.Sprintf("server-%x", sha256.Sum256([]byte(root)))[:24])
+	built := fmt.Sprintf("%s.%d", final, os.Getpid())
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", built, "./cmd/server")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the server: %w\n%s", err, out)
+	}
+	return final, os.Rename(built, final)
+}
+
+// output is what a command of the server left behind.
+type output struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs the server's binary with arguments to its end, with only the given settings.
+func command(tb testing.TB, settings map[string]string, args ...string) output {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(tb), args...)
+	cmd.Dir = tb.TempDir() // the default data directory is relative
+	cmd.Env = environment(settings)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		tb.Fatalf("running server %v: %v", args, err)
+	}
+	if ctx.Err() != nil {
+		tb.Fatalf("server %v has not ended within %v\n%s%s", args, patience, &stdout, &stderr)
+	}
+	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}

@@ -1,0 +1,57 @@
+package test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// ledger is the service's SQL as the tests read it: the same tables in MySQL and in the embedded file.
+type ledger struct{ db *sql.DB }
+
+// row is one recorded order.
+type row struct {
+	id, user, voucher int64
+	status            int
+	reason            string
+}
+
+// live reports whether the order holds a unit: unpaid, paid, redeemed or refunding.
+func (r row) live() bool { return r.status >= 1 && r.status <= 3 || r.status == 5 }
+
+// statusFailed is an accepted order that could not be recorded; its row says why.
+const statusFailed = 7
+
+// orders returns all rows of a voucher.
+func (l ledger) orders(ctx context.Context, voucher int64) (rows []row, err error) {
+	rs, err := l.db.QueryContext(ctx,
+		"SELECT id, user_id, voucher_id, status, COALESCE(reason, '') FROM tb_voucher_order WHERE voucher_id = ?", voucher)
+	if err != nil {
+		return nil, fmt.Errorf("reading orders: %w", err)
+	}
+	defer func() { _ = rs.Close() }() // rs.Err is what tells
+	for rs.Next() {
+		var r row
+		if err = rs.Scan(&r.id, &r.user, &r.voucher, &r.status, &r.reason); err != nil {
+			return nil, fmt.Errorf("reading an order: %w", err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, rs.Err()
+}
+
+// count returns how many rows a table has.
+func (l ledger) count(ctx context.Context, table string) (n int64, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
+	return n, err
+}
+
+// sale returns what is left of a sale and how much was issued in all.
+func (l ledger) sale(ctx context.Context, voucher int64) (stock, issued int64, err error) {
+	err = l.db.QueryRowContext(ctx,
+		"SELECT stock, issued FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&stock, &issued)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading sale %d: %w", voucher, err)
+	}
+	return stock, issued, nil
+}

@@ -1,0 +1,137 @@
+package test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+// TestWrongSettings: a server with wrong settings does not start. It names every one of them at once and exits with
+// code 2, which tells a deployment that trying again will not help.
+func TestWrongSettings(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		settings map[string]string
+		names    []string // what the message has to name
+	}{
+		{"several at once", map[string]string{
+			"SECKILL_HTTP_ADDR":    "nowhere",
+			"SECKILL_MAX_BACKLOG":  "many",
+			"SECKILL_MAX_WAIT":     "-3s",
+			"SECKILL_JWT_SECRET":   "short",
+			"SECKILL_TIMEZONE":     "Mars/Olympus_Mons",
+			"SECKILL_EMBEDDED":     "perhaps",
+			"SECKILL_REDIS_ADDRS":  "127.0.0.1:6379",
+			"SECKILL_MYSQL_DSN":    "root@tcp(127.0.0.1:3306)/x?clientFoundRows=true",
+			"SECKILL_MAX_BACKLOGS": "1",
+		}, []string{
+			"SECKILL_HTTP_ADDR", "SECKILL_MAX_BACKLOG", "SECKILL_MAX_WAIT", "SECKILL_JWT_SECRET", "SECKILL_TIMEZONE",
+			"SECKILL_EMBEDDED", "SECKILL_MYSQL_DSN", "SECKILL_MAX_BACKLOGS",
+		}},
+		{"redis without a database", map[string]string{
+			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_JWT_SECRET": secret,
+		}, []string{"SECKILL_MYSQL_DSN"}},
+		{"a database without redis", map[string]string{
+			"SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x", "SECKILL_JWT_SECRET": secret,
+		}, []string{"SECKILL_REDIS_ADDRS"}},
+		{"nothing, and not embedded", map[string]string{
+			"SECKILL_EMBEDDED": "never", "SECKILL_JWT_SECRET": secret,
+		}, []string{"SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN"}},
+		{"real stores without a secret", map[string]string{
+			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x",
+		}, []string{"SECKILL_JWT_SECRET"}},
+		{"a secret that anybody guesses", map[string]string{
+			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x",
+			"SECKILL_JWT_SECRET": strings.Repeat("a", 40),
+		}, []string{"SECKILL_JWT_SECRET"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := command(t, tt.settings, "serve")
+			if got.code != 2 {
+				t.Errorf("exit code %d, want 2", got.code)
+			}
+			for _, name := range tt.names {
+				if !strings.Contains(got.stderr, name) {
+					t.Errorf("the message does not name %s:\n%s", name, got.stderr)
+				}
+			}
+			if key := tt.settings["SECKILL_JWT_SECRET"]; len(key) > 8 && strings.Contains(got.stdout+got.stderr, key) {
+				t.Errorf("the message tells the secret:\n%s", got.stderr)
+			}
+		})
+	}
+}
+
+// TestUnreachableStores: right settings with nothing behind them are a failure, not a wrong setting, and the message
+// does not tell the password.
+func TestUnreachableStores(t *testing.T) {
+	t.Parallel()
+	got := command(t, map[string]string{
+		"SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
+		"SECKILL_REDIS_ADDRS": "127.0.0.1:1", "SECKILL_MYSQL_DSN": "root:hunter2hunter2@tcp(127.0.0.1:1)/x",
+		"SECKILL_JWT_SECRET": secret,
+	}, "serve")
+	if got.code == 0 || got.code == 2 {
+		t.Errorf("exit code %d, want another than 0 and 2", got.code)
+	}
+	if all := got.stdout + got.stderr; strings.Contains(all, "hunter2") || strings.Contains(all, secret) {
+		t.Errorf("the output tells a secret:\n%s", all)
+	}
+}
+
+// TestSchemaThatIsNotThere: told not to migrate, a server does not start on a schema that it does not know.
+func TestSchemaThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	_, prefix := testkit.Redis(t)
+	got := command(t, map[string]string{
+		"SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off", "SECKILL_MIGRATE": "false",
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
+		"SECKILL_JWT_SECRET": secret,
+	}, "serve")
+	if got.code == 0 || !strings.Contains(got.stdout+got.stderr, "migrat") {
+		t.Errorf("exit code %d, want a failure that speaks of migrating:\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+// TestEmbeddedHome: the data directory is one process's, its secret stays the same and private.
+func TestEmbeddedHome(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	first := newServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir})
+	if err := first.start(); err != nil {
+		t.Fatal(err)
+	}
+	second := command(t, map[string]string{
+		"SECKILL_DATA_DIR": dir, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
+	}, "serve")
+	if second.code == 0 || !strings.Contains(second.stdout+second.stderr, dir) {
+		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s", second.code, dir, second.stdout, second.stderr)
+	}
+	file := filepath.Join(dir, "secret")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 || len(before) < 32 {
+		t.Errorf("the secret has mode %v and %d bytes, want 0600 and at least 32", info.Mode(), len(before))
+	}
+	if code, err := first.terminate(); err != nil || code != 0 {
+		t.Errorf("exit code %d, %v; want 0", code, err)
+	}
+	if err = first.start(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the secret has changed with a restart (%v)", err)
+	}
+}
