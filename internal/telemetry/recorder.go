@@ -1,16 +1,13 @@
 package telemetry
 
 import (
-	"errors"
 	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"seckill/internal/order"
 )
 
-// recorder counts what becomes of accepted orders.
+// recorder counts what becomes of accepted orders, and rebuilds of sales.
 type recorder struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
@@ -22,7 +19,6 @@ type recorder struct {
 
 	rebuilds       *prometheus.CounterVec
 	rebuilt        prometheus.Counter
-	superseded     prometheus.Counter
 	rebuildFailed  prometheus.Counter
 	rebuildSeconds prometheus.Histogram
 }
@@ -35,17 +31,16 @@ func newRecorder() *recorder {
 		seconds:     histogram(subsystem, "duration_seconds", "Time of recording one batch that was committed.", seconds()),
 		orders:      counter(subsystem, "orders_total", "Accepted orders that were recorded as orders."),
 		failed:      counter(subsystem, "failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
-		retries:     counter(subsystem, "retries_total", "Batches that failed for the infrastructure's fault and were tried again."),
+		retries:     counter(subsystem, "retries_total", "Steps of recording that failed for the infrastructure's fault and were tried again."),
 		deadLetters: counter(subsystem, "dead_letters_total", "Stream entries that could not be decoded and were put aside; each wants a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
 		}),
-		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; a superseded one gave way to a newer.", "result"),
+		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.", "result"),
 		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
 	}
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
-	r.superseded = r.rebuilds.WithLabelValues("superseded")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
 	r.backlog.Set(math.NaN()) // not asked yet; 0 would be a claim
 	return r
@@ -76,14 +71,11 @@ func (m *Metrics) Buried() { m.recorder.deadLetters.Inc() }
 func (m *Metrics) Rebuilt(took time.Duration, err error) {
 	r := m.recorder
 	r.rebuildSeconds.Observe(took.Seconds())
-	switch {
-	case err == nil:
-		r.rebuilt.Inc()
-	case errors.Is(err, order.ErrSuperseded):
-		r.superseded.Inc()
-	default:
+	if err != nil {
 		r.rebuildFailed.Inc()
+		return
 	}
+	r.rebuilt.Inc()
 }
 
 // SetBacklog says how many accepted orders wait for their row, in the streams of all partitions together.

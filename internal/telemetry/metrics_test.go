@@ -1,0 +1,263 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"seckill/internal/order"
+)
+
+func newTestMetrics() *Metrics {
+	return NewMetrics(Build{Version: "v1.2.3", Revision: "abc", Go: "go1.26"})
+}
+
+// used returns metrics of which every series has been used.
+func used() *Metrics {
+	m := newTestMetrics()
+	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
+	m.Admitted([]order.Outcome{{Code: order.Accepted}, {Code: order.SoldOut}}, time.Millisecond, nil)
+	m.Admitted(nil, time.Millisecond, order.ErrUnavailable)
+	m.Recorded(3, 1, time.Millisecond)
+	m.RecordRetried(errors.New("away"))
+	m.Buried()
+	m.Rebuilt(time.Millisecond, nil)
+	m.SetBacklog(7)
+	return m
+}
+
+func TestNamesFollowTheConventions(t *testing.T) {
+	t.Parallel()
+	m := used()
+	problems, err := testutil.GatherAndLint(m.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, f := range families {
+		switch name := f.GetName(); {
+		case strings.HasPrefix(name, "seckill_"):
+			own++
+		case !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_"):
+			t.Errorf("%s has none of the prefixes", name)
+		}
+	}
+	if own != 16 {
+		t.Errorf("%d families of the service, want 16: is one not registered?", own)
+	}
+}
+
+func TestAdmitted(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	m.Admitted([]order.Outcome{
+		{Code: order.Accepted}, {Code: order.Accepted}, {Code: order.AlreadyBought, OrderID: 9}, {Code: order.Backlogged}, {Code: 99}, {Code: -1},
+	}, 3*time.Millisecond, nil)
+	m.Admitted(nil, time.Millisecond, fmt.Errorf("dialing: %w", order.ErrUnavailable))
+	m.Admitted(nil, time.Second, errors.New("no reply"))
+	compare(t, m, `
+# HELP seckill_admission_errors_total Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).
+# TYPE seckill_admission_errors_total counter
+seckill_admission_errors_total{effect="unavailable"} 1
+seckill_admission_errors_total{effect="unknown"} 1
+# HELP seckill_admission_outcomes_total Applicants by what the admission script decided; those refused from memory are not among them.
+# TYPE seckill_admission_outcomes_total counter
+seckill_admission_outcomes_total{outcome="accepted"} 2
+seckill_admission_outcomes_total{outcome="already_bought"} 1
+seckill_admission_outcomes_total{outcome="backlogged"} 1
+seckill_admission_outcomes_total{outcome="ended"} 0
+seckill_admission_outcomes_total{outcome="lost_tail"} 0
+seckill_admission_outcomes_total{outcome="no_sale"} 0
+seckill_admission_outcomes_total{outcome="not_started"} 0
+seckill_admission_outcomes_total{outcome="off_shelf"} 0
+seckill_admission_outcomes_total{outcome="other"} 2
+seckill_admission_outcomes_total{outcome="paused"} 0
+seckill_admission_outcomes_total{outcome="rebuilding"} 0
+seckill_admission_outcomes_total{outcome="sold_out"} 0
+`, "seckill_admission_errors_total", "seckill_admission_outcomes_total")
+	if n, sum := observed(t, m, "seckill_admission_batch_size"); n != 1 || sum != 6 {
+		t.Errorf("batch sizes: %d observations of %v in all, want 1 of 6: failed calls have no size", n, sum)
+	}
+	if n, sum := observed(t, m, "seckill_admission_duration_seconds"); n != 3 || math.Abs(sum-1.004) > 1e-9 {
+		t.Errorf("durations: %d observations of %v s in all, want 3 of 1.004", n, sum)
+	}
+}
+
+func TestEveryOutcomeHasAName(t *testing.T) {
+	t.Parallel()
+	names := outcomeNames()
+	if len(names) != outcomeCount-1 {
+		t.Fatalf("%d names for %d codes", len(names), outcomeCount-1)
+	}
+	if i := slices.Index(names, ""); i >= 0 {
+		t.Errorf("code %d has no name", i)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	m.Recorded(498, 2, 20*time.Millisecond)
+	m.Recorded(0, 0, time.Millisecond) // a replay: everything was there
+	m.RecordRetried(errors.New("bad connection"))
+	m.Buried()
+	m.Rebuilt(time.Second, nil)
+	m.Rebuilt(time.Second, errors.New("away"))
+	m.SetBacklog(1234)
+	compare(t, m, `
+# HELP seckill_rebuilds_total Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.
+# TYPE seckill_rebuilds_total counter
+seckill_rebuilds_total{result="failed"} 1
+seckill_rebuilds_total{result="rebuilt"} 1
+# HELP seckill_recorder_dead_letters_total Stream entries that could not be decoded and were put aside; each wants a person.
+# TYPE seckill_recorder_dead_letters_total counter
+seckill_recorder_dead_letters_total 1
+# HELP seckill_recorder_failed_orders_total Accepted orders that were recorded as failed, with a reason in their row.
+# TYPE seckill_recorder_failed_orders_total counter
+seckill_recorder_failed_orders_total 2
+# HELP seckill_recorder_orders_total Accepted orders that were recorded as orders.
+# TYPE seckill_recorder_orders_total counter
+seckill_recorder_orders_total 498
+# HELP seckill_recorder_retries_total Steps of recording that failed for the infrastructure's fault and were tried again.
+# TYPE seckill_recorder_retries_total counter
+seckill_recorder_retries_total 1
+# HELP seckill_stream_backlog_entries Accepted orders that wait for their row, of all instances; NaN when it is not known.
+# TYPE seckill_stream_backlog_entries gauge
+seckill_stream_backlog_entries 1234
+`, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",
+		"seckill_recorder_orders_total", "seckill_recorder_retries_total", "seckill_stream_backlog_entries")
+	if n, sum := observed(t, m, "seckill_recorder_batch_size"); n != 2 || sum != 500 {
+		t.Errorf("batch sizes: %d observations of %v in all, want 2 of 500", n, sum)
+	}
+}
+
+func TestBacklogIsUnknownUntilAsked(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
+		t.Errorf("backlog of a new process is %v, want NaN", v)
+	}
+	m.SetBacklog(3)
+	m.SetBacklogUnknown()
+	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
+		t.Errorf("backlog after a failed question is %v, want NaN", v)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	var wg sync.WaitGroup
+	for range 8 { // all make the same new series at once
+		wg.Go(func() {
+			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusConflict, "SOLD_OUT", time.Millisecond)
+		})
+	}
+	wg.Wait()
+	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
+	m.Request("BREW", "", http.StatusNotFound, "NOT_FOUND", time.Millisecond)
+	m.Request("BREW2", "", http.StatusNotFound, "NOT_FOUND", time.Millisecond)
+	compare(t, m, `
+# HELP seckill_http_requests_total HTTP requests answered; code is the problem's code, empty for a success.
+# TYPE seckill_http_requests_total counter
+seckill_http_requests_total{code="",method="POST",route="/voucher/seckill/:id",status="202"} 1
+seckill_http_requests_total{code="NOT_FOUND",method="other",route="none",status="404"} 2
+seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckill/:id",status="409"} 8
+`, "seckill_http_requests_total")
+}
+
+func TestCountingDoesNotAllocate(t *testing.T) { // not parallel: allocations are counted for the whole process
+	m := used()
+	outcomes := make([]order.Outcome, 256)
+	for name, count := range map[string]func(){
+		"request": func() {
+			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
+		},
+		"admission": func() { m.Admitted(outcomes, time.Millisecond, nil) },
+		"recording": func() { m.Recorded(500, 0, time.Millisecond) },
+	} {
+		if n := testing.AllocsPerRun(100, count); n > 0 {
+			t.Errorf("%s: %v allocations each time, want none", name, n)
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	t.Parallel()
+	m := used()
+	extra := prometheus.NewCounter(prometheus.CounterOpts{Name: "extra_total", Help: "An extra."})
+	if err := m.Register(extra); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Register(extra); err == nil {
+		t.Error("a collector was registered twice without an error")
+	}
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	body, err := io.ReadAll(answer.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", answer.Code, body)
+	}
+	for _, want := range []string{
+		`seckill_build_info{goversion="go1.26",revision="abc",version="v1.2.3"} 1`, "go_goroutines ", "process_start_time_seconds ", "extra_total 0",
+	} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func compare(t *testing.T, m *Metrics, want string, names ...string) {
+	t.Helper()
+	if err := testutil.GatherAndCompare(m.registry, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+}
+
+// observed returns the count and the sum of a histogram without labels.
+func observed(t *testing.T, m *Metrics, name string) (uint64, float64) {
+	t.Helper()
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			h := f.GetMetric()[0].GetHistogram()
+			return h.GetSampleCount(), h.GetSampleSum()
+		}
+	}
+	t.Fatalf("no histogram %s", name)
+	return 0, 0
+}
+
+func BenchmarkRequest(b *testing.B) {
+	m := used()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
+		}
+	})
+}
