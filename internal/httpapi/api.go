@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Vouchers creates and shows vouchers: *voucher.Service.
+type Vouchers interface {
+	// CreateOrdinary returns *voucher.InvalidError for a draft that breaks a rule.
+	CreateOrdinary(ctx context.Context, d voucher.Draft) (voucher.Shown, error)
+	// CreateSeckill returns *voucher.InvalidError for a draft that breaks a rule.
+	CreateSeckill(ctx context.Context, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
+	// Get returns one voucher with the server's time, or voucher.ErrNotFound.
+	Get(ctx context.Context, id int64) (voucher.Shown, time.Time, error)
+	// List returns vouchers of a shop, how many there are in all, and the server's time.
+	List(ctx context.Context, shopID int64) ([]voucher.Shown, int64, time.Time, error)
+}
+
+// Desk sells, and knows the orders: *order.Desk.
+type Desk interface {
+	// Buy buys one unit. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
+	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError among them; any other error
+	// leaves open whether something was bought.
+	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
+	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
+	// Orders returns a user's orders with an id below before, newest first, at most limit, and how many he has in all.
+	Orders(ctx context.Context, userID, before int64, limit int) (orders []order.Order, total int64, err error)
+}
+
+// API answers HTTP requests. It is safe for concurrent use.
+type API struct {
+	cfg     Config
+	engine  *gin.Engine
+	auth    *authenticator
+	speech  *languages
+	book    *errorBook
+	ready   *readiness
+	log     *slog.Logger
+	alarms  *rate.Limiter // bounds the log lines about failing requests
+	headers fixedHeaders
+}
+
+// fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
+type fixedHeaders struct{ json, problem, nosniff, noStore []string }
+
+// New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
+func New(cfg Config) (*API, error) {
+	cfg, err := cfg.filled()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := newAuthenticator(cfg.Tokens, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	speech, err := newLanguages()
+	if err != nil {
+		return nil, err
+	}
+	book, err := newErrorBook()
+	if err != nil {
+		return nil, err
+	}
+	a := &API{
+		cfg: cfg, auth: auth, speech: speech, book: book, log: cfg.Log,
+		ready:  newReadiness(cfg.Checks, cfg.Now),
+		alarms: rate.NewLimiter(alarmsPerSecond, alarmsPerSecond),
+		headers: fixedHeaders{
+			json:    []string{"application/json"},
+			problem: []string{"application/problem+json"},
+			nosniff: []string{"nosniff"},
+			noStore: []string{"no-store"},
+		},
+	}
+	if err := a.build(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// build makes the engine: Gin without its defaults, which trust every proxy and log every request.
+func (a *API) build() error {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.MaxMultipartMemory = a.cfg.BodyLimit
+	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
+		return fmt.Errorf("httpapi: trusted proxies: %w", err)
+	}
+	if len(a.cfg.AllowedOrigins) > 0 {
+		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
+	}
+	for _, r := range a.routes() {
+		e.Handle(r.method, r.path, a.serve(r))
+	}
+	e.NoRoute(a.serve(route{path: unmatched, handle: refuse(errNoRoute)}))
+	e.NoMethod(a.serve(route{path: unmatched, handle: refuse(errMethod)}))
+	a.engine = e
+	return nil
+}
+
+// routes is every route of the public listener.
+func (a *API) routes() []route {
+	return []route{
+		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},
+		{method: http.MethodPost, path: "/voucher/seckill", access: forAdmins, handle: a.createSeckill},
+		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers},
+		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher},
+		{method: http.MethodPost, path: "/voucher/seckill/:id", access: forBuyers, handle: a.buy},
+		{method: http.MethodPost, path: "/voucher-order/seckill/:id", access: forBuyers, voice: plainEnvelope, handle: a.buyPlainly},
+		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
+		{method: http.MethodGet, path: "/order", access: forBuyers, handle: a.listOrders},
+		{method: http.MethodGet, path: healthzPath, handle: a.healthz},
+		{method: http.MethodGet, path: readyzPath, handle: a.readyz},
+	}
+}
+
+// Handler returns the public listener's handler.
+func (a *API) Handler() http.Handler { return a.engine }
+
+// Drain makes /readyz answer 503 from now on, so that load balancers send no new callers here. Requests are still
+// answered.
+func (a *API) Drain() { a.ready.drain() }

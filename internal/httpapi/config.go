@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Defaults of Config.
+const (
+	DefaultBodyLimit  int64 = 64 << 10         // bytes
+	DefaultMaxWait          = 30 * time.Second // for ?wait=
+	DefaultTokenCache       = 100_000          // verified tokens
+)
+
+// Config says what an API is made of and how it behaves. Vouchers, Desk, Log and Tokens.Secret are required.
+type Config struct {
+	Vouchers Vouchers
+	Desk     Desk
+	Log      *slog.Logger
+	Tokens   TokenRules
+
+	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
+	Checks []Check
+	// Observe is told of every request that a route or the lack of one answered; nil: nobody is. The route is a
+	// pattern of this package or "unmatched", the code "OK" or one of the error table: all labels are bounded.
+	Observe func(method, route string, status int, code string, took time.Duration)
+	// Now is the clock for token expiry and durations; default time.Now.
+	Now func() time.Time
+	// Zone is the time zone in which times without one are read; default UTC.
+	Zone *time.Location
+	// BodyLimit is the largest request body in bytes; default DefaultBodyLimit.
+	BodyLimit int64
+	// MaxWait is the longest that ?wait= may ask for; default DefaultMaxWait. The listener's write timeout follows it.
+	MaxWait time.Duration
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; default none.
+	TrustedProxies []string
+	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
+	// for all; default none. Tokens travel in a header and never in a cookie, so "*" gives no page a user's session.
+	AllowedOrigins []string
+}
+
+// TokenRules say which tokens are believed.
+type TokenRules struct {
+	// Secret is the HS256 key, MinSecret bytes or more.
+	Secret []byte
+	// Issuer and Audience are checked when set.
+	Issuer, Audience string
+	// CacheSize is how many verified tokens are remembered; default DefaultTokenCache (some 30 MB when full).
+	CacheSize int
+}
+
+// filled returns the configuration with its defaults, or everything that is wrong with it.
+func (cfg Config) filled() (Config, error) {
+	var errs []error
+	if cfg.Vouchers == nil || cfg.Desk == nil || cfg.Log == nil {
+		errs = append(errs, errors.New("httpapi: Vouchers, Desk and Log are required"))
+	}
+	if len(cfg.Tokens.Secret) < MinSecret {
+		errs = append(errs, ErrWeakSecret)
+	}
+	if cfg.BodyLimit < 0 || cfg.MaxWait < 0 || cfg.Tokens.CacheSize < 0 {
+		errs = append(errs, errors.New("httpapi: limits cannot be negative"))
+	}
+	for _, origin := range cfg.AllowedOrigins {
+		if err := checkOrigin(origin, len(cfg.AllowedOrigins)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = time.UTC
+	}
+	if cfg.BodyLimit == 0 {
+		cfg.BodyLimit = DefaultBodyLimit
+	}
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = DefaultMaxWait
+	}
+	if cfg.Tokens.CacheSize == 0 {
+		cfg.Tokens.CacheSize = DefaultTokenCache
+	}
+	cfg.Tokens.Secret = slices.Clone(cfg.Tokens.Secret)
+	return cfg, errors.Join(errs...)
+}
+
+// checkOrigin accepts "*" when it stands alone among n origins, and scheme://host[:port] as browsers send it.
+func checkOrigin(origin string, n int) error {
+	if origin == "*" {
+		if n > 1 {
+			return errors.New(`httpapi: the allowed origin "*" must stand alone`)
+		}
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
+		return fmt.Errorf("httpapi: %q is not an origin (allowed: scheme://host or scheme://host:port, or *)", origin)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+// Package httpapi is the service's HTTP face: routes, requests and answers, the error table, and who may call what.
+//
+// # A request
+//
+//	route → who is it (token) → path, query, body → voucher.Service or order.Desk → answer or error → one writer
+//
+// A handler returns an answer or an error and never writes by itself, so that a forgotten return after a refusal
+// cannot happen: the adapter in route.go is the only place that writes, logs and counts.
+//
+// # Answers
+//
+// Success is {"success":true,"data":…}, in lists with "total", "serverTime" for vouchers, and "next", the cursor of
+// the following page, where there may be one. A voucher that is asked for alone carries serverTime inside data.
+//
+// Failure is a problem document (RFC 9457, application/problem+json): type, title, status and detail in English for
+// developers; code, stable, for programs; success:false and errorMsg for clients of the plain envelope and for people,
+// in the language that Accept-Language asks for. INVALID adds errors, a list of {field, reason, allowed};
+// ALREADY_BOUGHT adds data with the order that the user has. The type is a URN (urn:seckill:problem:sold-out): it names
+// the problem and is not meant to be fetched. The request id is in the X-Request-Id header, not in the body, so that
+// refusals are rendered once at the start and not once for each of a million callers.
+//
+// The route of the tutorial's frontend, POST /voucher-order/seckill/:id, keeps the plain envelope as application/json:
+// refusals there are 200 with success:false, except 401, 429 and everything from 500 up, which keep their status.
+//
+// # What is authoritative, and what can go wrong
+//
+// Nothing is decided here about stock, windows or orders; the domain decides. errors_table.go is the one ordered table
+// from the domain's errors to status, code and messages. An error that is not in it becomes INTERNAL, a 500 that says
+// nothing; what it was stands in the log beside the request id. A handler that panics is the same. An outcome that is
+// not known is UNKNOWN_OUTCOME, never success and never a refusal.
+//
+//	fault                              answer
+//	a store is away, too much waits    503 UNAVAILABLE with Retry-After: nothing was bought
+//	the reply of a purchase is lost    504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
+//	the caller hangs up                nothing to answer; an order accepted meanwhile is recorded all the same
+//	a body of 20 MB                    413 TOO_LARGE after 64 KiB at most, and the connection is closed
+//	slow headers, slow bodies          the listener's timeouts (server.go)
+//	a check hangs                      /readyz answers after two seconds, with the check as failed
+//
+// Tokens are JWTs signed with HS256 (auth.go). A verified token is remembered until it expires, in a bounded cache;
+// there is no revocation, so tokens should be short-lived.
+package httpapi

@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/text/language"
+)
+
+// tongue is a language in which errorMsg is written.
+type tongue int8
+
+const (
+	english tongue = iota // also for everybody whose language we do not have
+	chinese
+	tongues // how many there are
+)
+
+const (
+	maxAcceptLanguage = 256 // bytes; browsers send some 50, longer ones are answered in English
+	languageCache     = 512 // headers remembered; there are few that browsers send
+)
+
+// languages chooses a tongue from Accept-Language headers. Reading one takes microseconds and a sale gets millions of
+// the same few, so choices are remembered.
+type languages struct {
+	matcher language.Matcher
+	chosen  *otter.Cache[string, tongue]
+}
+
+func newLanguages() (*languages, error) {
+	chosen, err := otter.New(&otter.Options[string, tongue]{MaximumSize: languageCache})
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: language cache: %w", err)
+	}
+	// In the order of the tongues.
+	return &languages{matcher: language.NewMatcher([]language.Tag{language.English, language.Chinese}), chosen: chosen}, nil
+}
+
+// choose returns the tongue that the caller would like best, English when the header says nothing sensible.
+func (l *languages) choose(h http.Header) tongue {
+	lines := h["Accept-Language"]
+	if len(lines) == 0 || lines[0] == "" || len(lines[0]) > maxAcceptLanguage {
+		return english
+	}
+	asked := lines[0]
+	if t, ok := l.chosen.GetIfPresent(asked); ok {
+		return t
+	}
+	tags, _, err := language.ParseAcceptLanguage(asked)
+	if err != nil {
+		tags = nil // the matcher then chooses the first
+	}
+	_, i, _ := l.matcher.Match(tags...)
+	t := tongue(i)
+	l.chosen.Set(strings.Clone(asked), t)
+	return t
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+)
+
+// unmatched is the route label of requests that no route answers.
+const unmatched = "unmatched"
+
+// access says who may call a route.
+type access int8
+
+const (
+	forAll access = iota
+	forBuyers
+	forAdmins
+)
+
+// voice says how a route tells its failures.
+type voice int8
+
+const (
+	problemDocument voice = iota // RFC 9457, with the failure's own status
+	plainEnvelope                // the tutorial's: business refusals are 200
+)
+
+// handler does the work of one route. It never writes; the adapter writes what it returns.
+type handler func(c *gin.Context, who identity) (answer, error)
+
+// route is one line of the routing table.
+type route struct {
+	method, path string
+	access       access
+	voice        voice
+	handle       handler
+}
+
+// refuse returns a handler that always fails with err.
+func refuse(err error) handler {
+	return func(*gin.Context, identity) (answer, error) { return answer{}, err }
+}
+
+// serve adapts a route to Gin: the only place where requests are authenticated, answers written, and requests logged
+// and counted.
+func (a *API) serve(r route) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		began := a.cfg.Now()
+		id := requestID(c.Request)
+		h := c.Writer.Header()
+		h["X-Request-Id"] = []string{id}
+		h["X-Content-Type-Options"] = a.headers.nosniff
+		if c.Request.Method == http.MethodGet {
+			h["Cache-Control"] = a.headers.noStore // live stock and people's orders
+		}
+		who, ans, err := a.run(&r, c)
+		said := a.say(c, r.voice, ans, err)
+		a.record(c, event{
+			id: id, route: r.path, user: who.userID,
+			status: said.status, code: said.code, err: said.err, took: a.cfg.Now().Sub(began),
+		})
+	}
+}
+
+// panicError is a handler's panic as an error. The stack goes to the log and nowhere else.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// run authenticates the caller and lets the handler work. A panic is an unknown error, which is an answer too.
+func (a *API) run(r *route, c *gin.Context) (who identity, ans answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
+		}
+	}()
+	if r.access != forAll {
+		if who, err = a.auth.identify(c.Request.Header); err != nil {
+			return identity{}, answer{}, err
+		}
+		if r.access == forAdmins && !who.admin {
+			return who, answer{}, errForbidden
+		}
+	}
+	ans, err = r.handle(c, who)
+	return who, ans, err
+}
