@@ -1,0 +1,169 @@
+package idworker
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// memory is a Counter and a History in memory, shared by the workers of a test. It keeps to their contracts, can be made
+// to lose what it counted, to fail, and to hold reservations back.
+type memory struct {
+	mu       sync.Mutex
+	numbers  map[string]int64 // day → number given last
+	ids      []int64          // recorded
+	leaps    int64
+	moved    map[string]bool // days whose next reservation leaps: another server has taken over
+	requests []Reservation
+	asked    int           // calls of OrderIDs
+	fails    error         // of Reserve
+	ledger   error         // of OrderIDs
+	held     chan struct{} // nil, or Reserve waits until it is closed
+	arrived  chan struct{} // gets a value from every Reserve; buffered
+}
+
+func newMemory() *memory {
+	return &memory{numbers: make(map[string]int64), moved: make(map[string]bool), arrived: make(chan struct{}, 1000)}
+}
+
+const testLeap = 1 << 20
+
+func (m *memory) Reserve(ctx context.Context, r Reservation) (int64, error) {
+	m.mu.Lock()
+	held := m.held
+	m.requests = append(m.requests, r)
+	m.mu.Unlock()
+	m.arrived <- struct{}{}
+	if held != nil {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fails != nil {
+		return 0, m.fails
+	}
+	n, ok := m.numbers[r.Day]
+	switch {
+	case !ok && !r.Create:
+		return 0, ErrCounterMissing
+	case !ok && r.Known == 0:
+		// A random beginning in the real one; here it never meets an earlier one.
+		m.leaps++
+		n = m.leaps * 4 * testLeap
+	case !ok, n < r.Known, r.Leap, m.moved[r.Day]:
+		m.leaps++
+		n = max(n, r.Known) + testLeap + m.leaps*10_000
+	}
+	if n+r.N > MaxNumber {
+		return 0, ErrExhausted
+	}
+	m.numbers[r.Day] = n + r.N
+	delete(m.moved, r.Day)
+	return n + r.N, nil
+}
+
+func (m *memory) OrderIDs(_ context.Context, from, to int64, yield func(int64)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	for _, id := range m.ids {
+		if id >= from && id < to {
+			yield(id)
+		}
+	}
+	return m.ledger
+}
+
+// do changes the memory's state.
+func (m *memory) do(change func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change()
+}
+
+// hold makes reservations wait, and returns what lets them go on.
+func (m *memory) hold() (release func()) {
+	held := make(chan struct{})
+	m.do(func() { m.held = held })
+	return func() {
+		m.do(func() { m.held = nil })
+		close(held)
+	}
+}
+
+// reservations returns what was asked so far.
+func (m *memory) reservations() []Reservation {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]Reservation(nil), m.requests...)
+}
+
+// clock is a clock that stands until it is moved.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func newClock(t time.Time) *clock { return &clock{t: t} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+var (
+	testKey  = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	testTime = time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)
+	testDay  = "2026:11:11"
+)
+
+// newWorker returns a worker with the memory and the clock, closed at the end of the test.
+func newWorker(tb testing.TB, m *memory, c *clock, size int64) *Worker {
+	tb.Helper()
+	w := New(m, m, testKey, Options{BlockSize: size, Now: c.now})
+	tb.Cleanup(func() {
+		if err := w.Close(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return w
+}
+
+// take takes n ids, or fails the test.
+func take(tb testing.TB, w *Worker, n int) []int64 {
+	tb.Helper()
+	ids := make([]int64, n)
+	for i := range ids {
+		var err error
+		if ids[i], err = w.Next(tb.Context()); err != nil {
+			tb.Fatalf("id %d of %d: %v", i+1, n, err)
+		}
+	}
+	return ids
+}
+
+// noTwins fails the test when an id is there twice, or is not positive.
+func noTwins(tb testing.TB, ids ...[]int64) {
+	tb.Helper()
+	seen := make(map[int64]bool)
+	for _, some := range ids {
+		for _, id := range some {
+			if id <= 0 || seen[id] {
+				tb.Fatalf("id %d is not positive or was given before", id)
+			}
+			seen[id] = true
+		}
+	}
+}

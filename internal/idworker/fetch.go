@@ -1,0 +1,175 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// fetch is one reservation in progress, for which any number of callers wait.
+type fetch struct {
+	day    int64
+	leap   bool
+	asker  *block // the block whose taker asked for it, nil for a caller who waits
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // valid once done is closed
+}
+
+// wait returns the reservation's error, or ctx's when that ends first.
+func (f *fetch) wait(ctx context.Context) error {
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// prefetch starts a reservation of the day of b unless one is in progress or done.
+func (w *Worker) prefetch(ctx context.Context, b *block) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.fetching != nil || w.spare != nil && w.spare.day == b.day {
+		return
+	}
+	w.start(ctx, b.day, b)
+}
+
+// refill returns when there is something to take for the present day, or has been until others took it.
+func (w *Worker) refill(ctx context.Context) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	// The clock is read again under the lock: a caller whose reading is from before midnight must not replace the
+	// block that another took after it.
+	second, err := secondOf(w.now())
+	if err != nil {
+		w.mu.Unlock()
+		return err
+	}
+	day := dayOf(second)
+	if w.ready(day) {
+		w.mu.Unlock()
+		return nil
+	}
+	f := w.fetching
+	if f == nil {
+		f = w.start(ctx, day, nil)
+	}
+	w.mu.Unlock()
+	if err := f.wait(ctx); err != nil && (f.day == day || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}
+
+// ready reports whether the present block serves the day, after replacing it by the spare one where it does not. A
+// spare block of another day is dropped. w.mu is held.
+func (w *Worker) ready(day int64) bool {
+	if b := w.current.Load(); b != nil && b.day == day && !b.empty() {
+		return true
+	}
+	s := w.spare
+	w.spare = nil
+	if s == nil || s.day != day {
+		return false
+	}
+	w.current.Store(s)
+	return true
+}
+
+// start starts a reservation. w.mu is held, and none is in progress.
+func (w *Worker) start(ctx context.Context, day int64, asker *block) *fetch {
+	// Not ended with the caller, who is only the first of those who need it; its trace is kept.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.timeout)
+	f := &fetch{day: day, leap: w.leap, asker: asker, cancel: cancel, done: make(chan struct{})}
+	w.fetching = f
+	go w.run(ctx, f)
+	return f
+}
+
+// run makes the reservation and hands its block over.
+func (w *Worker) run(ctx context.Context, f *fetch) {
+	defer close(f.done)
+	defer f.cancel()
+	last, err := w.reserve(ctx, f)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fetching = nil
+	if err != nil {
+		f.err = fmt.Errorf("reserve order ids of %s: %w", dayName(f.day), err)
+		if f.asker != nil && !w.closed {
+			// Perhaps nobody waits, so nobody else hears of it.
+			f.asker.askAgain()
+			w.log.LogAttrs(ctx, slog.LevelWarn, "order ids could not be reserved in advance", slog.Any("error", f.err))
+		}
+		return
+	}
+	w.remember(f.day, last)
+	if f.leap {
+		w.leap = false
+	}
+	// Where a leap was asked for meanwhile, these numbers may be from before it.
+	if !w.closed && !w.leap {
+		w.spare = newBlock(f.day, last, w.size)
+	}
+}
+
+// reserve takes the next numbers of the fetch's day and returns the last of them.
+func (w *Worker) reserve(ctx context.Context, f *fetch) (int64, error) {
+	known := w.highestKnown(f.day)
+	r := Reservation{Day: dayName(f.day), N: w.size, Known: known, Leap: f.leap}
+	last, err := w.counter.Reserve(ctx, r)
+	if errors.Is(err, ErrCounterMissing) {
+		recorded, herr := w.highestRecorded(ctx, f.day)
+		if herr != nil {
+			return 0, fmt.Errorf("%w, and the recorded ids cannot be read: %w", err, herr)
+		}
+		r.Known, r.Create = max(known, recorded), true
+		w.log.LogAttrs(ctx, slog.LevelInfo, "the day's order id counter is created", slog.String("day", r.Day),
+			slog.Int64("highestKnown", known), slog.Int64("highestRecorded", recorded))
+		last, err = w.counter.Reserve(ctx, r)
+	}
+	if err != nil {
+		return 0, err
+	}
+	// Whatever the counter says, this process gives no number twice.
+	if last-w.size < known || last > MaxNumber {
+		return 0, fmt.Errorf("the counter gave the numbers up to %d, after %d", last, known)
+	}
+	return last, nil
+}
+
+// highestRecorded returns the highest number of the day that an order was recorded with, 0 for none.
+func (w *Worker) highestRecorded(ctx context.Context, day int64) (int64, error) {
+	from, to := idsOf(day)
+	highest := int64(0)
+	err := w.history.OrderIDs(ctx, from, to, func(id int64) { highest = max(highest, w.perm.number(id)) })
+	return highest, err
+}
+
+// highestKnown returns the highest number that a reservation of the day returned, 0 for none.
+func (w *Worker) highestKnown(day int64) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known[day]
+}
+
+// remember keeps the highest number of the day, and of a few other days, for a clock that steps back over midnight.
+// w.mu is held.
+func (w *Worker) remember(day, last int64) {
+	const most = 4
+	w.known[day] = last
+	for len(w.known) > most {
+		oldest := day
+		for d := range w.known {
+			oldest = min(oldest, d)
+		}
+		delete(w.known, oldest)
+	}
+}

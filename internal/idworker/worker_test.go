@@ -1,0 +1,398 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNextGivesTheNumbersOfItsBlockInOrder(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	m.numbers[testDay] = 500
+	w := newWorker(t, m, c, 10)
+	for i, id := range take(t, w, 35) {
+		if got, want := w.Number(id), int64(501+i); got != want {
+			t.Errorf("id %d has number %d, want %d", i, got, want)
+		}
+		if got := Time(id); !got.Equal(testTime) {
+			t.Errorf("id %d is of %v, want %v", i, got, testTime)
+		}
+	}
+	if m.asked != 0 {
+		t.Errorf("the ledger was asked %d times though the counter was there", m.asked)
+	}
+}
+
+func TestNewDayBeginsAtARandomNumber(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	w := newWorker(t, m, c, 10)
+	if err := w.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []Reservation{{Day: testDay, N: 10}, {Day: testDay, N: 10, Create: true}}
+	if diff := cmp.Diff(want, m.reservations()); diff != "" {
+		t.Errorf("reservations (-want +got):\n%s", diff)
+	}
+	c.add(4 * time.Hour)
+	id := take(t, w, 1)[0]
+	if got, want := Time(id), testTime.Add(4*time.Hour); !got.Equal(want) {
+		t.Errorf("the id is of %v, want %v", got, want)
+	}
+	if got := m.reservations(); len(got) != 4 || got[3].Day != "2026:11:12" || got[3].Known != 0 {
+		t.Errorf("reservations %+v, want two for the next day, which know nothing of it", got)
+	}
+}
+
+// A block of which four fifths are taken is followed by the next one before it is empty, so that nobody waits.
+func TestNextBlockIsFetchedInAdvance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newClock(testTime)
+		w := newWorker(t, m, c, 100)
+		m.numbers[testDay] = 0
+		take(t, w, 79)
+		synctest.Wait()
+		if got := len(m.reservations()); got != 1 {
+			t.Fatalf("%d reservations after 79 of 100 numbers, want 1", got)
+		}
+		release := m.hold()
+		take(t, w, 21) // none of these waits, though the reservation hangs
+		synctest.Wait()
+		if got := len(m.reservations()); got != 2 {
+			t.Fatalf("%d reservations after the block, want 2", got)
+		}
+		release()
+		synctest.Wait()
+		take(t, w, 79)
+		if got := len(m.reservations()); got != 2 {
+			t.Errorf("%d reservations, want 2: the one in advance serves", got)
+		}
+	})
+}
+
+func TestCallersOfAnEmptyBlockWaitForOneReservation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newClock(testTime)
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, c, 50)
+		release := m.hold()
+
+		impatient, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		var failed error
+		wg.Go(func() { _, failed = w.Next(impatient) }) // perhaps the one who starts it
+		synctest.Wait()
+		ids := make([]int64, 50)
+		for i := range ids {
+			wg.Go(func() { ids[i], _ = w.Next(t.Context()) })
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		release()
+		wg.Wait()
+
+		if !errors.Is(failed, context.Canceled) {
+			t.Errorf("the caller whose context ended got %v, want its error", failed)
+		}
+		noTwins(t, ids)
+		if got := m.reservations(); len(got) > 2 { // one, and one in advance
+			t.Errorf("%d reservations for one block", len(got))
+		}
+	})
+}
+
+func TestFailedReservation(t *testing.T) {
+	t.Parallel()
+	away := errors.New("redis is away")
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newClock(testTime)
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, c, 100)
+		first := take(t, w, 1)
+		m.do(func() { m.fails = away })
+		// The numbers in hand are given, with few attempts to get more; each failure is over before the next.
+		for range 99 {
+			first = append(first, take(t, w, 1)...)
+			synctest.Wait()
+		}
+		if got := len(m.reservations()); got < 3 || got > 10 {
+			t.Errorf("%d reservations while the last fifth was taken, want a few", got)
+		}
+		for range 2 {
+			if _, err := w.Next(t.Context()); !errors.Is(err, away) {
+				t.Fatalf("Next with nothing in hand: %v, want %v", err, away)
+			}
+		}
+		m.do(func() { m.fails = nil })
+		noTwins(t, first, take(t, w, 250))
+	})
+}
+
+func TestNextFails(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	for name, c := range map[string]struct {
+		at      time.Time
+		prepare func(*memory)
+		want    error
+	}{
+		"clock before 2022":       {at: time.Unix(0, 0), want: ErrClock},
+		"clock after 2090":        {at: time.Date(2091, 1, 1, 0, 0, 0, 0, time.UTC), want: ErrClock},
+		"day used up":             {prepare: func(m *memory) { m.numbers[testDay] = MaxNumber - 9 }, want: ErrExhausted},
+		"counter gone, no ledger": {prepare: func(m *memory) { m.ledger = away }, want: away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMemory()
+			if c.prepare != nil {
+				c.prepare(m)
+			}
+			if c.at.IsZero() {
+				c.at = testTime
+			}
+			w := newWorker(t, m, newClock(c.at), 10)
+			if id, err := w.Next(t.Context()); !errors.Is(err, c.want) {
+				t.Errorf("Next = %d, %v; want %v", id, err, c.want)
+			}
+		})
+	}
+}
+
+// The day's last numbers are given, and then none.
+func TestNumbersNeverWrap(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	m.numbers[testDay] = MaxNumber - 25
+	w := newWorker(t, m, c, 10)
+	ids := take(t, w, 20)
+	if got := w.Number(ids[19]); got != MaxNumber-5 {
+		t.Errorf("the last number is %d, want %d", got, MaxNumber-5)
+	}
+	for range 3 {
+		if _, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
+			t.Fatalf("Next = %v, want ErrExhausted", err)
+		}
+	}
+	c.add(4 * time.Hour)
+	noTwins(t, ids, take(t, w, 20))
+}
+
+// badCounter gives the same numbers again and again.
+type badCounter struct{ last int64 }
+
+func (b badCounter) Reserve(context.Context, Reservation) (int64, error) { return b.last, nil }
+
+func TestNumbersOfABrokenCounterAreNotUsed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		last  int64
+		first int // ids before the error
+	}{
+		"twice the same": {last: 10, first: 10},
+		"too high":       {last: MaxNumber + 1},
+		"negative":       {last: -1},
+		"overlapping 0":  {last: 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := New(badCounter{c.last}, newMemory(), testKey, Options{BlockSize: 10, Now: newClock(testTime).now})
+			ids := take(t, w, c.first)
+			if id, err := w.Next(t.Context()); err == nil {
+				t.Errorf("Next gave %d (number %d)", id, w.Number(id))
+			}
+			noTwins(t, ids)
+			if err := w.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestJumpLeapsAndDropsTheBlock(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	m.numbers[testDay] = 0
+	w := newWorker(t, m, c, 10)
+	before := take(t, w, 3)
+	if err := w.Jump(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := take(t, w, 30)
+	for _, id := range after {
+		if n := w.Number(id); n <= testLeap {
+			t.Errorf("number %d after the jump, want one above %d", n, testLeap)
+		}
+	}
+	if m.leaps != 1 {
+		t.Errorf("%d leaps, want 1", m.leaps)
+	}
+	noTwins(t, before, after)
+}
+
+// A reservation that is under way when a jump is asked for may be from before what the jump is for.
+func TestJumpDropsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newClock(testTime)
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, c, 10)
+		release := m.hold()
+		var wg sync.WaitGroup
+		var id int64
+		var errs [2]error
+		wg.Go(func() { id, errs[0] = w.Next(t.Context()) })
+		synctest.Wait()
+		wg.Go(func() { errs[1] = w.Jump(t.Context()) })
+		synctest.Wait()
+		release()
+		wg.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.Number(id); n <= testLeap {
+			t.Errorf("number %d, want one above %d", n, testLeap)
+		}
+	})
+}
+
+func TestFailedJumpIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	away := errors.New("redis is away")
+	m, c := newMemory(), newClock(testTime)
+	m.numbers[testDay] = 0
+	w := newWorker(t, m, c, 10)
+	take(t, w, 1)
+	m.do(func() { m.fails = away })
+	if err := w.Jump(t.Context()); !errors.Is(err, away) {
+		t.Fatalf("Jump = %v, want %v", err, away)
+	}
+	m.do(func() { m.fails = nil })
+	if n := w.Number(take(t, w, 1)[0]); n <= testLeap {
+		t.Errorf("number %d, want one above %d", n, testLeap)
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	w := newWorker(t, m, c, 10)
+	release := m.hold() // Close ends the reservation, nobody else does
+	defer release()
+	failed := make(chan error)
+	go func() {
+		_, err := w.Next(context.WithoutCancel(t.Context()))
+		failed <- err
+	}()
+	<-m.arrived
+	for range 2 {
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatalf("Close = %v", err)
+		}
+	}
+	if err := <-failed; err == nil {
+		t.Error("Next of a closed worker gave an id")
+	}
+	for name, call := range map[string]func() error{
+		"Next": func() error { _, err := w.Next(t.Context()); return err },
+		"Warm": func() error { return w.Warm(t.Context()) },
+		"Jump": func() error { return w.Jump(t.Context()) },
+	} {
+		if err := call(); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	t.Parallel()
+	const goroutines, each = 32, 2000
+	m := newMemory()
+	w := New(m, m, testKey, Options{BlockSize: 97})
+	ids := make([][]int64, goroutines)
+	var wg sync.WaitGroup
+	for g := range ids {
+		wg.Go(func() {
+			for range each {
+				id, err := w.Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[g] = append(ids[g], id)
+			}
+		})
+	}
+	// In between the tail is lost for all it is worth.
+	wg.Go(func() {
+		for range 20 {
+			if err := w.Jump(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	all := slices.Concat(ids...)
+	if len(all) != goroutines*each {
+		t.Errorf("%d ids, want %d", len(all), goroutines*each)
+	}
+	noTwins(t, all)
+}
+
+func TestNextDoesNotAllocate(t *testing.T) {
+	m := newMemory()
+	w := New(m, m, testKey, Options{})
+	ctx := t.Context()
+	if err := w.Warm(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := testing.AllocsPerRun(1000, func() { _, _ = w.Next(ctx) }); got != 0 {
+		t.Errorf("%v allocations an id, want none", got)
+	}
+	if err := w.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	for name, parallel := range map[string]bool{"one": false, "parallel": true} {
+		b.Run(name, func(b *testing.B) {
+			m := newMemory()
+			m.arrived = make(chan struct{}, 1<<20)
+			w := New(m, m, testKey, Options{})
+			ctx := b.Context()
+			b.ReportAllocs()
+			if parallel {
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if _, err := w.Next(ctx); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			} else {
+				for b.Loop() {
+					if _, err := w.Next(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			if err := w.Close(context.WithoutCancel(ctx)); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
