@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"seckill/internal/order"
+)
+
+// mysqlDuplicate: a row with this key exists, in MySQL and MariaDB.
+const mysqlDuplicate = 1062
+
+// writeError translates what a transaction that records orders failed with.
+func writeError(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isDuplicate(err):
+		return fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
+	case isRejected(err):
+		return fmt.Errorf("%s: %w: %w", what, order.ErrRejected, err)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}
+
+// readError translates what reading failed with: order.ErrUnavailable when the database is away or busy, so that it
+// may be asked again; a cancelled caller stays a cancelled caller.
+func readError(what string, err error) error {
+	if isAway(err) {
+		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// isDuplicate reports whether err says that a row with this key exists.
+func isDuplicate(err error) bool {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return my.Number == mysqlDuplicate
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	}
+	return false
+}
+
+// isRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
+// schema (a missing table or column) are not: they would condemn every order until somebody mends the schema.
+func isRejected(err error) bool {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch my.Number {
+		case 1048, // a column cannot be null
+			1216, 1452, // a foreign key that somebody added
+			1264,       // out of range
+			1292, 1366, // not a time, not a number, not text in the column's character set
+			1406,       // too long
+			1526,       // no partition for the value
+			1644,       // a trigger refuses
+			1690,       // out of range in an expression
+			3819, 4025: // a check, in MySQL and in MariaDB
+			return true
+		}
+		return false
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch lite.Code() {
+		case sqlite3.SQLITE_CONSTRAINT_CHECK, sqlite3.SQLITE_CONSTRAINT_NOTNULL, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
+			sqlite3.SQLITE_CONSTRAINT_TRIGGER, sqlite3.SQLITE_CONSTRAINT_DATATYPE, sqlite3.SQLITE_TOOBIG:
+			return true
+		}
+	}
+	return false
+}
+
+// isAway reports whether err says that the database cannot be asked right now.
+func isAway(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch my.Number {
+		case 1040, 1203, // too many connections
+			1053, 1077, 1079, // shutting down
+			1205, 1213, // lock wait, deadlock
+			1290, 1836, // read-only
+			1317, 1927, // killed
+			1037, 1038, 1041: // out of memory
+			return true
+		}
+		return false
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		const primary = 0xff // the low byte; the rest says more
+		return lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED
+	}
+	_, network := errors.AsType[net.Error](err) // refused, reset, timed out
+	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.ErrUnexpectedEOF)
+}

@@ -1,0 +1,207 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"seckill/migrations"
+)
+
+// versionTable is where goose keeps which files were applied.
+const versionTable = "tb_migration"
+
+// migrationWait is how long one instance waits for another that migrates. Seconds.
+const migrationWait = 60
+
+// Errors of migrating.
+var (
+	// ErrOldSchema: the schema lacks migrations that this program needs.
+	ErrOldSchema = errors.New("database schema is too old")
+	// ErrMigrationBusy: another instance has been migrating for a minute.
+	ErrMigrationBusy = errors.New("another instance is migrating")
+)
+
+// Migrate applies the migrations that the schema lacks, and returns their file names. Instances that start together
+// take turns, and all but the first find nothing to do. A migration that died half way is finished by the next call:
+// in MySQL its statements are made to be repeated, in SQLite it was rolled back. A schema that is newer than this
+// program is left alone.
+func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+	pool := s.migrationPool()
+	applied, err := s.migrateLocked(ctx, pool)
+	if err = errors.Join(err, pool.Close()); err != nil {
+		return applied, fmt.Errorf("migrating the %s schema: %w", s.dialect, err)
+	}
+	return applied, nil
+}
+
+// migrateLocked migrates while it holds the schema's migration lock. SQLite needs none: one process has the file.
+func (s *Store) migrateLocked(ctx context.Context, pool *sql.DB) (applied []string, err error) {
+	if s.dialect == mysqlDialect {
+		conn, err := lockMigrations(ctx, pool)
+		if err != nil {
+			return nil, err
+		}
+		// The lock ends with its connection, which the caller closes with the pool.
+		defer func() { _ = conn.Close() }()
+	}
+	return s.migrate(ctx, pool)
+}
+
+func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, err error) {
+	versions, err := s.versionStore()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ensureVersionTable(ctx, pool, versions); err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(migrations.FS, string(s.dialect))
+	if err != nil {
+		return nil, fmt.Errorf("opening the embedded migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectCustom, pool, files,
+		goose.WithStore(versions), goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.log))
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded migrations: %w", err)
+	}
+	results, err := provider.Up(ctx)
+	if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+		results = partial.Applied
+	}
+	for _, r := range results {
+		applied = append(applied, r.Source.Path)
+		s.log.InfoContext(ctx, "migration applied", "file", r.Source.Path, "took", r.Duration)
+	}
+	return applied, err
+}
+
+// lockMigrations waits for the schema's migration lock and returns the connection that holds it.
+func lockMigrations(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to migrate: %w", err)
+	}
+	var got sql.NullInt64
+	// Lock names are the server's, not the schema's, and 64 characters at most.
+	err = conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('seckill_migrate_', MD5(DATABASE())), ?)", migrationWait).Scan(&got)
+	switch {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("waiting for the migration lock: %w", err), conn.Close())
+	case got.Int64 != 1:
+		return nil, errors.Join(fmt.Errorf("%w: no turn within %d s", ErrMigrationBusy, migrationWait), conn.Close())
+	}
+	return conn, nil
+}
+
+// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations. It changes
+// nothing and needs no right to.
+func (s *Store) CheckSchema(ctx context.Context) error {
+	missing, err := s.missing(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("checking the %s schema: %w", s.dialect, err)
+	case len(missing) > 0:
+		return fmt.Errorf("%w: it lacks %s", ErrOldSchema, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// missing returns the names of the migrations that have not been applied.
+func (s *Store) missing(ctx context.Context) ([]string, error) {
+	applied, err := s.appliedVersions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Glob(migrations.FS, path.Join(string(s.dialect), "*.sql"))
+	if err != nil {
+		return nil, fmt.Errorf("listing the embedded migrations: %w", err)
+	}
+	var missing []string
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, fmt.Errorf("naming the embedded migrations: %w", err)
+		}
+		if !applied[version] {
+			missing = append(missing, path.Base(file))
+		}
+	}
+	return missing, nil
+}
+
+func (s *Store) appliedVersions(ctx context.Context) (map[int64]bool, error) {
+	versions, err := s.versionStore()
+	if err != nil {
+		return nil, err
+	}
+	exists, err := s.hasVersionTable(ctx, s.pool)
+	if err != nil || !exists {
+		return nil, err
+	}
+	rows, err := versions.ListMigrations(ctx, s.pool)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", versionTable, err)
+	}
+	applied := make(map[int64]bool, len(rows))
+	for _, row := range rows {
+		applied[row.Version] = row.IsApplied
+	}
+	return applied, nil
+}
+
+// versionStore returns goose's access to the table of migrations.
+func (s *Store) versionStore() (database.Store, error) {
+	name := database.DialectMySQL
+	if s.dialect == sqliteDialect {
+		name = database.DialectSQLite3
+	}
+	versions, err := database.NewStore(name, versionTable)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the table of migrations: %w", err)
+	}
+	return versions, nil
+}
+
+// ensureVersionTable creates the table of migrations with its first row. Goose does so too, but not when a process
+// died between the two, which MySQL does not do as one step.
+func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions database.Store) error {
+	exists, err := s.hasVersionTable(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		if err := versions.CreateVersionTable(ctx, pool); err != nil {
+			return fmt.Errorf("creating %s: %w", versionTable, err)
+		}
+	}
+	rows, err := versions.ListMigrations(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", versionTable, err)
+	}
+	if len(rows) == 0 {
+		if err := versions.Insert(ctx, pool, database.InsertRequest{Version: 0}); err != nil {
+			return fmt.Errorf("filling %s: %w", versionTable, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) hasVersionTable(ctx context.Context, pool *sql.DB) (bool, error) {
+	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
+	if s.dialect == sqliteDialect {
+		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+	}
+	var n int
+	if err := pool.QueryRowContext(ctx, query, versionTable).Scan(&n); err != nil {
+		return false, fmt.Errorf("looking for %s: %w", versionTable, err)
+	}
+	return n > 0, nil
+}

@@ -1,0 +1,197 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	gormmysql "gorm.io/driver/mysql"
+	"gorm.io/gorm"
+)
+
+// Options are what the opening functions need besides an address. The zero value of each field means its default.
+type Options struct {
+	Now      func() time.Time // the clock for recorded times; time.Now
+	Log      *slog.Logger     // slog.Default()
+	MaxConns int              // connections at most; 16
+	// Timeout bounds connecting and each read and write on a connection; 10 s. A smaller one in the DSN holds, a
+	// larger one does not. Waiting for a row lock ends after half of it, so that the server says so (1205) before
+	// the connection is given up.
+	Timeout time.Duration
+}
+
+const (
+	defaultMaxConns = 16
+	defaultTimeout  = 10 * time.Second
+	// connLifetime is short because proxies and firewalls forget connections that the pool believes in, and because
+	// a changed address is only noticed by a new connection.
+	connLifetime = 5 * time.Minute
+	// ddlLockWait bounds how long DDL waits for running transactions: others queue behind it meanwhile. Seconds.
+	ddlLockWait = 60
+)
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = defaultMaxConns
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	return o
+}
+
+// ErrDSN: the data source name cannot be used, and why.
+var ErrDSN = errors.New("unusable MySQL DSN")
+
+// OpenMySQL opens the ledger in MySQL or MariaDB and pings it. The DSN is the Go driver's,
+// user:password@tcp(host:3306)/schema?…; what the service relies on is added to it. It returns ErrDSN for one that
+// cannot be read, names no schema, or has clientFoundRows set.
+func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	cfg, err := mysqlConfig(dsn, o)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := mysqlPool(cfg, sessionSettings(cfg.ReadTimeout))
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(o.MaxConns)
+	pool.SetMaxIdleConns(o.MaxConns)
+	pool.SetConnMaxLifetime(connLifetime)
+
+	ddl := cfg.Clone()
+	ddl.ReadTimeout = 0 // an ALTER of a large table answers when it is done
+	ddlConnector, err := newSessionConnector(ddl, ddlSettings())
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	db, err := gorm.Open(gormmysql.New(gormmysql.Config{
+		Conn: pool, DSNConfig: cfg, SkipInitializeWithVersion: true,
+	}), gormConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening gorm on MySQL: %w", err), pool.Close())
+	}
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
+	}
+	return &Store{
+		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
+		migrationPool: func() *sql.DB { return sql.OpenDB(ddlConnector) },
+	}, nil
+}
+
+// mysqlConfig reads the DSN and adds what every transaction relies on.
+func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		// The driver's message never quotes the DSN, so no password gets into a log.
+		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
+	}
+	switch {
+	case cfg.ClientFoundRows:
+		// "How many rows did this change" is how stock that is too low and another epoch are noticed.
+		return nil, fmt.Errorf("%w: clientFoundRows must not be set", ErrDSN)
+	case cfg.DBName == "":
+		return nil, fmt.Errorf("%w: it names no schema", ErrDSN)
+	}
+	cfg.Timeout = stricter(cfg.Timeout, o.Timeout)
+	cfg.ReadTimeout = stricter(cfg.ReadTimeout, o.Timeout)
+	cfg.WriteTimeout = stricter(cfg.WriteTimeout, o.Timeout)
+	cfg.Loc = time.UTC
+	cfg.ParseTime = true
+	cfg.InterpolateParams = true // one round trip per batch, and no limit of 65,535 placeholders
+	cfg.MultiStatements = false
+	cfg.RejectReadOnly = true // after a failover, leave the old primary instead of keeping its connections
+	cfg.Logger = driverLog{o.Log}
+	if err := cfg.Apply(mysql.TimeTruncate(time.Millisecond), mysql.Charset("utf8mb4", "")); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
+	}
+	return cfg, nil
+}
+
+// stricter returns the smaller of two timeouts, of which 0 is none at all.
+func stricter(given, most time.Duration) time.Duration {
+	if given <= 0 || given > most {
+		return most
+	}
+	return given
+}
+
+// strictMode makes a value that does not fit an error instead of another value. ANSI_QUOTES and NO_BACKSLASH_ESCAPES
+// must not be in it: GORM quotes with backticks, the driver escapes with backslashes.
+const strictMode = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+
+// sessionSettings are the statements that prepare a connection for orders. They are statements and not DSN parameters
+// because MySQL and MariaDB do not share a variable for the isolation level.
+func sessionSettings(readTimeout time.Duration) []string {
+	wait := max(1, int64(readTimeout/2/time.Second))
+	return []string{
+		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+		"SET time_zone = '+00:00'",
+		strictMode,
+		fmt.Sprintf("SET innodb_lock_wait_timeout = %d, lock_wait_timeout = %d", wait, wait),
+	}
+}
+
+func ddlSettings() []string {
+	return []string{"SET time_zone = '+00:00'", strictMode, fmt.Sprintf("SET lock_wait_timeout = %d", ddlLockWait)}
+}
+
+// sessionConnector runs statements on every new connection before anybody uses it.
+type sessionConnector struct {
+	driver.Connector
+	statements []string
+}
+
+func newSessionConnector(cfg *mysql.Config, statements []string) (*sessionConnector, error) {
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
+	}
+	return &sessionConnector{Connector: connector, statements: statements}, nil
+}
+
+func mysqlPool(cfg *mysql.Config, statements []string) (*sql.DB, error) {
+	connector, err := newSessionConnector(cfg, statements)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// Connect implements driver.Connector.
+func (c *sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T cannot execute statements", conn), conn.Close())
+	}
+	for _, statement := range c.statements {
+		if _, err := execer.ExecContext(ctx, statement, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", statement, err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// driverLog passes on what the driver has to say of lost connections, which it writes to stderr otherwise. Whoever
+// used the connection gets an error as well.
+type driverLog struct{ log *slog.Logger }
+
+// Print implements mysql.Logger.
+func (l driverLog) Print(v ...any) { l.log.Debug("mysql driver", "message", fmt.Sprint(v...)) }

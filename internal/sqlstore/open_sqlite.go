@@ -1,0 +1,66 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	gormsqlite "gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // the driver named "sqlite", in pure Go
+)
+
+// OpenSQLite opens the ledger in a file, which is created when it is missing. One process at a time may have it open;
+// seeing to that is the caller's part. Every commit is on the disk before it returns.
+func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	dsn, err := sqliteDSN(path)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(o.MaxConns)
+	pool.SetMaxIdleConns(o.MaxConns)
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), pool.Close())
+	}
+	db, err := gorm.Open(gormsqlite.New(gormsqlite.Config{DriverName: "sqlite", Conn: pool}), gormConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening gorm on %s: %w", path, err), pool.Close())
+	}
+	s := &Store{
+		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
+		writer: make(chan struct{}, 1),
+		migrationPool: func() *sql.DB {
+			// sql.Open only fails for a driver that is not registered, and this one was a few lines above.
+			ddl, _ := sql.Open("sqlite", dsn)
+			return ddl
+		},
+	}
+	s.writer <- struct{}{}
+	return s, nil
+}
+
+// sqliteDSN returns the file as a URI, so that no character of its name can be taken for a parameter.
+func sqliteDSN(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("locating %s: %w", path, err)
+	}
+	q := url.Values{}
+	q.Add("_pragma", "busy_timeout(10000)") // first: switching to WAL may have to wait too
+	q.Add("_pragma", "journal_mode(WAL)")
+	q.Add("_pragma", "synchronous(FULL)") // flushed at every commit
+	// A transaction that reads first and writes later fails busy when another wrote between; one that takes the write
+	// lock at its beginning waits.
+	q.Set("_txlock", "immediate")
+	q.Set("_time_format", "sqlite")
+	q.Set("_timezone", "UTC")
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: q.Encode()}).String(), nil
+}

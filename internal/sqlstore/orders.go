@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// Order implements order.Rows.
+func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
+	return takeOrder(s.read(ctx).Where("id = ?", id), fmt.Sprintf("order %d", id))
+}
+
+// LiveOrder implements order.Rows.
+func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
+	query := s.read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
+	return takeOrder(query, fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID))
+}
+
+func takeOrder(query *gorm.DB, what string) (order.Order, error) {
+	var row orderRow
+	err := query.Take(&row).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return order.Order{}, fmt.Errorf("%s: %w", what, order.ErrNotFound)
+	case err != nil:
+		return order.Order{}, readError("reading "+what, err)
+	}
+	return row.order(), nil
+}
+
+// OrdersOf implements order.Rows. Pass math.MaxInt64 as before for the first page.
+func (s *Store) OrdersOf(ctx context.Context, userID, before int64, limit int) ([]order.Order, int64, error) {
+	what := fmt.Sprintf("listing the orders of user %d", userID)
+	var rows []orderRow
+	err := s.read(ctx).Where("user_id = ? AND id < ?", userID, before).Order("id DESC").Limit(limit).Find(&rows).Error
+	if err != nil {
+		return nil, 0, readError(what, err)
+	}
+	var total int64
+	if err := s.read(ctx).Model(&orderRow{}).Where("user_id = ?", userID).Count(&total).Error; err != nil {
+		return nil, 0, readError(what, err)
+	}
+	orders := make([]order.Order, len(rows))
+	for i, row := range rows {
+		orders[i] = row.order()
+	}
+	return orders, total, nil
+}
+
+// Recorded implements order.Rows.
+func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
+	statuses := make(map[int64]order.Status, len(ids))
+	for part := range chunks(ids) {
+		var rows []orderRow
+		if err := s.read(ctx).Select("id", "status").Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, readError(fmt.Sprintf("looking for %d orders", len(ids)), err)
+		}
+		for _, row := range rows {
+			statuses[row.ID] = row.Status
+		}
+	}
+	return statuses, nil
+}
+
+// OrderIDs calls yield with every order id from from, inclusive, to to, exclusive, in ascending order. It holds one
+// connection meanwhile. Ids that were yielded before an error are real.
+func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
+	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
+	rows, err := s.read(ctx).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ?", from, to).Order("id").Rows()
+	if err != nil {
+		return readError(what, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return readError(what, err)
+		}
+		yield(id)
+	}
+	if err := rows.Err(); err != nil {
+		return readError(what, err)
+	}
+	return nil
+}

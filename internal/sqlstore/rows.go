@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// The tables as GORM sees them. They stay inside this package: the domain's types have no tags, and a column that is
+// renamed changes nothing outside.
+
+type voucherRow struct {
+	ID          int64          `gorm:"column:id;primaryKey"`
+	ShopID      int64          `gorm:"column:shop_id"`
+	Title       string         `gorm:"column:title"`
+	SubTitle    string         `gorm:"column:sub_title"`
+	Rules       string         `gorm:"column:rules"`
+	PayValue    int64          `gorm:"column:pay_value"`
+	ActualValue int64          `gorm:"column:actual_value"`
+	Kind        voucher.Kind   `gorm:"column:type"`
+	Status      voucher.Status `gorm:"column:status"`
+	Version     int64          `gorm:"column:version"`
+	CreateTime  time.Time      `gorm:"column:create_time"`
+	UpdateTime  time.Time      `gorm:"column:update_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (voucherRow) TableName() string { return "tb_voucher" }
+
+type saleRow struct {
+	VoucherID     int64     `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Stock         int64     `gorm:"column:stock"`
+	Issued        int64     `gorm:"column:issued"`
+	BeginTime     time.Time `gorm:"column:begin_time"`
+	EndTime       time.Time `gorm:"column:end_time"`
+	Paused        bool      `gorm:"column:paused"`
+	Epoch         int64     `gorm:"column:epoch"`
+	Sequence      int64     `gorm:"column:sequence"`
+	PartitionNo   int       `gorm:"column:partition_no"`
+	Retired       bool      `gorm:"column:retired"`
+	LastOperation int64     `gorm:"column:last_operation"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (saleRow) TableName() string { return "tb_seckill_voucher" }
+
+func (r saleRow) sale() *voucher.Sale {
+	return &voucher.Sale{
+		Stock: r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
+		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
+	}
+}
+
+func (r voucherRow) voucher() voucher.Voucher {
+	return voucher.Voucher{
+		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
+		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
+		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
+	}
+}
+
+// orderRow has no field for the column live, which the database computes.
+type orderRow struct {
+	ID            int64        `gorm:"column:id;primaryKey;autoIncrement:false"`
+	UserID        int64        `gorm:"column:user_id"`
+	VoucherID     int64        `gorm:"column:voucher_id"`
+	Kind          voucher.Kind `gorm:"column:kind"`
+	Amount        int64        `gorm:"column:amount"`
+	Status        order.Status `gorm:"column:status"`
+	Reason        order.Reason `gorm:"column:reason"`
+	Detail        string       `gorm:"column:detail"`
+	CreateTime    time.Time    `gorm:"column:create_time"`
+	PayTime       *time.Time   `gorm:"column:pay_time"`
+	RedeemTime    *time.Time   `gorm:"column:redeem_time"`
+	CancelTime    *time.Time   `gorm:"column:cancel_time"`
+	RefundingTime *time.Time   `gorm:"column:refunding_time"`
+	RefundTime    *time.Time   `gorm:"column:refund_time"`
+	FailTime      *time.Time   `gorm:"column:fail_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (orderRow) TableName() string { return "tb_voucher_order" }
+
+func (r orderRow) order() order.Order {
+	at := func(t *time.Time) time.Time {
+		if t == nil {
+			return time.Time{}
+		}
+		return *t
+	}
+	return order.Order{
+		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, Status: r.Status, Reason: r.Reason,
+		CreatedAt: r.CreateTime, PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime), CancelledAt: at(r.CancelTime),
+		RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime),
+	}
+}
+
+type collisionRow struct {
+	ClaimID    int64     `gorm:"column:claim_id;primaryKey;autoIncrement:false"`
+	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
+	OrderID    int64     `gorm:"column:order_id"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (collisionRow) TableName() string { return "tb_order_collision" }
+
+// The states of a row in tb_voucher_operation.
+const (
+	operationPending  = 1 // committed here, not yet known to Redis
+	operationAbsorbed = 3 // a rebuild has built the sale from a stock that contains it
+)
+
+type operationRow struct {
+	VoucherID  int64      `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Number     int64      `gorm:"column:number;primaryKey;autoIncrement:false"`
+	State      int8       `gorm:"column:state"`
+	SettleTime *time.Time `gorm:"column:settle_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (operationRow) TableName() string { return "tb_voucher_operation" }
+
+type settingRow struct {
+	Name       string    `gorm:"column:name;primaryKey"`
+	Value      []byte    `gorm:"column:value"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (settingRow) TableName() string { return "tb_setting" }

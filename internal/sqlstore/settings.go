@@ -1,0 +1,45 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+const idKeySetting = "order_id_key"
+
+// IDKey returns the key that hides the day's count in order ids. It is made once, by whoever asks first, and the same
+// for every instance ever after: ids made with two keys could meet.
+func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
+	var key [16]byte
+	err := s.loadSetting(ctx, idKeySetting, key[:])
+	if !errors.Is(err, gorm.ErrRecordNotFound) {
+		return key, err
+	}
+	var fresh [16]byte
+	_, _ = rand.Read(fresh[:]) // never fails: the program is ended when there is no randomness
+	err = s.write(ctx, func(tx *gorm.DB) error {
+		return tx.Create(&settingRow{Name: idKeySetting, Value: fresh[:], CreateTime: s.clock()}).Error
+	})
+	if err != nil && !isDuplicate(err) { // another instance was first: its key is the key
+		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)
+	}
+	return key, s.loadSetting(ctx, idKeySetting, key[:])
+}
+
+// loadSetting fills value, or returns gorm.ErrRecordNotFound. A value of another length is an error: using a part of
+// it would go unnoticed.
+func (s *Store) loadSetting(ctx context.Context, name string, value []byte) error {
+	var row settingRow
+	if err := s.read(ctx).Where("name = ?", name).Take(&row).Error; err != nil {
+		return readError("reading setting "+name, err)
+	}
+	if len(row.Value) != len(value) {
+		return fmt.Errorf("setting %s has %d bytes instead of %d", name, len(row.Value), len(value))
+	}
+	copy(value, row.Value)
+	return nil
+}

@@ -1,0 +1,239 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+)
+
+// maxDetail is how many characters of a failure's detail are kept: the width of tb_voucher_order.detail.
+const maxDetail = 512
+
+// Settle implements order.Ledger. The sales' rows are locked first, so that what decide is shown stays true until the
+// commit: whoever else takes a unit, or begins a rebuild, waits. A batch that is being inserted at the same time holds
+// its orders' rows and waits for the sale's; should this one want the same orders, the database ends the deadlock.
+func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) ([]order.Decision, error)) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	err := s.write(ctx, func(tx *gorm.DB) error {
+		sales, err := lockSales(tx, claims)
+		if err != nil {
+			return err
+		}
+		view, err := viewOf(tx, claims, sales)
+		if err != nil {
+			return err
+		}
+		decisions, err := decide(view)
+		if err != nil {
+			return err
+		}
+		return s.apply(tx, decisions, sales)
+	})
+	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
+}
+
+// lockSales locks the rows of the claims' sales, in the order in which everybody does, and returns them by voucher.
+func lockSales(tx *gorm.DB, claims []order.Claim) (map[int64]saleRow, error) {
+	ids := distinct(claims, func(c order.Claim) int64 { return c.VoucherID })
+	sales := make(map[int64]saleRow, len(ids))
+	for part := range chunks(ids) {
+		var rows []saleRow
+		err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
+			Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("locking sales: %w", err)
+		}
+		for _, row := range rows {
+			sales[row.VoucherID] = row
+		}
+	}
+	return sales, nil
+}
+
+// viewOf reads what the ledger holds of the claims.
+func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
+	view := order.LedgerView{
+		Sales:    make(map[int64]order.LedgerSale, len(sales)),
+		Rows:     make(map[int64]order.Order),
+		Live:     make(map[order.BuyerKey]int64),
+		Collided: make(map[order.CollisionKey]int64),
+	}
+	for id, sale := range sales {
+		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch}
+	}
+	for part := range chunks(distinct(claims, func(c order.Claim) int64 { return c.OrderID })) {
+		var rows []orderRow
+		if err := tx.Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return view, fmt.Errorf("reading orders by id: %w", err)
+		}
+		for _, row := range rows {
+			view.Rows[row.ID] = row.order()
+		}
+		var collisions []collisionRow
+		if err := tx.Where("claim_id IN ?", part).Find(&collisions).Error; err != nil {
+			return view, fmt.Errorf("reading collisions: %w", err)
+		}
+		for _, row := range collisions {
+			view.Collided[order.CollisionKey{OrderID: row.ClaimID, UserID: row.UserID}] = row.OrderID
+		}
+	}
+	return view, readLive(tx, claims, view.Live)
+}
+
+// readLive finds the buyers' live orders, voucher by voucher: MariaDB does not use an index for a list of pairs.
+func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]int64) error {
+	users := make(map[int64][]int64)
+	for _, key := range distinct(claims, order.Claim.Buyer) {
+		users[key.VoucherID] = append(users[key.VoucherID], key.UserID)
+	}
+	for voucherID, userIDs := range users {
+		for part := range chunks(userIDs) {
+			var rows []orderRow
+			err := tx.Select("id", "user_id").
+				Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID, part).Find(&rows).Error
+			if err != nil {
+				return fmt.Errorf("reading the live orders of voucher %d: %w", voucherID, err)
+			}
+			for _, row := range rows {
+				live[order.BuyerKey{VoucherID: voucherID, UserID: row.UserID}] = row.ID
+			}
+		}
+	}
+	return nil
+}
+
+// apply writes what was decided: orders sorted by id, collisions, and last the stock of each sale.
+func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
+	prices, err := s.prices.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
+	if err != nil {
+		return err
+	}
+	now := s.clock()
+	var rows []orderRow
+	var collisions []collisionRow
+	for _, d := range decisions {
+		switch d.Verb {
+		case order.Keep:
+		case order.Insert:
+			rows = append(rows, newOrderRow(d.Claim, prices, now))
+		case order.Fail:
+			rows = append(rows, failedRow(d, prices, now))
+			if d.RowID != d.Claim.OrderID {
+				collisions = append(collisions, collisionRow{
+					ClaimID: d.Claim.OrderID, UserID: d.Claim.UserID, OrderID: d.RowID, CreateTime: now,
+				})
+			}
+		default:
+			return fmt.Errorf("order %d: no such verb %d", d.Claim.OrderID, d.Verb)
+		}
+	}
+	slices.SortFunc(rows, func(a, b orderRow) int { return cmp.Compare(a.ID, b.ID) })
+	if err := createAll(tx, rows); err != nil {
+		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
+	}
+	slices.SortFunc(collisions, func(a, b collisionRow) int {
+		return cmp.Or(cmp.Compare(a.ClaimID, b.ClaimID), cmp.Compare(a.UserID, b.UserID))
+	})
+	if err := createAll(tx, collisions); err != nil {
+		return fmt.Errorf("inserting %d collisions: %w", len(collisions), err)
+	}
+	for _, t := range takesOfDecisions(decisions, sales) {
+		if err := t.fromLocked(tx, sales[t.voucherID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func createAll[T any](tx *gorm.DB, rows []T) error {
+	for part := range chunks(rows) {
+		if err := tx.Create(&part).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newOrderRow(c order.Claim, prices map[int64]int64, now time.Time) orderRow {
+	return orderRow{
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind,
+		Amount: prices[c.VoucherID], Status: order.Unpaid, CreateTime: now,
+	}
+}
+
+// failedRow is recordable whatever the claim says: no value in it can be too long, and nothing needs to exist.
+func failedRow(d order.Decision, prices map[int64]int64, now time.Time) orderRow {
+	row := newOrderRow(d.Claim, prices, now)
+	row.ID, row.Status, row.FailTime = d.RowID, order.Failed, &now
+	row.Reason, row.Detail = d.Reason, truncate(d.Detail, maxDetail)
+	return row
+}
+
+// takesOfDecisions adds up what the decisions take from each locked sale, sorted by voucher. The sequence rises with
+// every claim of the sale's epoch that has an outcome, also a failed one: Redis has admitted it.
+func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []take {
+	byVoucher := make(map[int64]take)
+	for _, d := range decisions {
+		t := byVoucher[d.Claim.VoucherID]
+		t.voucherID = d.Claim.VoucherID
+		if d.Verb == order.Insert {
+			t.units++
+		}
+		if sale, ok := sales[t.voucherID]; ok && sale.Epoch == d.Claim.Epoch {
+			t.sequence = max(t.sequence, d.Claim.Sequence)
+		}
+		byVoucher[t.voucherID] = t
+	}
+	takes := make([]take, 0, len(byVoucher))
+	for _, t := range byVoucher {
+		takes = append(takes, t)
+	}
+	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.voucherID, b.voucherID) })
+	return takes
+}
+
+// fromLocked lowers the stock of a sale whose row this transaction has locked, whatever its epoch: the decision was
+// made knowing it. It returns order.ErrConflict when the decision took more than there is.
+func (t take) fromLocked(tx *gorm.DB, sale saleRow) error {
+	if t.units == 0 && t.sequence <= sale.Sequence {
+		return nil
+	}
+	t.epoch, t.sequence = sale.Epoch, max(t.sequence, sale.Sequence)
+	return t.fromEpoch(tx)
+}
+
+// distinct returns the keys of s without repetition, in their first order.
+func distinct[T any, K comparable](s []T, key func(T) K) []K {
+	seen := make(map[K]bool, len(s))
+	keys := make([]K, 0, len(s))
+	for _, v := range s {
+		if k := key(v); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// truncate returns at most n characters of s, as text that every column takes.
+func truncate(s string, n int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i]
+		}
+		count++
+	}
+	return s
+}

@@ -1,0 +1,181 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+// moment is when everything happens here, unless a test's clock says otherwise. Its microseconds are not kept.
+var moment = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
+
+// recordedAt is moment as the tables keep it.
+var recordedAt = moment.Truncate(time.Millisecond)
+
+// ledger is a store on a schema of its own, with a way past it.
+type ledger struct {
+	*sqlstore.Store
+	raw *sql.DB // for what the store never does, such as cancelling an order by hand
+}
+
+// eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite.
+func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		test(t, openMySQL(t, testkit.MySQL(t)))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, openSQLite(t, filepath.Join(t.TempDir(), "ledger.db")))
+	})
+}
+
+func options() sqlstore.Options {
+	return sqlstore.Options{Now: func() time.Time { return moment }, Log: slog.New(slog.DiscardHandler)}
+}
+
+func openMySQL(tb testing.TB, dsn string) ledger {
+	tb.Helper()
+	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, options())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := sql.Open("mysql", dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return migrated(tb, store, raw)
+}
+
+func openSQLite(tb testing.TB, path string) ledger {
+	tb.Helper()
+	store, err := sqlstore.OpenSQLite(tb.Context(), path, options())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return migrated(tb, store, raw)
+}
+
+func migrated(tb testing.TB, store *sqlstore.Store, raw *sql.DB) ledger {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+		if err := raw.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	if _, err := store.Migrate(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	return ledger{Store: store, raw: raw}
+}
+
+// draft is a valid voucher of shop 1.
+func draft() voucher.Voucher {
+	return voucher.Voucher{
+		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
+		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+	}
+}
+
+// seckill creates a seckill voucher with stock units whose sale is at epoch 1.
+func (l ledger) seckill(tb testing.TB, stock int64) int64 {
+	tb.Helper()
+	v := draft()
+	v.Kind = voucher.Seckill
+	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour)}
+	if err := l.CreateVoucher(tb.Context(), &v); err != nil {
+		tb.Fatal(err)
+	}
+	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID); err != nil || epoch != 1 {
+		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
+	}
+	return v.ID
+}
+
+// exec changes the tables past the store.
+func (l ledger) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := l.raw.ExecContext(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// number reads one number past the store.
+func (l ledger) number(tb testing.TB, query string, args ...any) int64 {
+	tb.Helper()
+	var n int64
+	if err := l.raw.QueryRowContext(tb.Context(), query, args...).Scan(&n); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// sale reads the sale's row.
+func (l ledger) sale(tb testing.TB, voucherID int64) voucher.Sale {
+	tb.Helper()
+	v, err := l.Voucher(tb.Context(), voucherID)
+	if err != nil || v.Sale == nil {
+		tb.Fatalf("Voucher(%d) = %+v, %v", voucherID, v, err)
+	}
+	return *v.Sale
+}
+
+// conserved fails the test unless stock and live orders add up to what was issued (I5), and no row is half written.
+func (l ledger) conserved(tb testing.TB, voucherID int64) {
+	tb.Helper()
+	sale := l.sale(tb, voucherID)
+	live := l.number(tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", voucherID)
+	if sale.Stock < 0 || sale.Stock+live != sale.Issued {
+		tb.Errorf("voucher %d: stock %d + live %d != issued %d", voucherID, sale.Stock, live, sale.Issued)
+	}
+}
+
+var nextOrderID atomic.Int64
+
+// claims makes n claims of epoch 1 by users first, first+1, …, with sequences from 1 and ids never used before.
+func claims(voucherID, first int64, n int) []order.Claim {
+	cs := make([]order.Claim, n)
+	for i := range cs {
+		cs[i] = order.Claim{
+			OrderID: 1<<40 + nextOrderID.Add(1), UserID: first + int64(i), VoucherID: voucherID,
+			Epoch: 1, Sequence: int64(i) + 1,
+		}
+	}
+	return cs
+}
+
+func insert(tb testing.TB, l ledger, cs []order.Claim) {
+	tb.Helper()
+	if err := l.Insert(tb.Context(), cs); err != nil {
+		tb.Fatalf("Insert: %v", err)
+	}
+}
+
+// decideAll answers every claim with the verb.
+func decideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) ([]order.Decision, error) {
+	return func(order.LedgerView) ([]order.Decision, error) {
+		ds := make([]order.Decision, len(cs))
+		for i, c := range cs {
+			ds[i] = order.Decision{Claim: c, Verb: verb, RowID: c.OrderID, Reason: reason}
+		}
+		return ds, nil
+	}
+}
+

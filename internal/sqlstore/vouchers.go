@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
+)
+
+// CreateVoucher implements voucher.Ledger. When it fails because the reply to COMMIT was lost, the voucher may exist.
+func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
+	now := s.clock()
+	row := voucherRow{
+		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
+		Version: 1, CreateTime: now, UpdateTime: now,
+	}
+	var sale *saleRow
+	err := s.write(ctx, func(tx *gorm.DB) error {
+		if err := tx.Create(&row).Error; err != nil {
+			return fmt.Errorf("voucher: %w", err)
+		}
+		if v.Sale == nil {
+			return nil
+		}
+		// Epoch 0: no rebuild has opened the sale in Redis yet.
+		sale = &saleRow{
+			VoucherID: row.ID, Stock: v.Sale.Stock, Issued: v.Sale.Issued,
+			BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
+		}
+		if err := tx.Create(sale).Error; err != nil {
+			return fmt.Errorf("sale: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("creating a voucher: %w", err)
+	}
+	*v = row.voucher()
+	if sale != nil {
+		v.Sale = sale.sale()
+	}
+	return nil
+}
+
+// Voucher implements voucher.Ledger.
+func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+	v, err := findVoucher(s.read(ctx), id)
+	switch {
+	case errors.Is(err, voucher.ErrNotFound):
+		return voucher.Voucher{}, fmt.Errorf("voucher %d: %w", id, err)
+	case err != nil:
+		return voucher.Voucher{}, readError(fmt.Sprintf("reading voucher %d", id), err)
+	}
+	return v, nil
+}
+
+// VouchersOfShop implements voucher.Ledger.
+func (s *Store) VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]voucher.Voucher, int64, error) {
+	const where = "v.shop_id = ? AND v.status = ?"
+	what := fmt.Sprintf("listing the vouchers of shop %d", shopID)
+	vs, err := scanVouchers(joined(s.read(ctx)).Where(where, shopID, voucher.OnShelf).Order("v.id DESC").Limit(limit))
+	if err != nil {
+		return nil, 0, readError(what, err)
+	}
+	if len(vs) < limit {
+		return vs, int64(len(vs)), nil
+	}
+	var total int64
+	if err := s.read(ctx).Table("tb_voucher v").Where(where, shopID, voucher.OnShelf).Count(&total).Error; err != nil {
+		return nil, 0, readError(what, err)
+	}
+	return vs, total, nil
+}
+
+// joinedRow is a voucher with its sale, whose fields are zero for an ordinary voucher.
+type joinedRow struct {
+	Voucher voucherRow `gorm:"embedded"`
+	Sale    saleRow    `gorm:"embedded"`
+}
+
+// joined selects vouchers with their sales in one statement. The columns are named because two tables that grow may
+// one day share a name.
+func joined(db *gorm.DB) *gorm.DB {
+	return db.Table("tb_voucher v").
+		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
+			"v.version, v.create_time, v.update_time, " +
+			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
+			"s.partition_no, s.retired, s.last_operation").
+		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
+}
+
+func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
+	var rows []joinedRow
+	if err := query.Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	vs := make([]voucher.Voucher, len(rows))
+	for i, row := range rows {
+		vs[i] = row.Voucher.voucher()
+		if row.Sale.VoucherID != 0 {
+			vs[i].Sale = row.Sale.sale()
+		}
+	}
+	return vs, nil
+}
+
+func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
+	vs, err := scanVouchers(joined(db).Where("v.id = ?", id))
+	if err != nil {
+		return voucher.Voucher{}, err
+	}
+	if len(vs) == 0 {
+		return voucher.Voucher{}, voucher.ErrNotFound
+	}
+	return vs[0], nil
+}

@@ -1,0 +1,10 @@
+// Package migrations embeds the schema: one folder of numbered SQL files for each dialect, applied by
+// internal/sqlstore. Files are append-only: one that has been released is never edited, and none goes backwards.
+package migrations
+
+import "embed"
+
+// FS holds the folders mysql and sqlite.
+//
+//go:embed mysql/*.sql sqlite/*.sql
+var FS embed.FS
