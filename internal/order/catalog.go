@@ -41,7 +41,7 @@ type found struct {
 	err     error // voucher.ErrNotFound, or nil
 }
 
-// NewCatalog returns an empty catalog.
+// NewCatalog returns an empty catalog. Its cache cleans up in a goroutine of its own, which Close ends.
 func NewCatalog(source Vouchers) *Catalog {
 	return &Catalog{
 		source: source,
@@ -56,6 +56,9 @@ func NewCatalog(source Vouchers) *Catalog {
 		}),
 	}
 }
+
+// Close ends the cleaning. The catalog remembers no more.
+func (c *Catalog) Close() { c.cache.StopAllGoroutines() }
 
 // Find returns a voucher, from memory when it is remembered. It returns voucher.ErrNotFound, or ErrUnavailable when
 // it is not remembered and the ledger cannot be asked.

@@ -130,22 +130,24 @@ func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]O
 	if err != nil {
 		return nil, 0, err
 	}
+	if queued, err = d.unrecorded(ctx, queued); err != nil {
+		return nil, 0, err
+	}
 	orders, total, err := d.rows.OrdersOf(ctx, userID, before, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	fresh, err := d.unrecorded(ctx, queued)
-	if err != nil {
-		return nil, 0, err
-	}
-	total += int64(len(fresh))
-	for _, q := range fresh {
+	recorded := len(orders)
+	for _, q := range queued {
+		if slices.ContainsFunc(orders[:recorded], func(o Order) bool { return o.ID == q.ID }) {
+			continue // got its row since
+		}
+		total++
 		if q.ID < before {
 			orders = append(orders, q)
 		}
 	}
 	slices.SortFunc(orders, func(a, b Order) int { return cmp.Compare(b.ID, a.ID) })
-	orders = slices.CompactFunc(orders, func(a, b Order) bool { return a.ID == b.ID })
 	return orders[:min(len(orders), limit)], total, nil
 }
 

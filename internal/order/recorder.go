@@ -107,11 +107,16 @@ type Recorder struct {
 	audience Audience
 	observer Observer
 	log      *slog.Logger
+
+	finishTime time.Duration // what is in hand when the recorder is stopped gets as long
 }
 
 // NewRecorder returns a recorder; Run starts it.
 func NewRecorder(stores RecorderStores, options RecorderOptions, ids IDs, mender Mender, audience Audience, observer Observer, log *slog.Logger) *Recorder {
-	return &Recorder{stores: stores, options: options, ids: ids, mender: mender, audience: audience, observer: observer, log: log}
+	return &Recorder{
+		stores: stores, options: options, ids: ids, mender: mender, audience: audience, observer: observer, log: log,
+		finishTime: finishTime,
+	}
 }
 
 // Run records until ctx ends, then finishes what it has in hand and leaves the group. It never returns an error: what
@@ -125,7 +130,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		r.beat(beating)
 	}()
 	r.loop(ctx)
-	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.finishTime)
 	defer cancel()
 	if r.options.Drain {
 		r.drain(finish)
@@ -378,7 +383,7 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 // and reports whether it succeeded. Pauses grow from milliseconds to seconds; the infrastructure's faults never count
 // against a batch.
 func (r *Recorder) persist(ctx context.Context, step func(context.Context) error) bool {
-	work, cancel := outlive(ctx, finishTime)
+	work, cancel := outlive(ctx, r.finishTime)
 	defer cancel()
 	_, err := backoff.Retry(work, func() (struct{}, error) {
 		return struct{}{}, step(work)

@@ -1,0 +1,405 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+// errAway is an infrastructure fault.
+var errAway = errors.New("store is away")
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// faults makes the next calls of a named step fail, before or after it took effect.
+type faults struct {
+	mu     sync.Mutex
+	before map[string]int // so many calls fail without effect
+	after  map[string]int // so many calls take effect and lose their answer
+}
+
+func (f *faults) call(step string, effect func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.before[step] > 0 {
+		f.before[step]--
+		return fmt.Errorf("%s: %w", step, errAway)
+	}
+	if err := effect(); err != nil {
+		return err
+	}
+	if f.after[step] > 0 {
+		f.after[step]--
+		return fmt.Errorf("%s, answer lost: %w", step, errAway)
+	}
+	return nil
+}
+
+// fakeStores is a stream, a ledger and places in memory, with faults.
+type fakeStores struct {
+	faults
+	fresh   []Entry // not delivered yet
+	pending []Entry // delivered to this consumer, in order
+	settled []string
+	buried  []string
+	left    bool
+	changed chan struct{} // gets a value, if nobody is behind, after each settlement
+
+	rows     map[int64]Order
+	stock    map[int64]int64
+	epoch    int64
+	collided map[CollisionKey]int64
+	refuses  map[int64]bool // order ids that the ledger rejects for good
+	commits  int
+
+	places map[BuyerKey]int64
+	given  int // units given back to Redis
+	mended []int64
+	told   map[int64]Status
+	nextID int64
+}
+
+func newFakeStores(stock int64, claims ...Claim) *fakeStores {
+	f := &fakeStores{
+		faults:  faults{before: map[string]int{}, after: map[string]int{}},
+		changed: make(chan struct{}, 1), rows: map[int64]Order{}, stock: map[int64]int64{voucherA: stock}, epoch: 1,
+		collided: map[CollisionKey]int64{}, refuses: map[int64]bool{}, places: map[BuyerKey]int64{}, told: map[int64]Status{}, nextID: 900,
+	}
+	for i, c := range claims {
+		f.fresh = append(f.fresh, Entry{Key: fmt.Sprintf("%03d-0", i+1), Claim: c})
+		f.places[c.Buyer()] = c.OrderID
+	}
+	return f
+}
+
+func (f *fakeStores) Own(_ context.Context, after string, n int) (got []Entry, err error) {
+	err = f.call("own", func() error {
+		for _, e := range f.pending {
+			if e.Key > after && len(got) < n {
+				got = append(got, e)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+func (f *fakeStores) Next(ctx context.Context, n int, wait time.Duration) (got []Entry, err error) {
+	err = f.call("next", func() error {
+		got = slices.Clone(f.fresh[:min(n, len(f.fresh))])
+		f.fresh = f.fresh[len(got):]
+		f.pending = append(f.pending, got...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(got) == 0 && wait > 0 {
+		rest(ctx, time.Millisecond)
+	}
+	return got, nil
+}
+
+func (f *fakeStores) Orphans(context.Context, int) ([]Entry, error) { return nil, nil }
+
+func (f *fakeStores) Settle(_ context.Context, keys []string) (n int, err error) {
+	err = f.call("settle", func() error {
+		for _, key := range keys {
+			before := len(f.pending)
+			f.pending = slices.DeleteFunc(f.pending, func(e Entry) bool { return e.Key == key })
+			if len(f.pending) < before {
+				n++
+				f.settled = append(f.settled, key)
+			}
+		}
+		return nil
+	})
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+	return n, err
+}
+
+func (f *fakeStores) Bury(_ context.Context, e Entry) error {
+	return f.call("bury", func() error {
+		f.pending = slices.DeleteFunc(f.pending, func(p Entry) bool { return p.Key == e.Key })
+		f.buried = append(f.buried, e.Key)
+		return nil
+	})
+}
+
+func (f *fakeStores) Beat(context.Context) error { return nil }
+
+func (f *fakeStores) Leave(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = true
+	return nil
+}
+
+func (f *fakeStores) Insert(_ context.Context, claims []Claim) error {
+	return f.call("insert", func() error {
+		need := map[int64]int64{}
+		for _, c := range claims {
+			if f.refuses[c.OrderID] {
+				return fmt.Errorf("order %d: %w", c.OrderID, ErrRejected)
+			}
+			_, taken := f.rows[c.OrderID]
+			if taken || f.live(c.Buyer()) != 0 || c.Epoch != f.epoch {
+				return ErrConflict
+			}
+			need[c.VoucherID]++
+		}
+		for v, n := range need {
+			if f.stock[v] < n {
+				return ErrConflict
+			}
+		}
+		f.commits++
+		for _, c := range claims {
+			f.rows[c.OrderID] = Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Status: Unpaid}
+			f.stock[c.VoucherID]--
+		}
+		return nil
+	})
+}
+
+func (f *fakeStores) live(key BuyerKey) int64 {
+	for _, row := range f.rows {
+		if row.Status.Live() && row.UserID == key.UserID && row.VoucherID == key.VoucherID {
+			return row.ID
+		}
+	}
+	return 0
+}
+
+func (f *fakeStores) Settles(claims []Claim, decide func(LedgerView) ([]Decision, error)) error {
+	return f.call("decide", func() error {
+		view := LedgerView{Sales: map[int64]LedgerSale{}, Rows: map[int64]Order{}, Live: map[BuyerKey]int64{}, Collided: maps.Clone(f.collided)}
+		for v, stock := range f.stock {
+			view.Sales[v] = LedgerSale{Stock: stock, Epoch: f.epoch}
+		}
+		for _, c := range claims {
+			if row, has := f.rows[c.OrderID]; has {
+				view.Rows[c.OrderID] = row
+			}
+			if id := f.live(c.Buyer()); id != 0 {
+				view.Live[c.Buyer()] = id
+			}
+		}
+		decisions, err := decide(view)
+		if err != nil {
+			return err
+		}
+		for _, d := range decisions {
+			if d.Verb == Insert && f.refuses[d.Claim.OrderID] {
+				return fmt.Errorf("order %d: %w", d.Claim.OrderID, ErrRejected)
+			}
+		}
+		f.commits++
+		for _, d := range decisions {
+			row := Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Status: Unpaid, Reason: d.Reason}
+			switch d.Verb {
+			case Keep:
+				continue
+			case Insert:
+				f.stock[row.VoucherID]--
+			case Fail:
+				row.Status = Failed
+				if d.RowID != d.Claim.OrderID {
+					f.collided[CollisionKey{d.Claim.OrderID, d.Claim.UserID}] = d.RowID
+				}
+			}
+			f.rows[row.ID] = row
+		}
+		return nil
+	})
+}
+
+func (f *fakeStores) Correct(_ context.Context, returns []Return) error {
+	return f.call("correct", func() error {
+		for _, r := range returns {
+			key := BuyerKey{VoucherID: r.Sale.VoucherID, UserID: r.UserID}
+			if f.places[key] != r.OrderID {
+				continue
+			}
+			delete(f.places, key)
+			if r.Instead != 0 {
+				f.places[key] = r.Instead
+			}
+			if r.GiveBack {
+				f.given++
+			}
+		}
+		return nil
+	})
+}
+
+func (f *fakeStores) Mend(voucherID, _ int64) { f.mended = append(f.mended, voucherID) }
+
+func (f *fakeStores) Told(outcomes map[int64]Status) { maps.Copy(f.told, outcomes) }
+
+// fakeLedger gives fakeStores the two methods called Settle apart.
+type fakeLedger struct{ *fakeStores }
+
+func (l fakeLedger) Settle(_ context.Context, claims []Claim, decide func(LedgerView) ([]Decision, error)) error {
+	return l.Settles(claims, decide)
+}
+
+// fakeIDs counts up.
+type fakeIDs struct {
+	mu   sync.Mutex
+	last int64
+}
+
+func (f *fakeIDs) Next(context.Context) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	return f.last, nil
+}
+
+// deaf observes nothing.
+type deaf struct{}
+
+func (deaf) Admitted([]Outcome, time.Duration, error) {}
+func (deaf) Recorded(int, int, time.Duration)         {}
+func (deaf) RecordRetried(error)                      {}
+func (deaf) Buried()                                  {}
+func (deaf) Rebuilt(time.Duration, error)             {}
+
+// fakeSales is the keeper's side of ledger and Redis in memory.
+type fakeSales struct {
+	faults
+	kept     []voucher.Voucher
+	redis    map[int64]SaleView
+	built    []string // the steps taken
+	dropped  bool
+	retired  []int64
+	snapshot Snapshot
+	locked   sync.Mutex
+}
+
+func (f *fakeSales) Voucher(_ context.Context, id int64) (v voucher.Voucher, err error) {
+	err = f.call("voucher", func() error {
+		for _, kept := range f.kept {
+			if kept.ID == id {
+				sale := *kept.Sale
+				v, v.Sale = kept, &sale
+				return nil
+			}
+		}
+		return voucher.ErrNotFound
+	})
+	return v, err
+}
+
+func (f *fakeSales) SalesToKeep(context.Context) (vs []voucher.Voucher, err error) {
+	err = f.call("sales", func() error {
+		for _, v := range f.kept {
+			sale := *v.Sale
+			v.Sale = &sale
+			vs = append(vs, v)
+		}
+		return nil
+	})
+	return vs, err
+}
+
+func (f *fakeSales) RaiseEpoch(_ context.Context, id int64) (epoch int64, err error) {
+	err = f.call("raise", func() error {
+		for i := range f.kept {
+			if f.kept[i].ID == id {
+				f.kept[i].Sale.Epoch++
+				f.kept[i].Sale.Sequence = 0
+				epoch = f.kept[i].Sale.Epoch
+			}
+		}
+		return nil
+	})
+	return epoch, err
+}
+
+func (f *fakeSales) Snapshot(_ context.Context, _, _ int64) (s Snapshot, err error) {
+	err = f.call("snapshot", func() error { s = f.snapshot; s.Voucher = f.kept[0]; return nil })
+	return s, err
+}
+
+func (f *fakeSales) Retire(_ context.Context, id int64) error {
+	return f.call("retire", func() error { f.retired = append(f.retired, id); return nil })
+}
+
+func (f *fakeSales) Views(_ context.Context, sales []SaleRef) (views []SaleView, err error) {
+	err = f.call("views", func() error {
+		for _, s := range sales {
+			views = append(views, f.redis[s.VoucherID])
+		}
+		return nil
+	})
+	return views, err
+}
+
+func (f *fakeSales) Waiting(context.Context, SaleRef) iter.Seq2[Claim, error] {
+	return func(func(Claim, error) bool) {}
+}
+
+func (f *fakeSales) Holders(context.Context, SaleRef) iter.Seq2[Claim, error] {
+	return func(func(Claim, error) bool) {}
+}
+
+func (f *fakeSales) Begin(_ context.Context, s SaleRef, epoch int64) error {
+	return f.call("begin", func() error {
+		view := f.redis[s.VoucherID]
+		view.Mode = SaleRebuilding
+		f.redis[s.VoucherID] = view
+		f.built = append(f.built, fmt.Sprint("begin ", epoch))
+		return nil
+	})
+}
+
+func (f *fakeSales) Seat(context.Context, SaleRef, int64, []Claim, []int64) error {
+	return f.call("seat", func() error { f.built = append(f.built, "seat"); return nil })
+}
+
+func (f *fakeSales) Requeue(context.Context, SaleRef, int64, []Claim) error {
+	return f.call("requeue", func() error { f.built = append(f.built, "requeue"); return nil })
+}
+
+func (f *fakeSales) Publish(_ context.Context, s SaleRef, epoch int64, o Opening) error {
+	return f.call("publish", func() error {
+		f.built = append(f.built, fmt.Sprint("publish ", epoch))
+		f.redis[s.VoucherID] = SaleView{Mode: o.Mode, Mark: Mark{Epoch: epoch}, Stock: o.Stock, Begin: o.Begin, End: o.End, Now: o.Begin}
+		return nil
+	})
+}
+
+func (f *fakeSales) Drop(context.Context, SaleRef, SaleView) (bool, error) {
+	return f.dropped, f.call("drop", func() error { return nil })
+}
+
+func (f *fakeSales) Do(ctx context.Context, _ string, do func(context.Context) error) error {
+	f.locked.Lock()
+	defer f.locked.Unlock()
+	return do(ctx)
+}
+
+func (f *fakeSales) TryDo(ctx context.Context, _ string, do func(context.Context) error) error {
+	if !f.locked.TryLock() {
+		return ErrBusy
+	}
+	defer f.locked.Unlock()
+	return do(ctx)
+}

@@ -1,0 +1,176 @@
+package order
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/voucher"
+)
+
+func newTestKeeper(t *testing.T, f *fakeSales) *Keeper {
+	t.Helper()
+	if f.redis == nil {
+		f.redis = map[int64]SaleView{}
+	}
+	f.before, f.after = map[string]int{}, map[string]int{}
+	catalog := NewCatalog(f)
+	t.Cleanup(catalog.Close)
+	return NewKeeper(KeeperStores{Ledger: f, Reader: f, Builder: f, Retirer: f, Locker: f}, catalog, deaf{}, quiet())
+}
+
+// at is a voucher whose ledger row stands at the mark.
+func at(epoch, sequence int64) voucher.Voucher {
+	v := saleVoucher(5)
+	v.Sale.Epoch, v.Sale.Sequence = epoch, sequence
+	return v
+}
+
+// rebuildTo are the steps of a rebuild.
+func rebuildTo(epoch int64) []string {
+	return []string{fmt.Sprint("begin ", epoch), "seat", "requeue", fmt.Sprint("publish ", epoch)}
+}
+
+func TestSweepRebuildsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	open := func(epoch, sequence int64) SaleView {
+		return SaleView{Mode: SaleOpen, Mark: Mark{Epoch: epoch, Sequence: sequence}, Now: begin}
+	}
+	for name, tc := range map[string]struct {
+		ledger voucher.Voucher
+		redis  SaleView
+		want   []string
+	}{
+		"a new sale is opened at epoch 1":       {ledger: at(0, 0), want: rebuildTo(1)},
+		"a missing sale":                        {ledger: at(3, 9), want: rebuildTo(4)},
+		"an abandoned rebuild":                  {ledger: at(4, 0), redis: SaleView{Mode: SaleRebuilding, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}, want: rebuildTo(5)},
+		"an older epoch":                        {ledger: at(3, 0), redis: open(2, 50), want: rebuildTo(4)},
+		"a lost tail":                           {ledger: at(3, 9), redis: open(3, 8), want: rebuildTo(4)},
+		"Redis ahead of the ledger is as usual": {ledger: at(3, 9), redis: open(3, 20)},
+		"paused is not broken":                  {ledger: at(3, 9), redis: SaleView{Mode: SalePaused, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeSales{kept: []voucher.Voucher{tc.ledger}, redis: map[int64]SaleView{voucherA: tc.redis}}
+			k := newTestKeeper(t, f)
+			k.sweep(t.Context())
+			if diff := cmp.Diff(tc.want, f.built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if err := k.Ready(); err != nil {
+				t.Errorf("not ready: %v", err)
+			}
+		})
+	}
+}
+
+// A rebuild that dies at any step is finished by the next sweep, under the next epoch.
+func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"raise", "begin", "snapshot", "seat", "requeue", "publish"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}
+			k := newTestKeeper(t, f)
+			f.before[step] = 1
+			k.sweep(t.Context())
+			if k.Ready() == nil {
+				t.Error("ready with a sale that is not built")
+			}
+			k.sweep(t.Context())
+			if err := k.Ready(); err != nil {
+				t.Errorf("not ready after the second sweep: %v", err)
+			}
+			if view := f.redis[voucherA]; view.Mode != SaleOpen || view.Mark.Epoch != f.kept[0].Sale.Epoch {
+				t.Errorf("Redis holds %+v, the ledger epoch %d", view, f.kept[0].Sale.Epoch)
+			}
+		})
+	}
+}
+
+func TestReadyOutlastsALaterFault(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}
+	k := newTestKeeper(t, f)
+	if k.Ready() == nil {
+		t.Error("ready before the first sweep")
+	}
+	k.sweep(t.Context())
+	f.before["sales"] = 1
+	k.sweep(t.Context())
+	if k.Ready() != nil || k.Healthy() == nil {
+		t.Errorf("ready: %v, healthy: %v; want ready and unhealthy", k.Ready(), k.Healthy())
+	}
+}
+
+// A broken epoch is rebuilt once, however often it is reported.
+func TestMendRebuildsABrokenEpochOnce(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{
+		kept:  []voucher.Voucher{at(3, 5)},
+		redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
+	}
+	k := newTestKeeper(t, f)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- k.Run(ctx) }()
+	for range 5 {
+		k.Mend(voucherA, NotBroken)
+		k.Mend(voucherA, 3)
+	}
+	waitUntil(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.built) > 0 && f.redis[voucherA].Mode == SaleOpen && len(k.mends) == 0
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(rebuildTo(4), f.built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}
+	k := newTestKeeper(t, f)
+	f.locked.Lock()
+	k.sweep(t.Context())
+	f.locked.Unlock()
+	if len(f.built) != 0 {
+		t.Errorf("built %v while another instance held the lock", f.built)
+	}
+	if k.Ready() == nil {
+		t.Error("ready though the sale is not built")
+	}
+}
+
+func TestSweepRetires(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		since   time.Duration // from the end
+		drained bool
+		want    []int64
+	}{
+		"a day after the end and drained": {since: 25 * time.Hour, drained: true, want: []int64{voucherA}},
+		"not drained":                     {since: 25 * time.Hour},
+		"within a day":                    {since: 23 * time.Hour, drained: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeSales{
+				kept: []voucher.Voucher{at(1, 0)}, dropped: tc.drained,
+				redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 1}, Now: end.Add(tc.since)}},
+			}
+			newTestKeeper(t, f).sweep(t.Context())
+			if diff := cmp.Diff(tc.want, f.retired); diff != "" {
+				t.Errorf("retired (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

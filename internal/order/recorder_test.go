@@ -1,0 +1,199 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// record runs a recorder over the stores until every entry is settled or dead, and a little of what the ledger and
+// Redis then hold is compared with want.
+func record(t *testing.T, f *fakeStores, batch int) {
+	t.Helper()
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: batch},
+		&fakeIDs{last: 900}, f, f, deaf{}, quiet())
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	waitUntil(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.fresh)+len(f.pending) == 0
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if !f.left {
+		t.Error("the recorder has not left the group")
+	}
+}
+
+func statuses(f *fakeStores) map[int64]Status {
+	got := map[int64]Status{}
+	for id, row := range f.rows {
+		got[id] = row.Status
+	}
+	return got
+}
+
+// Whatever single step fails, before or after it took effect, every claim becomes one row and takes one unit.
+func TestRecorderSettlesThroughFaults(t *testing.T) {
+	t.Parallel()
+	claims := []Claim{claim(1, 1, voucherA), claim(2, 2, voucherA), claim(3, 3, voucherA), claim(4, 4, voucherA)}
+	want := map[int64]Status{1: Unpaid, 2: Unpaid, 3: Unpaid, 4: Unpaid}
+	for _, step := range []string{"own", "next", "insert", "decide", "settle"} {
+		for _, when := range []string{"before", "after"} {
+			t.Run(step+" fails "+when, func(t *testing.T) {
+				t.Parallel()
+				f := newFakeStores(10, claims...)
+				if when == "before" {
+					f.before[step] = 2
+				} else {
+					f.after[step] = 2
+				}
+				record(t, f, 3)
+				if diff := cmp.Diff(want, statuses(f)); diff != "" {
+					t.Errorf("rows (-want +got):\n%s", diff)
+				}
+				if f.stock[voucherA] != 6 || f.given != 0 || len(f.places) != 4 {
+					t.Errorf("stock %d, given back %d, places %v", f.stock[voucherA], f.given, f.places)
+				}
+			})
+		}
+	}
+}
+
+func TestRecorderTellsWhoWaits(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(1, claim(1, 1, voucherA), claim(2, 2, voucherA))
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{1: Unpaid, 2: Failed}, f.told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// Redis promised two more than the ledger has: stream order decides, the places of the others are emptied, no unit
+// that never existed is put on sale, and the sale is rebuilt. Also when the correction of Redis fails at first.
+func TestRecorderWhenRedisPromisedTooMuch(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(2, claim(1, 1, voucherA), claim(2, 2, voucherA), claim(3, 3, voucherA), claim(4, 4, voucherA))
+	f.before["correct"], f.after["correct"] = 1, 1
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{1: Unpaid, 2: Unpaid, 3: Failed, 4: Failed}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if f.given != 0 || len(f.places) != 2 || f.stock[voucherA] != 0 {
+		t.Errorf("given back %d, places %v, stock %d", f.given, f.places, f.stock[voucherA])
+	}
+	if len(f.mended) == 0 {
+		t.Error("nobody was asked to rebuild the sale")
+	}
+}
+
+// Redis lost the user's place and let him in again: his first order stays, the second fails, its unit goes back once.
+func TestRecorderWhenTheUserHasAnOrder(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(2, 1, voucherA))
+	f.rows[1] = Order{ID: 1, UserID: 1, VoucherID: voucherA, Status: Paid}
+	f.after["correct"], f.after["settle"] = 1, 1
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{1: Paid, 2: Failed}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if place := f.places[BuyerKey{voucherA, 1}]; place != 1 || f.given != 1 || f.stock[voucherA] != 5 {
+		t.Errorf("place %d, given back %d, stock %d", place, f.given, f.stock[voucherA])
+	}
+}
+
+func TestRecorderWhenIDsCollide(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(7, 1, voucherA))
+	f.rows[7] = Order{ID: 7, UserID: 2, VoucherID: voucherA, Status: Unpaid}
+	f.after["decide"] = 1 // committed, the answer lost: the second try must not write a second row
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{7: Unpaid, 901: Failed}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if len(f.places) != 0 || f.given != 1 {
+		t.Errorf("places %v, given back %d", f.places, f.given)
+	}
+}
+
+// One order that the ledger refuses for good does not hold up the others: the batch is halved down to it.
+func TestRecorderBisects(t *testing.T) {
+	t.Parallel()
+	var claims []Claim
+	for id := int64(1); id <= 9; id++ {
+		claims = append(claims, claim(id, id, voucherA))
+	}
+	f := newFakeStores(20, claims...)
+	f.refuses[6] = true
+	record(t, f, 9)
+	for id := int64(1); id <= 9; id++ {
+		want := Unpaid
+		if id == 6 {
+			want = Failed
+		}
+		if got := f.rows[id].Status; got != want {
+			t.Errorf("order %d is %s, want %s", id, got, want)
+		}
+	}
+	if f.rows[6].Reason != RejectedByLedger || f.given != 1 || f.stock[voucherA] != 12 {
+		t.Errorf("reason %q, given back %d, stock %d", f.rows[6].Reason, f.given, f.stock[voucherA])
+	}
+}
+
+func TestRecorderBuriesWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))
+	f.fresh[0] = Entry{Key: "000-1", Malformed: errors.New("no order id"), Raw: map[string]string{"x": "y"}}
+	f.before["bury"] = 1
+	record(t, f, 10)
+	if diff := cmp.Diff([]string{"000-1"}, f.buried); diff != "" {
+		t.Errorf("buried (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int64]Status{2: Unpaid}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// An entry of an older epoch is a claim: honoured while stock is left (rule 10).
+func TestRecorderHonoursClaimsOfAnOlderEpoch(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(1, claim(1, 1, voucherA), claim(2, 2, voucherA))
+	f.epoch = 2
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{1: Unpaid, 2: Failed}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// With the ledger away and the recorder told to stop, Run ends, and what it had in hand stays pending for others.
+func TestRecorderStopsWhileTheLedgerIsAway(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA))
+	f.before["insert"] = 1 << 30
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: 10},
+		&fakeIDs{}, f, f, deaf{}, quiet())
+	r.finishTime = 50 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	waitUntil(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.before["insert"] < 1<<30
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if len(f.pending) != 1 || len(f.settled) != 0 {
+		t.Errorf("pending %d, settled %v", len(f.pending), f.settled)
+	}
+}
