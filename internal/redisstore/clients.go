@@ -1,0 +1,132 @@
+package redisstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Topology is what kind of Redis there is.
+type Topology string
+
+// The topologies.
+const (
+	Single   Topology = "single"   // one server
+	Sentinel Topology = "sentinel" // a master found by Sentinels; a failover may lose acknowledged writes (rule 9)
+	Cluster  Topology = "cluster"  // Redis Cluster, also of one node
+)
+
+// ClientConfig says how Redis is reached.
+type ClientConfig struct {
+	Topology   Topology
+	Addrs      []string // host:port; of the server, the Sentinels, or some nodes of the cluster
+	MasterName string   // the master's name among the Sentinels
+	Username   string   // ACL user; empty for the default one
+	Password   string
+	// SentinelPassword is the Sentinels' own password; empty when they have none.
+	SentinelPassword string
+	DB               int // database; 0 with a cluster
+	TLS              *tls.Config
+	// Name is what CLIENT LIST shows for the connections.
+	Name string
+	// Timeout bounds connecting, and sending a command and reading its answer, each. Default: three seconds. A
+	// context that ends sooner wins.
+	Timeout time.Duration
+	// PoolSize is how many connections serve commands. Default: 32. Admissions travel in batches, so few carry much.
+	PoolSize int
+	// Readers is how many blocking reads run at once, one for each consumer. Default: 4.
+	Readers int
+}
+
+const (
+	defaultTimeout  = 3 * time.Second
+	defaultPoolSize = 32
+	defaultReaders  = 4
+)
+
+// Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run,
+// and only its caller knows whether to ask again.
+type Clients struct {
+	Commands redis.UniversalClient
+	// Blocking has a pool of its own for reads that wait, which would otherwise keep connections from admissions.
+	Blocking redis.UniversalClient
+}
+
+// NewClients returns clients that connect when they are first used. It fails for settings that contradict each other.
+func NewClients(c ClientConfig) (*Clients, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.PoolSize <= 0 {
+		c.PoolSize = defaultPoolSize
+	}
+	if c.Readers <= 0 {
+		c.Readers = defaultReaders
+	}
+	commands, blocking := c.options(), c.options()
+	commands.PoolSize = c.PoolSize
+	blocking.PoolSize = c.Readers
+	// The read timeout counts the time that Redis waits; without the surplus each idle read would break its connection.
+	blocking.ReadTimeout = c.Timeout + maxBlock
+	return &Clients{Commands: redis.NewUniversalClient(commands), Blocking: redis.NewUniversalClient(blocking)}, nil
+}
+
+// Close closes both clients.
+func (c *Clients) Close() error {
+	return errors.Join(c.Commands.Close(), c.Blocking.Close())
+}
+
+func (c ClientConfig) check() error {
+	if len(c.Addrs) == 0 {
+		return errors.New("redis: no address")
+	}
+	switch c.Topology {
+	case Single:
+		if len(c.Addrs) != 1 {
+			return fmt.Errorf("redis: %d addresses for a single server", len(c.Addrs))
+		}
+	case Sentinel:
+		if c.MasterName == "" {
+			return errors.New("redis: Sentinels without the name of their master")
+		}
+	case Cluster:
+		if c.DB != 0 {
+			return fmt.Errorf("redis: database %d, but a cluster has only 0", c.DB)
+		}
+	default:
+		return fmt.Errorf("redis: unknown topology %q", c.Topology)
+	}
+	return nil
+}
+
+// options are what both clients share.
+func (c ClientConfig) options() *redis.UniversalOptions {
+	o := &redis.UniversalOptions{
+		Addrs:         c.Addrs,
+		IsClusterMode: c.Topology == Cluster,
+		ClientName:    c.Name,
+		DB:            c.DB,
+		Username:      c.Username,
+		Password:      c.Password,
+		TLSConfig:     c.TLS,
+		// RESP2: all that is needed, the same for every server, and no push messages to look for before each command.
+		Protocol:              2,
+		DisableIdentity:       true,
+		MaxRetries:            -1, // none: see Clients
+		DialTimeout:           c.Timeout,
+		DialerRetries:         1, // a Redis that is away is answered with "unavailable" now, not after five attempts
+		ReadTimeout:           c.Timeout,
+		WriteTimeout:          c.Timeout,
+		ContextTimeoutEnabled: true, // else deadlines do not reach the socket
+	}
+	if c.Topology == Sentinel {
+		o.MasterName, o.SentinelPassword = c.MasterName, c.SentinelPassword
+	}
+	return o
+}

@@ -1,0 +1,28 @@
+// Package redisstore is all Redis of vouchers and orders: the sales that let buyers in, their places, the streams of
+// accepted orders, and the consumers that record them. It implements the store interfaces of [order] and [voucher].
+//
+// Authoritative is the ledger (MySQL). Redis decides who gets in, quickly, and everything it holds can be rebuilt from
+// the ledger, save the accepted orders that still wait in a stream: those are why a Redis that buyers rely on writes
+// an append-only file.
+//
+//	Store.Admit ──► seckill.lua ──► sale (stock - 1), buyers (user → order), stream (the order)
+//	                                                                           │
+//	                     Consumer.Next / Own / Orphans ◄───────────────────────┘
+//	                               │ recorded in the ledger
+//	                     Consumer.Settle (XACK + XDEL)      Store.Correct: the ledger decided otherwise
+//	Store.Begin, Seat, Requeue, Publish: a rebuild from the ledger, fenced by its epoch      Store.Drop: long over
+//
+// Every change of more than one key is one Lua script (package scripts, each with its contract), so a process that
+// dies leaves nothing half done. What can go wrong, and what becomes of it:
+//
+//	A reply is lost           The script may have run. The error does not wrap order.ErrUnavailable; repeating is safe
+//	                          everywhere, and the client never repeats by itself.
+//	Redis refuses             Out of memory, read-only, loading, unreachable: nothing was written, the error wraps
+//	                          order.ErrUnavailable.
+//	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
+//	                          beginning, never at its end.
+//	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale.
+//	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
+//	Somebody trims a stream   Orders are gone from it. The entries show as malformed or are logged as errors; the places
+//	                          still tell of the orders, and a rebuild queues them again.
+package redisstore

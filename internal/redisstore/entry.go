@@ -1,0 +1,65 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+// errEntryGone: the entry is pending, but the stream does not have it any more. Somebody trimmed the stream.
+var errEntryGone = errors.New("the entry is gone from the stream")
+
+// decode reads a stream entry strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
+// sequence may be 0, which is how a rebuild queues an order of which only the place is known.
+func decode(partition int, m redis.XMessage) order.Entry {
+	e := order.Entry{Key: m.ID, Partition: partition}
+	if m.Values == nil {
+		e.Malformed = errEntryGone
+		return e
+	}
+	e.Raw = make(map[string]string, len(m.Values))
+	for field, value := range m.Values {
+		e.Raw[field] = fmt.Sprint(value)
+	}
+	d := decoder{raw: e.Raw}
+	c := order.Claim{
+		OrderID:   d.number(entryOrder, 1),
+		UserID:    d.number(entryUser, 1),
+		VoucherID: d.number(entryVoucher, 1),
+		Epoch:     d.number(entryEpoch, 0),
+		Sequence:  d.number(entrySequence, 0),
+	}
+	if e.Malformed = d.err; d.err == nil {
+		e.Claim = c
+	}
+	return e
+}
+
+// decoder reads fields and remembers the first that is wrong.
+type decoder struct {
+	raw map[string]string
+	err error
+}
+
+func (d *decoder) number(field string, least int64) int64 {
+	if d.err != nil {
+		return 0
+	}
+	text, there := d.raw[field]
+	if !there {
+		d.err = fmt.Errorf("field %q is missing", field)
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil:
+		d.err = fmt.Errorf("field %q: %w", field, err)
+	case n < least:
+		d.err = fmt.Errorf("field %q is %d, below %d", field, n, least)
+	}
+	return n
+}

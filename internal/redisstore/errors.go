@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+// errRebuildLost: Redis no longer knows of the rebuild that a step belongs to; it was emptied or lost its tail.
+var errRebuildLost = errors.New("redis no longer knows of this rebuild")
+
+// refusals begin the replies with which Redis says that it did not run a command, or refused a script's first write,
+// after which it refuses none.
+var refusals = [...]string{
+	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
+	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
+}
+
+// translate puts an error of the client into the domain's words: it wraps order.ErrUnavailable exactly when the
+// command certainly had no effect. Everything that happens after bytes may have been sent (a timeout, a closed
+// connection) stays unknown.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case hadNoEffect(err):
+		return fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
+	default:
+		return fmt.Errorf("redis: %w", err)
+	}
+}
+
+func hadNoEffect(err error) bool {
+	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed) {
+		return true // no connection was had
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return true
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	text := reply.Error()
+	for _, refusal := range refusals {
+		// Redis 6 puts what a script's command answered, with a dash, behind words of its own.
+		if strings.HasPrefix(text, refusal) || strings.Contains(text, ": -"+refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNoGroup reports whether err says that the stream or its group does not exist (any more).
+func isNoGroup(err error) bool {
+	return redis.HasErrorPrefix(err, "NOGROUP") || redis.HasErrorPrefix(err, "UNBLOCKED")
+}

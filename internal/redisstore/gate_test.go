@@ -1,0 +1,273 @@
+package redisstore
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+)
+
+func TestAdmission(t *testing.T) {
+	t.Parallel()
+	onEveryServer(t, map[string]func(*testing.T, *rig){
+		"accepted":                   testAccepted,
+		"holders before everything":  testHoldersFirst,
+		"refusals":                   testRefusals,
+		"repeated batch":             testRepeatedBatch,
+		"one user twice":             testOneUserTwice,
+		"lost tail":                  testLostTail,
+		"backlog":                    testBacklog,
+		"a full batch":               testFullBatch,
+		"ids beyond 2^53":            testLargeIDs,
+		"unreadable sale":            testUnreadableSale,
+		"bad arguments":              testBadArguments,
+		"scripts flushed":            testScriptsFlushed,
+		"returned units wait":        testReturnedUnitsWait,
+		"returned units join a wait": testReturnedUnitsJoin,
+	})
+}
+
+func testAccepted(t *testing.T, r *rig) {
+	o := r.hour(3)
+	r.open(4, o)
+	got := r.admit(applicants(1, 2)...)
+	want := order.SaleView{
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 4, Sequence: 2}, Stock: 1, Buyers: 2,
+		Begin: o.Begin.Truncate(time.Millisecond), End: o.End.Truncate(time.Millisecond),
+	}
+	if skew := r.now().Sub(got.View.Now); skew < -time.Millisecond || skew > time.Minute {
+		t.Errorf("the answer's clock is off by %v", skew)
+	}
+	got.View.Now = time.Time{}
+	equal(t, want, got.View)
+	equal(t, []string{"0", "0"}, codes(got.Outcomes))
+	equal(t, []order.Claim{
+		{OrderID: 1001, UserID: 1, VoucherID: 7, Epoch: 4, Sequence: 1},
+		{OrderID: 1002, UserID: 2, VoucherID: 7, Epoch: 4, Sequence: 2},
+	}, r.stream())
+	equal(t, map[int64]int64{1: 1001, 2: 1002}, r.places())
+	after := r.view()
+	after.Now = time.Time{}
+	equal(t, want, after)
+}
+
+// testHoldersFirst: a winner is told his order in every state that the sale can get into (rule 2).
+func testHoldersFirst(t *testing.T, r *rig) {
+	r.open(1, r.hour(1))
+	winner := order.Applicant{UserID: 1, OrderID: 1001}
+	again, other := order.Applicant{UserID: 1, OrderID: 2001}, order.Applicant{UserID: 2, OrderID: 1002}
+	equal(t, []string{"0"}, codes(r.admit(winner).Outcomes))
+	now := r.now().UnixMilli()
+	for _, state := range []struct {
+		name   string
+		fields []any
+		other  string
+	}{
+		{"sold out", nil, "9"},
+		{"paused", []any{fieldMode, modePaused}, "6"},
+		{"off the shelf", []any{fieldMode, modeOff}, "5"},
+		{"under rebuild", []any{fieldMode, modeRebuild}, "4"},
+		{"not started", []any{fieldMode, modeOpen, fieldBegin, now + 100_000}, "7"},
+		{"ended", []any{fieldBegin, now - 200_000, fieldEnd, now - 100_000}, "8"},
+	} {
+		if state.fields != nil {
+			r.set(state.fields...)
+		}
+		got := r.admit(again, other, winner)
+		if diff := cmp.Diff([]string{"1:1001", state.other, "0"}, codes(got.Outcomes)); diff != "" {
+			t.Errorf("%s: %s", state.name, diff)
+		}
+	}
+	equal(t, 1, len(r.stream()))
+}
+
+// testRefusals: each refusal, decided in the documented order, and none leaves a trace.
+func testRefusals(t *testing.T, r *rig) {
+	equal(t, []string{"2", "2"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+	r.must(r.Begin(r.ctx(), r.sale, 1))
+	got := r.admit(applicants(1, 1)...)
+	equal(t, []string{"4"}, codes(got.Outcomes))
+	equal(t, order.SaleRebuilding, got.View.Mode)
+	for _, c := range []struct {
+		name   string
+		change func(*order.Opening)
+		code   string
+	}{
+		{"off the shelf, ended, nothing left", func(o *order.Opening) { o.Mode, o.Stock, o.End = order.SaleOffShelf, 0, o.Begin.Add(1) }, "5"},
+		{"paused, ended", func(o *order.Opening) { o.Mode, o.End = order.SalePaused, o.Begin.Add(1) }, "6"},
+		{"not started, nothing left", func(o *order.Opening) { o.Stock, o.Begin = 0, o.End.Add(-time.Minute) }, "7"},
+		{"ended, nothing left", func(o *order.Opening) { o.Stock, o.End = 0, o.Begin.Add(time.Minute) }, "8"},
+		{"nothing left", func(o *order.Opening) { o.Stock = 0 }, "9"},
+	} {
+		o := r.hour(5)
+		c.change(&o)
+		r.open(r.view().Mark.Epoch+1, o)
+		got := r.admitBatch(order.Batch{Applicants: applicants(1, 1), MaxBacklog: -1})
+		if diff := cmp.Diff([]string{c.code}, codes(got.Outcomes)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	equal(t, 0, len(r.stream()))
+	equal(t, 0, len(r.places()))
+}
+
+func testRepeatedBatch(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	batch := applicants(1, 3)
+	first := r.admit(batch...)
+	equal(t, []string{"0", "0", "9"}, codes(first.Outcomes))
+	second := r.admit(batch...)
+	first.View.Now, second.View.Now = time.Time{}, time.Time{}
+	equal(t, first, second)
+	equal(t, 2, len(r.stream()))
+}
+
+func testOneUserTwice(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	batch := []order.Applicant{{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11}}
+	for range 2 {
+		got := r.admit(batch...)
+		equal(t, []string{"0", "1:11", "0", "0"}, codes(got.Outcomes))
+		equal(t, int64(3), got.View.Stock)
+	}
+	equal(t, 2, len(r.stream()))
+}
+
+func testLostTail(t *testing.T, r *rig) {
+	r.open(3, r.hour(10))
+	r.admit(applicants(1, 2)...)
+	ask := func(known order.Mark) []string {
+		return codes(r.admitBatch(order.Batch{Known: known, Applicants: append(applicants(1, 1), applicants(50, 1)...)}).Outcomes)
+	}
+	// What is known may be older, or as old.
+	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 2, Sequence: 99}))
+	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 3, Sequence: 3}))
+	for _, known := range []order.Mark{{Epoch: 3, Sequence: 4}, {Epoch: 4}} {
+		r.set(fieldMode, modeOpen)
+		equal(t, []string{"3", "3"}, ask(known))
+		equal(t, modeRebuild, r.field(fieldMode))
+		// From now on nobody gets in, whatever he knows.
+		equal(t, []string{"0", "4"}, codes(r.admit(append(applicants(1, 1), applicants(60, 1)...)...).Outcomes))
+	}
+	equal(t, 3, len(r.stream()))
+}
+
+func testBacklog(t *testing.T, r *rig) {
+	r.open(1, r.hour(10))
+	got := r.admitBatch(order.Batch{Applicants: applicants(1, 4), MaxBacklog: 3})
+	equal(t, []string{"0", "0", "0", "10"}, codes(got.Outcomes))
+	got = r.admitBatch(order.Batch{Applicants: applicants(1, 5), MaxBacklog: 3})
+	equal(t, []string{"0", "0", "0", "10", "10"}, codes(got.Outcomes))
+	equal(t, int64(7), got.View.Stock)
+}
+
+func testFullBatch(t *testing.T, r *rig) {
+	r.open(1, r.hour(200))
+	batch := applicants(1, MaxApplicants)
+	got := r.admit(batch...)
+	for i, o := range got.Outcomes {
+		want := order.Accepted
+		if i >= 200 {
+			want = order.SoldOut
+		}
+		if o.Code != want {
+			t.Fatalf("applicant %d: %v", i, o)
+		}
+	}
+	equal(t, int64(0), got.View.Stock)
+	equal(t, int64(200), got.View.Buyers)
+	claims := r.stream()
+	equal(t, 200, len(claims))
+	for i, c := range claims {
+		equal(t, order.Claim{OrderID: batch[i].OrderID, UserID: batch[i].UserID, VoucherID: 7, Epoch: 1, Sequence: int64(i + 1)}, c)
+	}
+}
+
+func testLargeIDs(t *testing.T, r *rig) {
+	r.sale.VoucherID = math.MaxInt64 - 2
+	r.open(1, r.hour(1))
+	a := order.Applicant{UserID: math.MaxInt64 - 1, OrderID: math.MaxInt64}
+	equal(t, []string{"0"}, codes(r.admit(a).Outcomes))
+	a.OrderID = 5
+	equal(t, []string{"1:9223372036854775807"}, codes(r.admit(a).Outcomes))
+	equal(t, []order.Claim{{OrderID: math.MaxInt64, UserID: math.MaxInt64 - 1, VoucherID: math.MaxInt64 - 2, Epoch: 1, Sequence: 1}}, r.stream())
+	// Marks and stock are numbers to the script: exact up to 2^53.
+	r.set(fieldSequence, int64(1)<<53-10, fieldStock, int64(1)<<53-10)
+	got := r.admit(order.Applicant{UserID: 2, OrderID: 6})
+	equal(t, order.Mark{Epoch: 1, Sequence: 1<<53 - 9}, got.View.Mark)
+	equal(t, int64(1)<<53-11, got.View.Stock)
+	equal(t, "9007199254740983", r.field(fieldSequence))
+}
+
+func testUnreadableSale(t *testing.T, r *rig) {
+	for name, fields := range map[string][]any{
+		"no mode":      {fieldMode, ""},
+		"unknown mode": {fieldMode, "selling"},
+		"stock":        {fieldStock, "many"},
+		"epoch":        {fieldEpoch, ""},
+		"end":          {fieldEnd, "tomorrow"},
+	} {
+		r.open(r.view().Mark.Epoch+1, r.hour(5))
+		r.set(fields...)
+		got := r.admit(applicants(1, 1)...)
+		if diff := cmp.Diff([]string{"2"}, codes(got.Outcomes)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		equal(t, order.SaleMissing, r.view().Mode)
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	}
+	equal(t, 0, len(r.stream()))
+}
+
+func testBadArguments(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	for name, batch := range map[string][]order.Applicant{
+		"nobody":     nil,
+		"too many":   applicants(1, MaxApplicants+1),
+		"user zero":  {{UserID: 0, OrderID: 1}},
+		"order zero": {{UserID: 1, OrderID: 0}},
+		"negative":   {{UserID: -1, OrderID: 1}},
+	} {
+		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: batch, MaxBacklog: 10}); !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	keys := []string{r.keys.sale(r.sale), r.keys.buyers(r.sale), r.keys.orders(0)}
+	for name, args := range map[string][]any{
+		"nobody":      {7, 0, 0, 10},
+		"half a pair": {7, 0, 0, 10, 1, 2, 3},
+		"epoch":       {7, "x", 0, 10, 1, 2},
+		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*MaxApplicants+2)...),
+	} {
+		for i, a := range args {
+			if a == nil {
+				args[i] = 1
+			}
+		}
+		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, keys, args...); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	equal(t, 0, len(r.stream()))
+}
+
+func testScriptsFlushed(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	for i := range 3 {
+		equal(t, []string{"0"}, codes(r.admit(applicants(int64(i+1), 1)...).Outcomes))
+		r.must(r.commands.ScriptFlush(r.ctx()).Err())
+	}
+	equal(t, 3, len(r.stream()))
+}
+
+// equal compares, want first.
+func equal[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

@@ -1,0 +1,248 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+const (
+	// maxBlock bounds a blocking read: a context that ends does not interrupt one.
+	maxBlock = time.Second
+	// maxKeys is how many entries the scripts of a queue take in one call.
+	maxKeys = 1000
+)
+
+// Consumer is one process's part in the group that records a partition's orders. Its name must be unique per process
+// run (an instance name and a uuid): two processes of one name would settle each other's entries. Its methods are safe
+// for concurrent use.
+type Consumer struct {
+	store     *Store
+	partition int
+	name      string
+}
+
+// Consumer returns the partition's consumer with the name. Nothing is written to Redis before its first call.
+func (s *Store) Consumer(partition int, name string) *Consumer {
+	return &Consumer{store: s, partition: partition, name: name}
+}
+
+// Own returns up to n entries that were delivered to this consumer and not settled, behind the entry with the key
+// after ("" for the first).
+func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
+	if after == "" {
+		after = "0"
+	}
+	entries, err := c.read(ctx, c.store.commands, after, n, -1)
+	if isNoGroup(err) {
+		return nil, c.createGroup(ctx) // nothing can be pending in a new group
+	}
+	if len(entries) > n {
+		entries = entries[:n] // some servers ignore the count here
+	}
+	return entries, translateRead(err)
+}
+
+// Next returns up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
+// group that does not exist is created at the stream's beginning: settled entries are deleted, so what is still there
+// was never recorded, or will be found to be.
+func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
+	block := min(wait, maxBlock)
+	if block < time.Millisecond {
+		block = -1 // 0 would wait for ever
+	}
+	entries, err := c.read(ctx, c.store.blocking, ">", n, block)
+	if !isNoGroup(err) {
+		return entries, translateRead(err)
+	}
+	if err := c.createGroup(ctx); err != nil {
+		return nil, err
+	}
+	entries, err = c.read(ctx, c.store.blocking, ">", n, -1)
+	return entries, translateRead(err)
+}
+
+// read runs XREADGROUP. Its error is the client's.
+func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration) ([]order.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	streams, err := client.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: group, Consumer: c.name, Streams: []string{c.store.keys.orders(c.partition), from},
+		Count: int64(n), Block: block,
+	}).Result()
+	if err != nil {
+		return nil, err
+	}
+	var entries []order.Entry
+	for _, stream := range streams { // one, or none
+		for _, message := range stream.Messages {
+			entries = append(entries, decode(c.partition, message))
+		}
+	}
+	return entries, nil
+}
+
+// translateRead is translate for a read, in which redis.Nil means that there is nothing.
+func translateRead(err error) error {
+	if err == redis.Nil { //nolint:errorlint // the client returns it bare, and a wrapped one would be something else
+		return nil
+	}
+	return translate(err)
+}
+
+// createGroup creates the group, and the stream if need be, so that everything in the stream will be delivered.
+func (c *Consumer) createGroup(ctx context.Context) error {
+	err := c.store.commands.XGroupCreateMkStream(ctx, c.store.keys.orders(c.partition), group, "0").Err()
+	if err == nil {
+		c.store.log.InfoContext(ctx, "consumer group created", "partition", c.partition, "group", group)
+		return nil
+	}
+	if redis.HasErrorPrefix(err, "BUSYGROUP") {
+		return nil // another consumer was first
+	}
+	return fmt.Errorf("creating the consumer group: %w", translate(err))
+}
+
+// Orphans takes over up to n entries of consumers that have stopped beating, and removes the dead ones that have none
+// left. Pending entries that are no longer in the stream are logged: the stream was trimmed by somebody.
+func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
+	raw, err := c.store.scripts.orphans.run(ctx, c.store.commands, c.streamAndConsumers(),
+		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
+	if isNoGroup(err) {
+		return nil, c.createGroup(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := readOrphans(raw, c.partition)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.removed) > 0 || len(o.entries) > 0 {
+		c.store.log.InfoContext(ctx, "took over from dead consumers",
+			"partition", c.partition, "entries", len(o.entries), "removed", o.removed)
+	}
+	if len(o.gone) > 0 {
+		c.store.log.ErrorContext(ctx, "pending entries are gone from the stream, which somebody must have trimmed",
+			"partition", c.partition, "keys", o.gone)
+	}
+	return o.entries, nil
+}
+
+// orphans is what scripts/orphans.lua answers.
+type orphans struct {
+	entries []order.Entry
+	gone    []string // keys
+	removed []string // names of consumers
+}
+
+func readOrphans(raw any, partition int) (orphans, error) {
+	parts := newReply(raw)
+	taken, gone, removed := newReply(parts.next()), newReply(parts.next()), newReply(parts.next())
+	var o orphans
+	for range taken.elements {
+		entry := newReply(taken.next())
+		message := redis.XMessage{ID: entry.text(), Values: map[string]any{}}
+		fields := newReply(entry.next())
+		for range len(fields.elements) / 2 {
+			field := fields.text()
+			message.Values[field] = fields.text()
+		}
+		if entry.err != nil || fields.err != nil {
+			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.err, fields.err))
+		}
+		o.entries = append(o.entries, decode(partition, message))
+	}
+	for range gone.elements {
+		o.gone = append(o.gone, gone.text())
+	}
+	for range removed.elements {
+		o.removed = append(o.removed, removed.text())
+	}
+	return o, firstError(parts.err, taken.err, gone.err, removed.err)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle acknowledges and deletes entries, both or neither for each thousand, and returns how many were still this
+// group's.
+func (c *Consumer) Settle(ctx context.Context, keys []string) (int, error) {
+	settled := 0
+	for batch := range slices.Chunk(keys, maxKeys) {
+		args := make([]any, 1, 1+len(batch))
+		args[0] = group
+		for _, key := range batch {
+			args = append(args, key)
+		}
+		n, err := c.store.scripts.settle.runInt(ctx, c.store.commands, []string{c.store.keys.orders(c.partition)}, args...)
+		if err != nil {
+			return settled, err
+		}
+		settled += int(n)
+	}
+	return settled, nil
+}
+
+// Bury moves an entry that cannot be decoded to the dead letters and settles it, in one step. Burying it again does
+// nothing.
+func (c *Consumer) Bury(ctx context.Context, e order.Entry) error {
+	why := "unknown"
+	if e.Malformed != nil {
+		why = e.Malformed.Error()
+	}
+	args := make([]any, 0, 3+2*len(e.Raw))
+	args = append(args, group, e.Key, why)
+	for _, field := range slices.Sorted(maps.Keys(e.Raw)) {
+		args = append(args, field, e.Raw[field])
+	}
+	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition)}
+	_, err := c.store.scripts.bury.runInt(ctx, c.store.commands, keys, args...)
+	return err
+}
+
+// Beat says that the consumer lives.
+func (c *Consumer) Beat(ctx context.Context) error {
+	_, err := c.store.scripts.beat.runInt(ctx, c.store.commands, []string{c.store.keys.consumers(c.partition)}, c.name)
+	return err
+}
+
+// Leave removes the consumer if nothing is pending for it. With something pending it stays without a heartbeat, so
+// that its entries are taken over; that is no error. No Beat may follow.
+func (c *Consumer) Leave(ctx context.Context) error {
+	pending, err := c.store.scripts.leave.runInt(ctx, c.store.commands, c.streamAndConsumers(), group, c.name)
+	if err == nil && pending > 0 {
+		c.store.log.InfoContext(ctx, "left entries for other consumers", "partition", c.partition, "consumer", c.name)
+	}
+	return err
+}
+
+func (c *Consumer) streamAndConsumers() []string {
+	return []string{c.store.keys.orders(c.partition), c.store.keys.consumers(c.partition)}
+}
+
+// Backlog returns how many accepted orders wait in the partition's stream, and how many dead letters there are.
+func (s *Store) Backlog(ctx context.Context, partition int) (waiting, dead int64, err error) {
+	var w, d *redis.IntCmd
+	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		w, d = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
+		return nil
+	})
+	if err != nil {
+		return 0, 0, translate(err)
+	}
+	return w.Val(), d.Val(), nil
+}

@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"seckill/internal/order"
+)
+
+// maxSeats is how many places or orders travel in one step of a rebuild.
+const maxSeats = 1000
+
+// The answers of the scripts of a rebuild.
+const (
+	rebuildSuperseded int64 = 0
+	rebuildDone       int64 = 1
+	rebuildGone       int64 = 2
+)
+
+// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe.
+func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
+	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale)}, epoch))
+}
+
+// Seat gives each claim's user the place, and empties those of the users in vacate.
+func (s *Store) Seat(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, vacate []int64) error {
+	keys := []string{s.keys.sale(sale), s.keys.buyers(sale)}
+	for len(claims)+len(vacate) > 0 {
+		n, m := min(len(claims), maxSeats), min(len(vacate), maxSeats)
+		args := make([]any, 0, 2+2*n+m)
+		args = append(args, epoch, n)
+		for _, c := range claims[:n] {
+			args = append(args, c.UserID, c.OrderID)
+		}
+		for _, user := range vacate[:m] {
+			args = append(args, user)
+		}
+		if err := stepDone(s.scripts.seat.runInt(ctx, s.commands, keys, args...)); err != nil {
+			return err
+		}
+		claims, vacate = claims[n:], vacate[m:]
+	}
+	return nil
+}
+
+// Requeue appends claims to the stream. A claim keeps its own epoch and sequence.
+func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error {
+	keys := []string{s.keys.sale(sale), s.keys.orders(sale.Partition)}
+	for len(claims) > 0 {
+		n := min(len(claims), maxSeats)
+		args := make([]any, 0, 2+4*n)
+		args = append(args, epoch, sale.VoucherID)
+		for _, c := range claims[:n] {
+			args = append(args, c.UserID, c.OrderID, c.Epoch, c.Sequence)
+		}
+		if err := stepDone(s.scripts.requeue.runInt(ctx, s.commands, keys, args...)); err != nil {
+			return err
+		}
+		claims = claims[n:]
+	}
+	return nil
+}
+
+// Publish opens the sale at the epoch, all its fields at once. Repeating it after it was done is order.ErrSuperseded,
+// like any later step of a rebuild that is over.
+func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error {
+	mode, err := wordOf(o.Mode)
+	if err != nil {
+		return err
+	}
+	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale)},
+		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation))
+}
+
+func stepDone(code int64, err error) error {
+	if err != nil {
+		return err
+	}
+	switch code {
+	case rebuildDone:
+		return nil
+	case rebuildSuperseded:
+		return order.ErrSuperseded
+	case rebuildGone:
+		return errRebuildLost
+	default:
+		return fmt.Errorf("redis: unknown answer %d to a step of a rebuild", code)
+	}
+}

@@ -1,0 +1,118 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// reply reads a script's flat array from left to right. The first element that is not what it should be is remembered
+// as err; what is read after it is zero.
+type reply struct {
+	elements []any
+	at       int
+	err      error
+}
+
+func newReply(raw any) *reply {
+	elements, ok := raw.([]any)
+	if !ok {
+		return &reply{err: fmt.Errorf("redis: a script answered %T, not an array", raw)}
+	}
+	return &reply{elements: elements}
+}
+
+func (r *reply) next() any {
+	if r.err != nil {
+		return nil
+	}
+	if r.at >= len(r.elements) {
+		r.err = fmt.Errorf("redis: a script answered only %d elements", len(r.elements))
+		return nil
+	}
+	r.at++
+	return r.elements[r.at-1]
+}
+
+func (r *reply) number() int64 {
+	n, ok := r.next().(int64)
+	if !ok && r.err == nil {
+		r.err = fmt.Errorf("redis: element %d of a script's answer is not a number", r.at)
+	}
+	return n
+}
+
+func (r *reply) text() string {
+	s, ok := r.next().(string)
+	if !ok && r.err == nil {
+		r.err = fmt.Errorf("redis: element %d of a script's answer is not text", r.at)
+	}
+	return s
+}
+
+func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
+
+// outcome reads what seckill.lua answers for one applicant: a code, or the order id that he has already.
+func (r *reply) outcome() order.Outcome {
+	switch v := r.next().(type) {
+	case int64:
+		return order.Outcome{Code: order.OutcomeCode(v)}
+	case string:
+		id, err := strconv.ParseInt(v, 10, 64)
+		if err != nil && r.err == nil {
+			r.err = fmt.Errorf("redis: a place holds no order id: %w", err)
+		}
+		return order.Outcome{Code: order.AlreadyBought, OrderID: id}
+	default:
+		if r.err == nil {
+			r.err = fmt.Errorf("redis: element %d of a script's answer is no outcome", r.at)
+		}
+		return order.Outcome{}
+	}
+}
+
+// view reads mode, epoch, sequence, stock, buyers, begin and end.
+func (r *reply) view() order.SaleView {
+	v := order.SaleView{Mode: modeOf(r.text())}
+	v.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
+	v.Stock, v.Buyers = r.number(), r.number()
+	if v.Mode == order.SaleMissing {
+		r.number()
+		r.number()
+		return v
+	}
+	v.Begin, v.End = r.time(), r.time()
+	return v
+}
+
+// modeOf reads a sale's mode word; an unknown one is a sale that must be built anew.
+func modeOf(word string) order.SaleMode {
+	switch word {
+	case modeOpen:
+		return order.SaleOpen
+	case modePaused:
+		return order.SalePaused
+	case modeOff:
+		return order.SaleOffShelf
+	case modeRebuild:
+		return order.SaleRebuilding
+	default:
+		return order.SaleMissing
+	}
+}
+
+// wordOf is the word for a mode that a sale can be published in.
+func wordOf(mode order.SaleMode) (string, error) {
+	switch mode {
+	case order.SaleOpen:
+		return modeOpen, nil
+	case order.SalePaused:
+		return modePaused, nil
+	case order.SaleOffShelf:
+		return modeOff, nil
+	default:
+		return "", fmt.Errorf("a sale cannot be published in mode %d", mode)
+	}
+}

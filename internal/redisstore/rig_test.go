@@ -1,0 +1,224 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// rig is one store on one server, with everything that a test of its behaviour needs.
+type rig struct {
+	*Store
+	t    testing.TB
+	sale order.SaleRef
+	// mini is the in-process server, nil on the others.
+	mini *miniredis.Miniredis
+}
+
+// testDelay is the rigs' Options.ReturnDelay.
+const testDelay = 60 * time.Millisecond
+
+// onEveryServer runs the tests on a real server, on a real cluster, and on the in-process server of the embedded mode.
+func onEveryServer(t *testing.T, tests map[string]func(*testing.T, *rig)) {
+	t.Helper()
+	cluster := testkit.StartRedisCluster(t)
+	for server, open := range map[string]func(*testing.T) *rig{
+		"redis":     func(t *testing.T) *rig { return newRig(t) },
+		"cluster":   func(t *testing.T) *rig { return newClusterRig(t, cluster) },
+		"miniredis": newMiniRig,
+	} {
+		t.Run(server, func(t *testing.T) {
+			for name, test := range tests {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, open(t))
+				})
+			}
+		})
+	}
+}
+
+// newRig is a rig on the shared real server.
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	client, prefix := testkit.Redis(t)
+	return rigOn(t, &Clients{Commands: client, Blocking: client}, prefix)
+}
+
+func newClusterRig(t testing.TB, server *testkit.RedisServer) *rig {
+	t.Helper()
+	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}})
+	return rigOn(t, clients, strconv.FormatInt(time.Now().UnixNano(), 36)+":")
+}
+
+func newMiniRig(t *testing.T) *rig {
+	t.Helper()
+	mini := miniredis.RunT(t)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
+	r.mini = mini
+	return r
+}
+
+// newServerRig is a rig on a server of the test's own.
+func newServerRig(t testing.TB, server *testkit.RedisServer) *rig {
+	t.Helper()
+	return rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), "")
+}
+
+func newClients(t testing.TB, c ClientConfig) *Clients {
+	t.Helper()
+	clients, err := NewClients(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := clients.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return clients
+}
+
+func rigOn(t testing.TB, clients *Clients, prefix string) *rig {
+	t.Helper()
+	store, err := New(clients, Options{Prefix: prefix, ReturnDelay: testDelay, OrphanAfter: 50 * time.Millisecond},
+		slog.New(slog.NewTextHandler(testWriter{t}, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{Store: store, t: t, sale: order.SaleRef{VoucherID: 7}}
+}
+
+// testWriter logs into the test.
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Helper()
+	w.t.Logf("%s", p)
+	return len(p), nil
+}
+
+// hour is a window that is open now.
+func (r *rig) hour(stock int64) order.Opening {
+	now := r.now()
+	return order.Opening{Stock: stock, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}
+}
+
+// open builds the sale at the epoch.
+func (r *rig) open(epoch int64, o order.Opening) {
+	r.t.Helper()
+	r.must(r.Begin(r.ctx(), r.sale, epoch))
+	r.must(r.Publish(r.ctx(), r.sale, epoch, o))
+}
+
+// reopen changes fields of the sale's hash behind the scripts' back.
+func (r *rig) set(fields ...any) {
+	r.t.Helper()
+	r.must(r.commands.HSet(r.ctx(), r.keys.sale(r.sale), fields...).Err())
+}
+
+// field reads one field of the sale's hash.
+func (r *rig) field(name string) string {
+	r.t.Helper()
+	value, err := r.commands.HGet(r.ctx(), r.keys.sale(r.sale), name).Result()
+	r.must(err)
+	return value
+}
+
+func (r *rig) now() time.Time {
+	r.t.Helper()
+	now, err := r.commands.Time(r.ctx()).Result()
+	r.must(err)
+	return now
+}
+
+// admit sends the applicants, with no mark known and no limit on the backlog.
+func (r *rig) admit(applicants ...order.Applicant) order.Verdict {
+	r.t.Helper()
+	return r.admitBatch(order.Batch{Applicants: applicants})
+}
+
+func (r *rig) admitBatch(b order.Batch) order.Verdict {
+	r.t.Helper()
+	b.Sale = r.sale
+	if b.MaxBacklog == 0 {
+		b.MaxBacklog = 1 << 40
+	}
+	v, err := r.Admit(r.ctx(), b)
+	r.must(err)
+	return v
+}
+
+// view reads the sale.
+func (r *rig) view() order.SaleView {
+	r.t.Helper()
+	views, err := r.Views(r.ctx(), []order.SaleRef{r.sale})
+	r.must(err)
+	return views[0]
+}
+
+// stream reads the partition's whole stream as claims.
+func (r *rig) stream() []order.Claim {
+	r.t.Helper()
+	messages, err := r.commands.XRange(r.ctx(), r.keys.orders(r.sale.Partition), "-", "+").Result()
+	r.must(err)
+	var claims []order.Claim
+	for _, m := range messages {
+		entry := decode(0, m)
+		r.must(entry.Malformed)
+		claims = append(claims, entry.Claim)
+	}
+	return claims
+}
+
+// places reads who holds a place.
+func (r *rig) places() map[int64]int64 {
+	r.t.Helper()
+	places := map[int64]int64{}
+	for c, err := range r.Holders(r.ctx(), r.sale) {
+		r.must(err)
+		places[c.UserID] = c.OrderID
+	}
+	return places
+}
+
+func (r *rig) ctx() context.Context { return context.Background() }
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// applicants are n users from the given one on, with orders 1000 above.
+func applicants(from int64, n int) []order.Applicant {
+	as := make([]order.Applicant, n)
+	for i := range as {
+		as[i] = order.Applicant{UserID: from + int64(i), OrderID: from + int64(i) + 1000}
+	}
+	return as
+}
+
+// codes are the outcomes' codes, with the order where there is one.
+func codes(outcomes []order.Outcome) []string {
+	texts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		texts[i] = strconv.Itoa(int(o.Code))
+		if o.OrderID != 0 {
+			texts[i] += fmt.Sprintf(":%d", o.OrderID)
+		}
+	}
+	return texts
+}
+
+var _ redis.Cmder = once{}

@@ -1,0 +1,90 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the digest by which Redis names scripts; nothing is protected by it
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/scripts"
+)
+
+// script is one Lua script and the digest by which Redis caches it.
+type script struct{ source, digest string }
+
+func newScript(source string) script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return script{source: source, digest: hex.EncodeToString(sum[:])}
+}
+
+// scriptSet is the scripts of this package.
+type scriptSet struct {
+	seckill, correct, views             script
+	begin, seat, requeue, publish, drop script
+	settle, bury, beat, orphans, leave  script
+}
+
+func newScriptSet() scriptSet {
+	return scriptSet{
+		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), views: newScript(scripts.Views),
+		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
+		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
+		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
+		leave: newScript(scripts.Leave),
+	}
+}
+
+// once is a command that the client must not send a second time by itself. The plain client is told so by its
+// settings; the cluster client retries after network errors whatever they are, and could then report a refused
+// connection for a script that ran.
+type once struct{ *redis.Cmd }
+
+// NoRetry tells the client.
+func (once) NoRetry() bool { return true }
+
+// run calls the script by its digest, and by its source if Redis does not have it: a NOSCRIPT reply certainly had no
+// effect. Errors are translated.
+func (s script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err) // nothing is sent
+	}
+	reply, err := s.eval(ctx, client, "evalsha", s.digest, keys, args)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = s.eval(ctx, client, "eval", s.source, keys, args)
+	}
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, translate(err)
+	}
+	return reply, nil
+}
+
+func (s script) eval(ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any) (any, error) {
+	line := make([]any, 0, 3+len(keys)+len(args))
+	line = append(line, verb, text, len(keys))
+	for _, key := range keys {
+		line = append(line, key)
+	}
+	cmd := redis.NewCmd(ctx, append(line, args...)...)
+	cmd.SetFirstKeyPos(3) // the cluster client finds the slot there
+	if err := client.Process(ctx, once{cmd}); err != nil {
+		return nil, err
+	}
+	return cmd.Result()
+}
+
+// runInt is run for a script that answers a number.
+func (s script) runInt(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) (int64, error) {
+	reply, err := s.run(ctx, client, keys, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := reply.(int64)
+	if !ok {
+		return 0, fmt.Errorf("redis: a script answered %T, not a number", reply)
+	}
+	return n, nil
+}

@@ -1,0 +1,85 @@
+-- correct.lua: corrects buyers' places in one sale after the ledger decided otherwise, and puts units back on sale.
+-- Each correction acts only while the user's place is held by the order that it names, so it acts once, however
+-- often it is sent.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash  user id -> order id
+-- ARGV
+--   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold: as long as an instance may
+--              go on saying SOLD_OUT from memory (rule 11, docs/architecture.md)
+--   2… user id, order id, give back ("1" or "0"), instead (order id, "0" empties the place); 1 to 250 corrections
+--
+-- Returns an array with 1 (acted) or 0 (the place is not held by that order) for each correction, in order.
+--
+-- A unit comes back only to a sale that exists; what has been emptied is rebuilt from the ledger, which has the unit.
+-- A unit that comes back while others wait for their time waits with them: whoever remembers "sold out" was told so
+-- before the first of them came back.
+
+local call = redis.call
+local sale_key, buyers_key = KEYS[1], KEYS[2]
+local delay = tonumber(ARGV[1])
+local n = (#ARGV - 1) / 4
+if not delay or n < 1 or n > 250 or n ~= math.floor(n) then
+  return redis.error_reply('ERR correct.lua: bad arguments')
+end
+
+local users = {}
+for i = 1, n do
+  users[i] = ARGV[4 * i - 2]
+end
+local held = call('HMGET', buyers_key, unpack(users))
+local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at')
+local stock = sale[1] and tonumber(sale[1])
+local returned, returned_at = tonumber(sale[2] or '0') or 0, tonumber(sale[3] or '0') or 0
+local clock = call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+local acted = {}
+local seats, empty = {}, {}
+local place_of = {} -- what this call has made of a place: an order id, or '' for empty
+local units = 0
+for i = 1, n do
+  local at = 4 * i - 2
+  local user, order, give_back, instead = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local place = place_of[user] or held[i]
+  if place ~= order then
+    acted[i] = 0
+  else
+    acted[i] = 1
+    place_of[user] = (instead ~= '0') and instead or ''
+    if give_back == '1' then
+      units = units + 1
+    end
+  end
+end
+for user, place in pairs(place_of) do
+  if place == '' then
+    empty[#empty + 1] = user
+  else
+    seats[#seats + 1] = user
+    seats[#seats + 1] = place
+  end
+end
+
+if #seats > 0 then
+  call('HSET', buyers_key, unpack(seats))
+end
+if #empty > 0 then
+  call('HDEL', buyers_key, unpack(empty))
+end
+if units > 0 and stock then
+  if returned > 0 and now >= returned_at then
+    stock, returned = stock + returned, 0
+  end
+  if stock > 0 then
+    stock = stock + units
+  elseif returned > 0 then
+    returned = returned + units
+  else
+    returned, returned_at = units, now + delay
+  end
+  call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
+    'returned_at', string.format('%.0f', returned_at))
+end
+return acted

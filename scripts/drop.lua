@@ -1,0 +1,44 @@
+-- drop.lua: removes a sale that is over from Redis, if no order of it can still be waiting. Safe to repeat.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash
+--   3  orders  stream
+-- ARGV
+--   1  voucher id
+--   2  epoch, 3 sequence   the mark that the caller has seen: the sale is kept when it has moved since
+--   4  longest  entries that are looked through; a longer stream keeps the sale until it has drained
+--
+-- Returns 1 (the sale is gone) or 0 (it is kept: it has not ended, is being rebuilt, has moved, or an order of it may
+-- be in the stream).
+--
+-- The stream itself is looked through, since times say nothing certain: a rebuild may have queued an order again long
+-- after the sale's end.
+
+local voucher, epoch, seq, longest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if not (epoch and seq and longest) then
+  return redis.error_reply('ERR drop.lua: bad arguments')
+end
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'end', 'building', 'mode')
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local closes = sale[3] and tonumber(sale[3])
+  if not closes or now < closes or sale[5] == 'rebuild' or (tonumber(sale[4] or '0') or 0) > 0
+    or tonumber(sale[1] or '') ~= epoch or tonumber(sale[2] or '') ~= seq then
+    return 0
+  end
+end
+if redis.call('XLEN', KEYS[3]) > longest then
+  return 0
+end
+for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+')) do
+  local fields = entry[2]
+  for i = 1, #fields, 2 do
+    if fields[i] == 'v' and fields[i + 1] == voucher then
+      return 0
+    end
+  end
+end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return 1

@@ -1,0 +1,29 @@
+-- publish.lua: ends a rebuild: the sale has the rebuild's epoch, sequence 0, and sells again (if mode and window let it).
+--
+-- KEYS
+--   1  sale   hash
+-- ARGV
+--   1  epoch  the rebuild's
+--   2  mode   "open", "paused" or "off"
+--   3  stock  units
+--   4  begin, 5 end   the window in milliseconds since 1970, the end exclusive
+--   6  op     number of the last operation that the stock contains
+--
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
+-- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+
+local epoch = tonumber(ARGV[1])
+if not epoch or #ARGV ~= 6 then
+  return redis.error_reply('ERR publish.lua: bad arguments')
+end
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
+local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
+if current >= epoch or building > epoch then
+  return 0
+end
+if building ~= epoch then
+  return 2
+end
+redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
+  'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0')
+return 1

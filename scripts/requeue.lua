@@ -1,0 +1,31 @@
+-- requeue.lua: appends accepted orders of a sale under rebuild whose stream entries were lost. Repeating it after a
+-- lost answer queues an order twice, which is harmless: whoever records it tells orders apart by id.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  orders  stream
+-- ARGV
+--   1  epoch       the rebuild's
+--   2  voucher id
+--   3… user id, order id, epoch, sequence of each order, the latter two as far as they are known, else 0
+--
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
+-- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+
+local epoch = tonumber(ARGV[1])
+local n = (#ARGV - 2) / 4
+if not epoch or n < 1 or n > 1000 or n ~= math.floor(n) then
+  return redis.error_reply('ERR requeue.lua: bad arguments')
+end
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
+local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
+if current >= epoch or building > epoch then
+  return 0
+end
+if building ~= epoch then
+  return 2
+end
+for i = 3, #ARGV, 4 do
+  redis.call('XADD', KEYS[2], '*', 'v', ARGV[2], 'u', ARGV[i], 'o', ARGV[i + 1], 'e', ARGV[i + 2], 's', ARGV[i + 3])
+end
+return 1
