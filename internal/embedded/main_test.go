@@ -1,0 +1,33 @@
+package embedded
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+// holdEnv names a directory that this binary, started once more by a test, is to hold until it is killed.
+const holdEnv = "SECKILL_TEST_EMBEDDED_HOLD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(holdEnv); dir != "" {
+		hold(dir)
+		return
+	}
+	testkit.Main(m)
+}
+
+// hold takes the directory, says so on standard output, and keeps it until standard input ends.
+func hold(dir string) {
+	if _, err := Open(dir, slog.New(slog.DiscardHandler)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("held")
+	_, _ = io.Copy(io.Discard, os.Stdin) // the test's end closes it, so that no process is left behind
+	os.Exit(0)
+}
