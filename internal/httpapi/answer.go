@@ -9,9 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// codeOK is the code under which successes are counted.
-const codeOK = "OK"
-
 // answer is what a handler says when it did not fail.
 type answer struct {
 	status   int      // an HTTP status
@@ -32,8 +29,8 @@ type envelope struct {
 // said is what the caller was told.
 type said struct {
 	status int
-	code   string
-	err    error // what went wrong, for the log
+	code   string // the failure's; "" for a success
+	err    error  // what went wrong, for the log
 }
 
 // say writes the answer, or what became of err. An answer that cannot be rendered is an error too: nothing has been
@@ -54,12 +51,12 @@ func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
 		h["Location"] = []string{ans.location}
 	}
 	write(c, ans.status, ans.body)
-	return said{status: ans.status, code: codeOK}
+	return said{status: ans.status}
 }
 
 // fail writes a failure in the route's voice and the caller's language.
 func (a *API) fail(c *gin.Context, v voice, err error) said {
-	e := a.book.find(c.Request.Method, err)
+	e := a.book.find(c.Request, err)
 	h := c.Writer.Header()
 	if e.retryAfter != nil {
 		h["Retry-After"] = e.retryAfter

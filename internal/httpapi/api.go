@@ -106,8 +106,8 @@ func (a *API) build() error {
 	for _, r := range a.routes() {
 		e.Handle(r.method, r.path, a.serve(r))
 	}
-	e.NoRoute(a.serve(route{path: unmatched, handle: refuse(errNoRoute)}))
-	e.NoMethod(a.serve(route{path: unmatched, handle: refuse(errMethod)}))
+	e.NoRoute(a.serve(route{handle: refuse(errNoRoute)}))
+	e.NoMethod(a.serve(route{handle: refuse(errMethod)}))
 	a.engine = e
 	return nil
 }

@@ -23,7 +23,7 @@ const (
 	maxToken = 4096
 )
 
-// ErrWeakSecret: the secret that signs tokens is too short to be one.
+// ErrWeakSecret says that the secret that signs tokens is too short to be one.
 var ErrWeakSecret = fmt.Errorf("httpapi: the token secret must have at least %d bytes", MinSecret)
 
 // identity is who calls. The zero identity is nobody.

@@ -25,8 +25,8 @@ type Config struct {
 
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
-	// Observe is told of every request that a route or the lack of one answered; nil: nobody is. The route is a
-	// pattern of this package or "unmatched", the code "OK" or one of the error table: all labels are bounded.
+	// Observe is told of every request that was answered; nil: nobody is. The route is a pattern of this package, "" when
+	// none matched; the code is one of the error table, "" for a success. The method is the caller's word.
 	Observe func(method, route string, status int, code string, took time.Duration)
 	// Now is the clock for token expiry and durations; default time.Now.
 	Now func() time.Time

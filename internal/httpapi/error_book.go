@@ -19,8 +19,9 @@ const problemType = "urn:seckill:problem:"
 // errorBook is the error table with every answer rendered, once: most requests of a sale end in one of a handful of
 // refusals.
 type errorBook struct {
-	entries  []entry
-	internal entry
+	entries   []entry
+	internal  entry
+	cancelled entry
 }
 
 // entry is one rule, rendered.
@@ -36,30 +37,47 @@ type entry struct {
 }
 
 func newErrorBook() (*errorBook, error) {
-	b := &errorBook{}
-	for _, r := range rules() {
+	b := &errorBook{entries: make([]entry, len(rules))}
+	for i, r := range rules {
 		e, err := render(r.failure)
 		if err != nil {
 			return nil, err
 		}
 		e.matches = r.matches
-		b.entries = append(b.entries, e)
+		b.entries[i] = e
 	}
 	var err error
-	b.internal, err = render(internalFailure())
+	if b.internal, err = render(internalFailure()); err != nil {
+		return nil, err
+	}
+	b.cancelled, err = render(cancelledFailure())
 	return b, err
 }
 
-// find returns the first entry that matches err. A read that ran out of time is an unavailable store; a write that did
-// is not, because it may have had its effect: without a rule of its own it stays internal.
-func (b *errorBook) find(method string, err error) *entry {
+// find returns what the caller of r is told about err. A read that was given up is an unavailable store; a write that
+// was is not, because it may have had its effect: without a rule of its own it stays internal.
+func (b *errorBook) find(r *http.Request, err error) *entry {
+	e := b.match(err)
+	if e != &b.internal && e.code != codeUnavailable {
+		return e
+	}
+	cancelled := errors.Is(err, context.Canceled)
+	switch {
+	case cancelled && r.Context().Err() != nil:
+		return &b.cancelled
+	case r.Method == http.MethodGet && (cancelled || errors.Is(err, context.DeadlineExceeded)):
+		return b.match(order.ErrUnavailable)
+	default:
+		return e
+	}
+}
+
+// match returns the first entry that matches err, or the internal one.
+func (b *errorBook) match(err error) *entry {
 	for i := range b.entries {
 		if b.entries[i].matches(err) {
 			return &b.entries[i]
 		}
-	}
-	if method == http.MethodGet && errors.Is(err, context.DeadlineExceeded) {
-		return b.find(method, order.ErrUnavailable)
 	}
 	return &b.internal
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -11,8 +10,9 @@ import (
 
 // Codes that other files of this package ask about.
 const (
-	codeInternal = "INTERNAL"
-	codePaused   = "PAUSED"
+	codeInternal    = "INTERNAL"
+	codePaused      = "PAUSED"
+	codeUnavailable = "UNAVAILABLE"
 )
 
 // What this package itself refuses.
@@ -56,116 +56,107 @@ func as[E error](err error) bool {
 
 // rules is the table from errors to answers. The first rule that matches decides: what a sale says most often comes
 // first, and an unknown outcome before an unavailable store, which would promise that nothing was bought.
-func rules() []rule {
-	return []rule{
-		{is(order.ErrSoldOut), failure{
-			code: "SOLD_OUT", status: http.StatusConflict, title: "Sold out",
-			detail:  "No unit of this voucher was left.",
-			english: "Sold out.", chinese: "已售罄",
-		}},
-		{as[*order.AlreadyBoughtError], failure{
-			code: "ALREADY_BOUGHT", status: http.StatusConflict, title: "Already bought",
-			detail:  "This user has a live order for this voucher; data says which. One to a person.",
-			english: "You have bought this already.", chinese: "您已经抢购过了，不能重复下单",
-			members: alreadyBoughtMembers,
-		}},
-		{is(order.ErrNotStarted), failure{
-			code: "NOT_STARTED", status: http.StatusForbidden, title: "The sale has not started",
-			detail:  "The sale's beginTime lies ahead, by the server's clock.",
-			english: "The sale has not started yet.", chinese: "秒杀尚未开始",
-		}},
-		{is(order.ErrEnded), failure{
-			code: "ENDED", status: http.StatusForbidden, title: "The sale has ended",
-			detail:  "The sale's endTime has passed, by the server's clock.",
-			english: "The sale has ended.", chinese: "秒杀已经结束",
-		}},
-		{is(order.ErrPaused), failure{
-			code: codePaused, status: http.StatusServiceUnavailable, retryAfter: "3", title: "The sale is paused",
-			detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
-			english: "The sale is paused. Please try again shortly.", chinese: "活动暂停中，请稍后再试",
-		}},
-		{is(voucher.ErrNotFound), failure{
-			code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-			detail:  "There is no voucher with this id.",
-			english: "There is no such voucher.", chinese: "优惠券不存在",
-		}},
-		{is(order.ErrNotFound), failure{
-			code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-			detail:  "This user has no order with this id.",
-			english: "There is no such order.", chinese: "订单不存在",
-		}},
-		{is(voucher.ErrNotSeckill), failure{
-			code: "NOT_SECKILL", status: http.StatusConflict, title: "Not a seckill voucher",
-			detail:  "The voucher is an ordinary one, which has no sale.",
-			english: "This voucher is not part of a flash sale.", chinese: "该优惠券不是秒杀券",
-		}},
-		{is(voucher.ErrOffShelf), failure{
-			code: "OFF_SHELF", status: http.StatusConflict, title: "Off the shelf",
-			detail:  "The voucher was taken off the shelf.",
-			english: "This voucher is no longer offered.", chinese: "优惠券已下架",
-		}},
-		{as[*orderFailedError], failure{
-			code: "ORDER_FAILED", status: http.StatusConflict, title: "The order failed",
-			detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",
-			english: "Your order could not be completed. Nothing was charged.", chinese: "下单失败，未产生任何费用",
-			members: orderFailedMembers,
-		}},
-		{is(order.ErrUnknownOutcome), failure{
-			code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
-			detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
-			english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
-		}},
-		{is(order.ErrUnavailable), failure{
-			code: "UNAVAILABLE", status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
-			detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request.",
-			english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
-		}},
-		{as[*voucher.InvalidError], failure{
-			code: "INVALID", status: http.StatusBadRequest, title: "Invalid request",
-			detail:  "The request breaks the rules that errors lists: which field, why, and what is allowed.",
-			english: "The request is not valid.", chinese: "请求参数有误",
-			members: invalidMembers,
-		}},
-		{is(errNoToken), failure{
-			code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
-			challenge: "Bearer",
-			detail:    "Send a token in the Authorization header, with or without the word Bearer before it.",
-			english:   "Please sign in.", chinese: "请先登录",
-		}},
-		{is(errBadToken), failure{
-			code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
-			challenge: `Bearer error="invalid_token"`,
-			detail:    "The token is malformed, expired, or not signed for this service.",
-			english:   "Please sign in again.", chinese: "登录已失效，请重新登录",
-		}},
-		{is(errForbidden), failure{
-			code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
-			detail:  "This route is for tokens with the role admin.",
-			english: "You may not do this.", chinese: "没有权限",
-		}},
-		{is(errTooLarge), failure{
-			code: "TOO_LARGE", status: http.StatusRequestEntityTooLarge, title: "Request too large",
-			detail:  "The request body is larger than this service reads.",
-			english: "The request is too large.", chinese: "请求内容过大",
-		}},
-		{is(errNoRoute), failure{
-			code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-			detail:  "There is nothing at this path.",
-			english: "There is nothing here.", chinese: "请求的地址不存在",
-		}},
-		{is(errMethod), failure{
-			code: "METHOD", status: http.StatusMethodNotAllowed, title: "Method not allowed",
-			detail:  "This path answers other methods; the Allow header lists them.",
-			english: "This is not possible here.", chinese: "不支持该请求方法",
-		}},
-		{is(context.Canceled), failure{
-			// Nobody is there to read it, unless the service itself gave up. The status is the customary one for
-			// "client closed request"; it is for logs and metrics.
-			code: "CANCELLED", status: 499, title: "Request cancelled",
-			detail:  "The request was cancelled before it was answered.",
-			english: "The request was cancelled.", chinese: "请求已取消",
-		}},
-	}
+var rules = []rule{
+	{is(order.ErrSoldOut), failure{
+		code: "SOLD_OUT", status: http.StatusConflict, title: "Sold out",
+		detail:  "No unit of this voucher was left.",
+		english: "Sold out.", chinese: "已售罄",
+	}},
+	{as[*order.AlreadyBoughtError], failure{
+		code: "ALREADY_BOUGHT", status: http.StatusConflict, title: "Already bought",
+		detail:  "This user has a live order for this voucher; data says which. One to a person.",
+		english: "You have bought this already.", chinese: "您已经抢购过了，不能重复下单",
+		members: alreadyBoughtMembers,
+	}},
+	{is(order.ErrNotStarted), failure{
+		code: "NOT_STARTED", status: http.StatusForbidden, title: "The sale has not started",
+		detail:  "The sale's beginTime lies ahead, by the server's clock.",
+		english: "The sale has not started yet.", chinese: "秒杀尚未开始",
+	}},
+	{is(order.ErrEnded), failure{
+		code: "ENDED", status: http.StatusForbidden, title: "The sale has ended",
+		detail:  "The sale's endTime has passed, by the server's clock.",
+		english: "The sale has ended.", chinese: "秒杀已经结束",
+	}},
+	{is(order.ErrPaused), failure{
+		code: codePaused, status: http.StatusServiceUnavailable, retryAfter: "3", title: "The sale is paused",
+		detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
+		english: "The sale is paused. Please try again shortly.", chinese: "活动暂停中，请稍后再试",
+	}},
+	{is(voucher.ErrNotFound), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "There is no voucher with this id.",
+		english: "There is no such voucher.", chinese: "优惠券不存在",
+	}},
+	{is(order.ErrNotFound), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "This user has no order with this id.",
+		english: "There is no such order.", chinese: "订单不存在",
+	}},
+	{is(voucher.ErrNotSeckill), failure{
+		code: "NOT_SECKILL", status: http.StatusConflict, title: "Not a seckill voucher",
+		detail:  "The voucher is an ordinary one, which has no sale.",
+		english: "This voucher is not part of a flash sale.", chinese: "该优惠券不是秒杀券",
+	}},
+	{is(voucher.ErrOffShelf), failure{
+		code: "OFF_SHELF", status: http.StatusConflict, title: "Off the shelf",
+		detail:  "The voucher was taken off the shelf.",
+		english: "This voucher is no longer offered.", chinese: "优惠券已下架",
+	}},
+	{as[*orderFailedError], failure{
+		code: "ORDER_FAILED", status: http.StatusConflict, title: "The order failed",
+		detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",
+		english: "Your order could not be completed. Nothing was charged.", chinese: "下单失败，未产生任何费用",
+		members: orderFailedMembers,
+	}},
+	{is(order.ErrUnknownOutcome), failure{
+		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
+		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
+		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
+	}},
+	{is(order.ErrUnavailable), failure{
+		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
+		detail:  "A store cannot be reached or too much is waiting. This request changed nothing.",
+		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
+	}},
+	{as[*voucher.InvalidError], failure{
+		code: "INVALID", status: http.StatusBadRequest, title: "Invalid request",
+		detail:  "The request breaks the rules that errors lists: which field, why, and what is allowed.",
+		english: "The request is not valid.", chinese: "请求参数有误",
+		members: invalidMembers,
+	}},
+	{is(errNoToken), failure{
+		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
+		challenge: "Bearer",
+		detail:    "Send a token in the Authorization header, with or without the word Bearer before it.",
+		english:   "Please sign in.", chinese: "请先登录",
+	}},
+	{is(errBadToken), failure{
+		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
+		challenge: `Bearer error="invalid_token"`,
+		detail:    "The token is malformed, expired, or not signed for this service.",
+		english:   "Please sign in again.", chinese: "登录已失效，请重新登录",
+	}},
+	{is(errForbidden), failure{
+		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
+		detail:  "This route is for tokens with the role admin.",
+		english: "You may not do this.", chinese: "没有权限",
+	}},
+	{is(errTooLarge), failure{
+		code: "TOO_LARGE", status: http.StatusRequestEntityTooLarge, title: "Request too large",
+		detail:  "The request body is larger than this service reads.",
+		english: "The request is too large.", chinese: "请求内容过大",
+	}},
+	{is(errNoRoute), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "There is nothing at this path.",
+		english: "There is nothing here.", chinese: "请求的地址不存在",
+	}},
+	{is(errMethod), failure{
+		code: "METHOD", status: http.StatusMethodNotAllowed, title: "Method not allowed",
+		detail:  "This path answers other methods; the Allow header lists them.",
+		english: "This is not possible here.", chinese: "不支持该请求方法",
+	}},
 }
 
 // internalFailure is what a caller learns of an error that no rule matches: nothing.
@@ -174,5 +165,15 @@ func internalFailure() failure {
 		code: codeInternal, status: http.StatusInternalServerError, title: "Internal error",
 		detail:  "Something failed that should not. The log has it under the id in the X-Request-Id header.",
 		english: "Something went wrong. Please try again later.", chinese: "服务器内部错误，请稍后再试",
+	}
+}
+
+// cancelledFailure is for callers who have hung up. Nobody reads it; the status is the customary one for that, and
+// keeps their requests out of the failures that are counted and logged.
+func cancelledFailure() failure {
+	return failure{
+		code: "CANCELLED", status: 499, title: "Request cancelled",
+		detail:  "The request was cancelled before it was answered.",
+		english: "The request was cancelled.", chinese: "请求已取消",
 	}
 }

@@ -36,8 +36,8 @@ func required(f bodyField) bodyField {
 	return f
 }
 
-// wholeNumber is a field that holds an integer. Its range is the domain's matter.
-func wholeNumber(name string, into *int64) bodyField {
+// integerField is a field that holds an integer. Its range is the domain's matter.
+func integerField(name string, into *int64) bodyField {
 	return bodyField{name: name, allowed: "a whole number", read: func(t json.Token) string {
 		number, ok := t.(json.Number)
 		if !ok {
@@ -56,8 +56,8 @@ func wholeNumber(name string, into *int64) bodyField {
 	}}
 }
 
-// text is a field that holds a string. Its length is the domain's matter.
-func text(name string, into *string) bodyField {
+// textField is a field that holds a string. Its length is the domain's matter.
+func textField(name string, into *string) bodyField {
 	return bodyField{name: name, allowed: "a string", read: func(t json.Token) string {
 		s, ok := t.(string)
 		if !ok {
@@ -68,9 +68,9 @@ func text(name string, into *string) bodyField {
 	}}
 }
 
-// instant is a field that holds a time: RFC 3339, or without a zone as the tutorial's frontend sends it, which is then
+// timeField is a field that holds a time: RFC 3339, or without a zone as the tutorial's frontend sends it, which is then
 // read in zone.
-func instant(name string, into *time.Time, zone *time.Location) bodyField {
+func timeField(name string, into *time.Time, zone *time.Location) bodyField {
 	const zoneless = "2006-01-02T15:04:05"
 	allowed := "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone " + zone.String()
 	return bodyField{name: name, allowed: allowed, read: func(t json.Token) string {

@@ -87,8 +87,8 @@ func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 	return answer{status: http.StatusOK, envelope: envelope{Data: orderView(o)}}, nil
 }
 
-// listOrders answers GET /order: newest first, in pages. next is the id before which the following page begins; that
-// page may turn out empty.
+// listOrders answers GET /order: newest first, in pages. next is there when there are more: the id before which the
+// following page begins.
 func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 	values, badQuery := query(c.Request)
 	n, badLimit := limit(values)
@@ -96,38 +96,39 @@ func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 	if err := invalid(badQuery, badLimit, badCursor); err != nil {
 		return answer{}, err
 	}
-	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), who.userID, cursor, n)
+	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), who.userID, cursor, n+1) // one more tells whether there are more
 	if err != nil {
 		return answer{}, err
 	}
 	e := envelope{Total: &total}
+	if len(orders) > n {
+		orders = orders[:n]
+		e.Next = strconv.FormatInt(orders[n-1].ID, 10)
+	}
 	views := make([]orderJSON, len(orders))
 	for i, o := range orders {
 		views[i] = orderView(o)
 	}
 	e.Data = views
-	if len(orders) >= n && int64(len(orders)) < total {
-		e.Next = strconv.FormatInt(orders[len(orders)-1].ID, 10)
-	}
 	return answer{status: http.StatusOK, envelope: e}, nil
 }
 
 // orderJSON is an order as its owner reads it. What has not happened is absent; so is the amount of an order without
 // a row, which is copied from the voucher when the row is written.
 type orderJSON struct {
-	ID          string     `json:"id"` // a string, because ids go beyond what JavaScript counts exactly
-	VoucherID   int64      `json:"voucherId"`
-	UserID      int64      `json:"userId"`
-	Status      string     `json:"status"`
-	Amount      *int64     `json:"amount,omitempty"` // cents
-	Reason      string     `json:"reason,omitempty"` // why it failed
-	CreateTime  *time.Time `json:"createTime,omitempty"`
-	PayTime     *time.Time `json:"payTime,omitempty"`
-	RedeemTime  *time.Time `json:"redeemTime,omitempty"`
-	CancelTime  *time.Time `json:"cancelTime,omitempty"`
-	RefundStart *time.Time `json:"refundStartTime,omitempty"`
-	RefundTime  *time.Time `json:"refundTime,omitempty"`
-	FailTime    *time.Time `json:"failTime,omitempty"`
+	ID            string     `json:"id"` // a string, because ids go beyond what JavaScript counts exactly
+	VoucherID     int64      `json:"voucherId"`
+	UserID        int64      `json:"userId"`
+	Status        string     `json:"status"`
+	Amount        *int64     `json:"amount,omitempty"` // cents
+	Reason        string     `json:"reason,omitempty"` // why it failed
+	CreateTime    *time.Time `json:"createTime,omitempty"`
+	PayTime       *time.Time `json:"payTime,omitempty"`
+	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
+	CancelTime    *time.Time `json:"cancelTime,omitempty"`
+	RefundingTime *time.Time `json:"refundingTime,omitempty"`
+	RefundTime    *time.Time `json:"refundTime,omitempty"`
+	FailTime      *time.Time `json:"failTime,omitempty"`
 }
 
 func orderView(o order.Order) orderJSON {
@@ -135,7 +136,7 @@ func orderView(o order.Order) orderJSON {
 		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
 		Status: o.Status.String(), Reason: string(o.Reason),
 		CreateTime: timeView(o.CreatedAt), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
-		CancelTime: timeView(o.CancelledAt), RefundStart: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
+		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
 		FailTime: timeView(o.FailedAt),
 	}
 	if o.Status != order.Queued && o.Status != order.Failed && o.Status != order.StatusUnknown {

@@ -16,7 +16,7 @@ const alarmsPerSecond = 20
 // event is one request as it is logged and counted.
 type event struct {
 	id     string // request id
-	route  string // pattern
+	route  string // pattern; "" when none matched
 	user   int64  // 0: not known
 	status int
 	code   string
@@ -28,7 +28,7 @@ type event struct {
 // all else (a refusal is business as usual) at debug level, which costs nothing when it is off.
 func (a *API) record(c *gin.Context, e event) {
 	if a.cfg.Observe != nil {
-		a.cfg.Observe(methodLabel(c.Request.Method), e.route, e.status, e.code, e.took)
+		a.cfg.Observe(c.Request.Method, e.route, e.status, e.code, e.took)
 	}
 	level := slog.LevelDebug
 	switch {
@@ -46,7 +46,7 @@ func (a *API) record(c *gin.Context, e event) {
 		slog.String("request_id", e.id),
 		slog.String("method", c.Request.Method),
 		slog.String("route", e.route),
-		slog.String("path", c.Request.URL.Path),
+		slog.String("path", clipped(c.Request.URL.Path)),
 		slog.Int("status", e.status),
 		slog.String("code", e.code),
 		slog.Duration("took", e.took),
@@ -62,15 +62,4 @@ func (a *API) record(c *gin.Context, e event) {
 		attrs = append(attrs, slog.String("stack", string(p.stack)))
 	}
 	a.log.LogAttrs(ctx, level, "request", attrs...)
-}
-
-// methodLabel bounds the methods that are counted: a caller may send any word as one.
-func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete,
-		http.MethodOptions:
-		return method
-	default:
-		return "OTHER"
-	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// unmatched is the route label of requests that no route answers.
-const unmatched = "unmatched"
-
 // access says who may call a route.
 type access int8
 

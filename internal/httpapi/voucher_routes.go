@@ -27,9 +27,9 @@ func (a *API) createSeckill(c *gin.Context, _ identity) (answer, error) {
 		sd voucher.SaleDraft
 	)
 	fields := append(draftFields(&d),
-		required(wholeNumber("stock", &sd.Stock)),
-		required(instant("beginTime", &sd.Begin, a.cfg.Zone)),
-		required(instant("endTime", &sd.End, a.cfg.Zone)),
+		required(integerField("stock", &sd.Stock)),
+		required(timeField("beginTime", &sd.Begin, a.cfg.Zone)),
+		required(timeField("endTime", &sd.End, a.cfg.Zone)),
 	)
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
@@ -41,12 +41,12 @@ func (a *API) createSeckill(c *gin.Context, _ identity) (answer, error) {
 // draftFields are the fields that both kinds of voucher are created from.
 func draftFields(d *voucher.Draft) []bodyField {
 	return []bodyField{
-		required(wholeNumber("shopId", &d.ShopID)),
-		required(text("title", &d.Title)),
-		text("subTitle", &d.SubTitle),
-		text("rules", &d.Rules),
-		required(wholeNumber("payValue", &d.PayValue)),
-		required(wholeNumber("actualValue", &d.ActualValue)),
+		required(integerField("shopId", &d.ShopID)),
+		required(textField("title", &d.Title)),
+		textField("subTitle", &d.SubTitle),
+		textField("rules", &d.Rules),
+		required(integerField("payValue", &d.PayValue)),
+		required(integerField("actualValue", &d.ActualValue)),
 	}
 }
 
