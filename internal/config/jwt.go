@@ -16,7 +16,7 @@ func checkJWT(c *Config, ps *problems) {
 	)
 	secret := c.JWT.Secret.Reveal()
 	switch {
-	case secret == "" && c.Embedded():
+	case secret == "" && c.Embedded() && c.Stores.Embedded != "never":
 	case secret == "":
 		ps.add(name, "is missing", allowed)
 	case len(secret) < minSecret:

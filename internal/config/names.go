@@ -20,7 +20,11 @@ func checkNames(vars map[string]string, ps *problems) {
 		if known[name] || !strings.HasPrefix(name, namePrefix) || isForeign(name, vars[name]) {
 			continue
 		}
-		ps.add(name, "is not a setting; did you mean "+nearest(name, known)+"?", "the names in the table of settings")
+		wrong := "is not a setting"
+		if meant := nearest(name, known); meant != "" {
+			wrong += "; did you mean " + meant + "?"
+		}
+		ps.add(name, wrong, "the names in the table of settings")
 	}
 }
 
@@ -39,11 +43,11 @@ func isForeign(name, value string) bool {
 	return linked.MatchString(name)
 }
 
-// nearest returns the known name with the fewest letters to change.
+// nearest returns the known name with the fewest letters to change, or "" when even that one is a different name.
 func nearest(name string, known map[string]bool) string {
-	best, least := "", len(name)+1
+	best, least := "", (len(name)-len(namePrefix))/3+1
 	for _, k := range slices.Sorted(maps.Keys(known)) {
-		if d := distance(name, k); best == "" || d < least {
+		if d := distance(name, k); d < least {
 			best, least = k, d
 		}
 	}

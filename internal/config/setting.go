@@ -56,7 +56,7 @@ func (c Config) LogValue() slog.Value {
 
 // shown returns a value as it would be written in the environment, secrets masked.
 func shown(v reflect.Value) string {
-	if list, ok := v.Interface().([]string); ok {
+	if list, ok := reflect.TypeAssert[[]string](v); ok {
 		return strings.Join(list, ",")
 	}
 	return fmt.Sprint(v.Interface())

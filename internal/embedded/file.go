@@ -22,13 +22,14 @@ func writeFile(dir, name string, data []byte) (err error) {
 	if err == nil {
 		err = temp.Sync()
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(dir, name))
 	}
-	if err := os.Rename(temp.Name(), filepath.Join(dir, name)); err != nil {
-		return err
+	if err == nil {
+		err = syncDir(dir)
 	}
-	return syncDir(dir)
+	return err
 }
 
 // syncDir puts a directory's entries on disk.

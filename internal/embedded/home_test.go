@@ -45,7 +45,7 @@ func TestOpenAfterTheHolderWasKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	holder := exec.CommandContext(t.Context(), os.Args[0])
-	holder.Env = append(os.Environ(), holdEnv+"="+dir)
+	holder.Env, holder.Dir = append(os.Environ(), holdEnv+"=1"), dir
 	if _, err := holder.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestOpenKeepsTheDatabase(t *testing.T) {
 func TestOpenWarnsOfADirectoryThatOthersCanChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // that is what is tested
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -176,8 +176,9 @@ func TestRedisAsksForThePassword(t *testing.T) {
 	h := open(t, t.TempDir())
 	for name, password := range map[string]string{"none": "", "wrong": "guess"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			stranger := redis.NewClient(&redis.Options{Addr: h.Addr, Password: password, MaxRetries: -1})
-			defer func() { _ = stranger.Close() }()
+			t.Cleanup(func() { _ = stranger.Close() })
 			if err := stranger.Eval(t.Context(), "return redis.call('SET', KEYS[1], '1')", []string{"k"}).Err(); err == nil {
 				t.Error("a stranger ran a script")
 			}

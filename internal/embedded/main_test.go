@@ -10,20 +10,20 @@ import (
 	"seckill/internal/testkit"
 )
 
-// holdEnv names a directory that this binary, started once more by a test, is to hold until it is killed.
+// holdEnv tells this binary, started once more by a test, to hold its working directory until it is killed.
 const holdEnv = "SECKILL_TEST_EMBEDDED_HOLD"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(holdEnv); dir != "" {
-		hold(dir)
+	if os.Getenv(holdEnv) != "" {
+		hold()
 		return
 	}
 	testkit.Main(m)
 }
 
-// hold takes the directory, says so on standard output, and keeps it until standard input ends.
-func hold(dir string) {
-	if _, err := Open(dir, slog.New(slog.DiscardHandler)); err != nil {
+// hold takes the working directory, says so on standard output, and keeps it until standard input ends.
+func hold() {
+	if _, err := Open(".", slog.New(slog.DiscardHandler)); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

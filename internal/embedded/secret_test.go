@@ -54,7 +54,7 @@ func TestSecretIsMadePrivateAgain(t *testing.T) {
 	dir := t.TempDir()
 	want := secretOf(t, open(t, dir))
 	path := filepath.Join(dir, secretName)
-	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // that is what is tested
+	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -82,11 +82,7 @@ func (m *Metrics) Admitted(outcomes []order.Outcome, took time.Duration, err err
 	a.size.Observe(float64(len(outcomes)))
 	var counts [outcomeCount]int
 	for _, o := range outcomes {
-		i := int(o.Code)
-		if i < 0 || i >= outcomeCount {
-			i = outcomeCount - 1
-		}
-		counts[i]++
+		counts[min(uint(o.Code), uint(outcomeCount-1))]++ // a negative code is a large one here
 	}
 	for i, n := range counts {
 		if n > 0 {

@@ -25,14 +25,17 @@ type recorder struct {
 
 func newRecorder() *recorder {
 	const subsystem = "recorder"
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+	}
 	r := &recorder{
 		size: histogram(subsystem, "batch_size", "Orders and failed rows that one committed transaction recorded.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
 		seconds:     histogram(subsystem, "duration_seconds", "Time of recording one batch that was committed.", seconds()),
-		orders:      counter(subsystem, "orders_total", "Accepted orders that were recorded as orders."),
-		failed:      counter(subsystem, "failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
-		retries:     counter(subsystem, "retries_total", "Steps of recording that failed for the infrastructure's fault and were tried again."),
-		deadLetters: counter(subsystem, "dead_letters_total", "Stream entries that could not be decoded and were put aside; each wants a person."),
+		orders:      counter("orders_total", "Accepted orders that were recorded as orders."),
+		failed:      counter("failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
+		retries:     counter("retries_total", "Steps of recording that failed for the infrastructure's fault and were tried again."),
+		deadLetters: counter("dead_letters_total", "Stream entries that could not be decoded and were put aside; each wants a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the table of settings into the README")
+
+const (
+	readme   = "../../README.md"
+	beginsAt = "<!-- settings:begin -->\n"
+	endsAt   = "<!-- settings:end -->"
+)
+
+func TestReadmeHasTheTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, foundBegin := bytes.Cut(text, []byte(beginsAt))
+	table, tail, foundEnd := bytes.Cut(rest, []byte(endsAt))
+	if !foundBegin || !foundEnd {
+		t.Fatalf("README.md has no lines %q and %q", strings.TrimSpace(beginsAt), endsAt)
+	}
+	if *update {
+		whole := string(head) + beginsAt + MarkdownTable() + endsAt + string(tail)
+		if err := os.WriteFile(readme, []byte(whole), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(MarkdownTable(), string(table)); diff != "" {
+		t.Errorf("the README's table is not that of the program; write it with\n\tgo test ./internal/config -run TestReadme -update\n%s", diff)
+	}
+}
+
+func TestTagsAreComplete(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, s := range settings() {
+		name := s.name()
+		if !strings.HasPrefix(name, namePrefix) || seen[name] {
+			t.Errorf("field %s: variable %q is not SECKILL_…, or used twice", s.field.Name, name)
+		}
+		seen[name] = true
+		if s.tag("effect") == "" || s.allowed() == "" {
+			t.Errorf("%s has no effect or no unit", name)
+		}
+		if strings.Contains(s.tag("effect")+s.allowed(), "|") {
+			t.Errorf("%s: a bar ends a cell of the table", name)
+		}
+		if (s.tag("min") == "") != (s.tag("max") == "") {
+			t.Errorf("%s has one of min and max", name)
+		}
+		for _, bound := range []string{"min", "max"} {
+			if text := s.tag(bound); text != "" && !isNumber(text) {
+				t.Errorf("%s: %s %q is no number and no duration", name, bound, text)
+			}
+		}
+	}
+}
+
+func isNumber(text string) bool {
+	_, notInt := strconv.ParseInt(text, 10, 64)
+	_, notDuration := time.ParseDuration(text)
+	return notInt == nil || notDuration == nil
+}
+
+func TestMarkdownTable(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSuffix(MarkdownTable(), "\n"), "\n")
+	if want := len(Table()) + 2; len(lines) != want {
+		t.Errorf("%d lines, want %d", len(lines), want)
+	}
+	for _, want := range []string{
+		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= makes an answer wait for its order to be recorded |",
+		"| `SECKILL_INSTANCE` | the host name | name | what this instance is called in logs and among the stream's consumers |",
+		"| `SECKILL_REDIS_MASTER` | none | name | name of the master that the sentinels watch; for the mode sentinel, and needed there |",
+	} {
+		if !strings.Contains(MarkdownTable(), want+"\n") {
+			t.Errorf("no line %s", want)
+		}
+	}
+}
