@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
 	"log/slog"
 	"path/filepath"
@@ -23,7 +24,9 @@ var recordedAt = moment.Truncate(time.Millisecond)
 // ledger is a store on a schema of its own, with a way past it.
 type ledger struct {
 	*sqlstore.Store
-	raw *sql.DB // for what the store never does, such as cancelling an order by hand
+	raw     *sql.DB       // for what the store never does, such as cancelling an order by hand
+	clock   *atomic.Int64 // nanoseconds that have passed since moment
+	dialect string        // mysql or sqlite
 }
 
 // eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite.
@@ -40,13 +43,17 @@ func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
 	})
 }
 
-func options() sqlstore.Options {
-	return sqlstore.Options{Now: func() time.Time { return moment }, Log: slog.New(slog.DiscardHandler)}
+func options(clock *atomic.Int64) sqlstore.Options {
+	return sqlstore.Options{
+		Now: func() time.Time { return moment.Add(time.Duration(clock.Load())) },
+		Log: slog.New(slog.DiscardHandler),
+	}
 }
 
 func openMySQL(tb testing.TB, dsn string) ledger {
 	tb.Helper()
-	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, options())
+	l := ledger{clock: new(atomic.Int64), dialect: "mysql"}
+	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, options(l.clock))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,12 +61,14 @@ func openMySQL(tb testing.TB, dsn string) ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return migrated(tb, store, raw)
+	l.Store, l.raw = store, raw
+	return l.migrated(tb)
 }
 
 func openSQLite(tb testing.TB, path string) ledger {
 	tb.Helper()
-	store, err := sqlstore.OpenSQLite(tb.Context(), path, options())
+	l := ledger{clock: new(atomic.Int64), dialect: "sqlite"}
+	store, err := sqlstore.OpenSQLite(tb.Context(), path, options(l.clock))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -67,23 +76,24 @@ func openSQLite(tb testing.TB, path string) ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return migrated(tb, store, raw)
+	l.Store, l.raw = store, raw
+	return l.migrated(tb)
 }
 
-func migrated(tb testing.TB, store *sqlstore.Store, raw *sql.DB) ledger {
+func (l ledger) migrated(tb testing.TB) ledger {
 	tb.Helper()
 	tb.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := l.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
-		if err := raw.Close(); err != nil {
+		if err := l.raw.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
 	})
-	if _, err := store.Migrate(tb.Context()); err != nil {
+	if _, err := l.Migrate(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	return ledger{Store: store, raw: raw}
+	return l
 }
 
 // draft is a valid voucher of shop 1.
@@ -179,3 +189,9 @@ func decideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(orde
 	}
 }
 
+// cancelled returns a context that has ended.
+func cancelled(tb testing.TB) context.Context {
+	ctx, cancel := context.WithCancel(tb.Context())
+	cancel()
+	return ctx
+}

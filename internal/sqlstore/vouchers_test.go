@@ -1,0 +1,125 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/voucher"
+)
+
+func TestVoucherIsReadAsItWasCreated(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		full := draft()
+		full.Title = strings.Repeat("券", voucher.MaxTitle)
+		full.SubTitle = strings.Repeat("🎟", voucher.MaxTitle) // four bytes each
+		full.Rules = strings.Repeat("限", voucher.MaxRules)
+		full.ShopID, full.PayValue, full.ActualValue = voucher.MaxID, 0, voucher.MaxMoney
+		quoted := draft()
+		quoted.Title, quoted.SubTitle, quoted.Rules = `it's \ "fine"? :a @b`, "", "a\nb\t%_"
+		seckill := draft()
+		seckill.Kind = voucher.Seckill
+		seckill.Sale = &voucher.Sale{
+			Stock: voucher.MaxStock, Issued: voucher.MaxStock,
+			Begin: time.Date(2000, 1, 1, 0, 0, 0, int(time.Millisecond), time.FixedZone("east", 8*3600)),
+			End:   time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
+		}
+		for name, v := range map[string]voucher.Voucher{"full": full, "quoted": quoted, "seckill": seckill, "plain": draft()} {
+			want := v
+			if err := l.CreateVoucher(t.Context(), &v); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if v.ID <= 0 || v.Version != 1 || !v.CreatedAt.Equal(recordedAt) || !v.UpdatedAt.Equal(recordedAt) {
+				t.Errorf("%s: created %+v, want an id, version 1 and the time", name, v)
+			}
+			want.ID, want.Version, want.CreatedAt, want.UpdatedAt = v.ID, 1, recordedAt, recordedAt
+			got, err := l.Voucher(t.Context(), v.ID)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+			if diff := cmp.Diff(got, v); diff != "" {
+				t.Errorf("%s: created and read differ (-read +created):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+func TestVoucherIsCreatedWholeOrNotAtAll(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		long, backwards := draft(), draft()
+		long.Title = strings.Repeat("x", voucher.MaxTitle+1)
+		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt, End: recordedAt} // the check on the second row
+		for name, v := range map[string]voucher.Voucher{"too long": long, "bad sale": backwards} {
+			if err := l.CreateVoucher(t.Context(), &v); err == nil {
+				t.Errorf("%s: created", name)
+			}
+			if v.ID != 0 {
+				t.Errorf("%s: the caller's voucher was given id %d", name, v.ID)
+			}
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher"); n != 0 {
+			t.Errorf("%d rows were left", n)
+		}
+	})
+}
+
+func TestVoucherNotFound(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
+			if _, err := l.Voucher(t.Context(), id); !errors.Is(err, voucher.ErrNotFound) {
+				t.Errorf("Voucher(%d): %v, want ErrNotFound", id, err)
+			}
+		}
+	})
+}
+
+func TestVouchersOfShop(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		create := func(change func(*voucher.Voucher)) int64 {
+			v := draft()
+			change(&v)
+			if err := l.CreateVoucher(t.Context(), &v); err != nil {
+				t.Fatal(err)
+			}
+			return v.ID
+		}
+		oldest := create(func(*voucher.Voucher) {})
+		create(func(v *voucher.Voucher) { v.Status = voucher.OffShelf })
+		create(func(v *voucher.Voucher) { v.Status = voucher.Expired })
+		create(func(v *voucher.Voucher) { v.ShopID = 2 })
+		sold := l.seckill(t, 7)
+		newest := create(func(*voucher.Voucher) {})
+
+		for _, test := range []struct {
+			limit int
+			want  []int64
+		}{
+			{10, []int64{newest, sold, oldest}}, {3, []int64{newest, sold, oldest}}, {2, []int64{newest, sold}},
+		} {
+			vs, total, err := l.VouchersOfShop(t.Context(), 1, test.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			for _, v := range vs {
+				ids = append(ids, v.ID)
+				if (v.Sale != nil) != (v.ID == sold) {
+					t.Errorf("voucher %d: sale %+v", v.ID, v.Sale)
+				}
+			}
+			if diff := cmp.Diff(test.want, ids); diff != "" || total != 3 {
+				t.Errorf("limit %d: total %d, want 3; ids (-want +got):\n%s", test.limit, total, diff)
+			}
+		}
+		if vs, total, err := l.VouchersOfShop(t.Context(), 3, 10); err != nil || vs == nil || len(vs) != 0 || total != 0 {
+			t.Errorf("a shop without vouchers: %v, %d, %v; want an empty list", vs, total, err)
+		}
+	})
+}
