@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+)
+
+// forgeries are tokens that nobody may get in with, under the rules of forgeryRules.
+func forgeries(t *testing.T) map[string]string {
+	t.Helper()
+	good := func() jwt.MapClaims {
+		return jwt.MapClaims{
+			"sub": "42", "role": "admin", "iss": "login", "aud": "seckill", "exp": noon.Add(time.Hour).Unix(),
+		}
+	}
+	signed := func(m jwt.SigningMethod, key any, change func(jwt.MapClaims)) string {
+		cl := good()
+		if change != nil {
+			change(cl)
+		}
+		s, err := jwt.NewWithClaims(m, cl).SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	hs := func(change func(jwt.MapClaims)) string { return signed(jwt.SigningMethodHS256, secret, change) }
+	set := func(name string, value any) func(jwt.MapClaims) {
+		return func(cl jwt.MapClaims) { cl[name] = value }
+	}
+	without := func(name string) func(jwt.MapClaims) { return func(cl jwt.MapClaims) { delete(cl, name) } }
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&rsaKey.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := hs(nil)
+	parts := strings.Split(whole, ".")
+	tokens := map[string]string{
+		"alg none":           signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
+		"alg none, cut":      base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".",
+		"wrong key":          signed(jwt.SigningMethodHS256, []byte(strings.Repeat("x", 32)), nil),
+		"empty key":          signed(jwt.SigningMethodHS256, []byte{}, nil),
+		"RS256":              signed(jwt.SigningMethodRS256, rsaKey, nil),
+		"public key as key":  signed(jwt.SigningMethodHS256, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), nil),
+		"HS384":              signed(jwt.SigningMethodHS384, secret, nil),
+		"HS512":              signed(jwt.SigningMethodHS512, secret, nil),
+		"expired":            hs(set("exp", noon.Add(-time.Second).Unix())),
+		"expires now":        hs(set("exp", noon.Unix())),
+		"no exp":             hs(without("exp")),
+		"exp null":           hs(set("exp", nil)),
+		"exp a string":       hs(set("exp", "tomorrow")),
+		"not yet":            hs(set("nbf", noon.Add(time.Minute).Unix())),
+		"wrong issuer":       hs(set("iss", "elsewhere")),
+		"no issuer":          hs(without("iss")),
+		"wrong audience":     hs(set("aud", "elsewhere")),
+		"no audience":        hs(without("aud")),
+		"no sub":             hs(without("sub")),
+		"sub a name":         hs(set("sub", "alice")),
+		"sub zero":           hs(set("sub", "0")),
+		"sub negative":       hs(set("sub", "-1")),
+		"sub with sign":      hs(set("sub", "+1")),
+		"sub with space":     hs(set("sub", " 1")),
+		"sub a fraction":     hs(set("sub", "1.5")),
+		"sub too large":      hs(set("sub", "9007199254740992")),
+		"sub beyond 64 bits": hs(set("sub", "18446744073709551617")),
+		"sub a number":       hs(set("sub", 42)),
+		"role a list":        hs(set("role", []string{"admin"})),
+		"payload changed":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"43"}`)) + "." + parts[2],
+		"signature cut":      parts[0] + "." + parts[1] + "." + parts[2][:10],
+		"no signature":       parts[0] + "." + parts[1] + ".",
+		"four parts":         whole + ".x",
+		"trailing text":      whole + "=",
+		"not a token":        "hello",
+		"another scheme":     "Basic YTpi",
+		"very long":          hs(set("pad", strings.Repeat("p", maxToken))),
+		"only Bearer":        "Bearer",
+		"only dots":          "..",
+	}
+	return tokens
+}
+
+func forgeryRules(cfg *Config) { cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill" }
+
+// fill makes a path of a pattern.
+func fill(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "5"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// The routes are read from the engine: one that is added without a line here fails the test.
+func TestEveryRouteLetsInWhomItShould(t *testing.T) {
+	t.Parallel()
+	want := map[string]access{
+		"POST /voucher":                   forAdmins,
+		"POST /voucher/seckill":           forAdmins,
+		"GET /voucher/list/:shopId":       forAll,
+		"GET /voucher/:id":                forAll,
+		"POST /voucher/seckill/:id":       forBuyers,
+		"POST /voucher-order/seckill/:id": forBuyers,
+		"GET /order/:id":                  forBuyers,
+		"GET /order":                      forBuyers,
+		"GET /healthz":                    forAll,
+		"GET /readyz":                     forAll,
+	}
+	a := newAPI(t, forgeryRules)
+	sign := func(role string) string {
+		s, err := SignToken(secret, buyerID, role, time.Hour, "login", "seckill", noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	buyer, admin := sign(""), sign(RoleAdmin)
+	forged := forgeries(t)
+	var routes []string
+	for _, r := range a.engine.Routes() {
+		name := r.Method + " " + r.Path
+		routes = append(routes, name)
+		may, known := want[name]
+		if !known {
+			t.Errorf("route %s has no line in this test", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try := func(what, authorization string, status int, code string) {
+				t.Helper()
+				w := do(t, a, request{method: r.Method, target: fill(r.Path), header: map[string]string{"Authorization": authorization}})
+				in := w.Code != http.StatusUnauthorized && (w.Code != http.StatusForbidden || read(t, w).Code != "FORBIDDEN")
+				if status == 0 {
+					if !in {
+						t.Errorf("%s: %d %s, want to be let in", what, w.Code, w.Body)
+					}
+					return
+				}
+				if w.Code != status || read(t, w).Code != code {
+					t.Errorf("%s: %d %s, want %d %s", what, w.Code, w.Body, status, code)
+				}
+				if challenge := w.Header().Get("WWW-Authenticate"); (status == http.StatusUnauthorized) != strings.HasPrefix(challenge, "Bearer") {
+					t.Errorf("%s: WWW-Authenticate is %q", what, challenge)
+				}
+			}
+			outside, role := http.StatusUnauthorized, 0
+			if may == forAll {
+				outside = 0
+			}
+			if may == forAdmins {
+				role = http.StatusForbidden
+			}
+			try("no token", "", outside, "UNAUTHENTICATED")
+			for _, what := range slices.Sorted(maps.Keys(forged)) {
+				try(what, forged[what], outside, "UNAUTHENTICATED")
+				try(what+", bearer", "Bearer "+forged[what], outside, "UNAUTHENTICATED")
+			}
+			try("buyer", buyer, role, "FORBIDDEN")
+			try("admin", admin, 0, "")
+		})
+	}
+	slices.Sort(routes)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), routes); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTokenForms(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	good := token(t, buyerID, "")
+	for _, form := range []string{"%s", "Bearer %s", "bearer %s", "BEARER  %s", "Bearer\t%s", " %s "} {
+		w := do(t, a, request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": fmt.Sprintf(form, good)}})
+		if w.Code != http.StatusOK {
+			t.Errorf("%q: %d %s", form, w.Code, w.Body)
+		}
+	}
+	for _, form := range []string{"Bearer%s", "Token %s", "%s %[1]s", "Bearer Bearer %s", "%s,%[1]s"} {
+		w := do(t, a, request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": fmt.Sprintf(form, good)}})
+		wantProblem(t, w, http.StatusUnauthorized, "UNAUTHENTICATED")
+	}
+}

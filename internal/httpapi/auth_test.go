@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/internal/voucher"
+)
+
+// A token that was verified is remembered, but not beyond its exp.
+func TestRememberedTokenExpires(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64 // nanoseconds that the clock has moved on
+	auth, err := newAuthenticator(TokenRules{Secret: secret, CacheSize: 10}, func() time.Time {
+		return noon.Add(time.Duration(ahead.Load()))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{"Authorization": {token(t, buyerID, RoleAdmin)}} // valid for an hour
+	for _, step := range []struct {
+		at      time.Duration
+		allowed bool
+	}{{0, true}, {time.Hour - time.Nanosecond, true}, {time.Hour, false}, {2 * time.Hour, false}, {time.Minute, true}} {
+		ahead.Store(int64(step.at))
+		who, err := auth.identify(h)
+		if step.allowed && (err != nil || who != identity{userID: buyerID, admin: true}) {
+			t.Errorf("after %s: %+v, %v", step.at, who, err)
+		}
+		if !step.allowed && (!errors.Is(err, errBadToken) || who != identity{}) {
+			t.Errorf("after %s: %+v, %v, want errBadToken", step.at, who, err)
+		}
+	}
+}
+
+// Forged tokens must not push verified ones out of memory, nor fill it.
+func TestForgedTokensAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	auth, err := newAuthenticator(TokenRules{Secret: secret, CacheSize: 10}, func() time.Time { return noon })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		forged := strings.Repeat("x", 40)
+		if _, err := auth.identify(http.Header{"Authorization": {forged}}); !errors.Is(err, errBadToken) {
+			t.Fatalf("error is %v", err)
+		}
+	}
+	if n := auth.seen.EstimatedSize(); n != 0 {
+		t.Errorf("%d forged tokens remembered", n)
+	}
+}
+
+func TestSeveralAuthorizationHeaders(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	good := token(t, buyerID, "")
+	if _, err := a.auth.identify(http.Header{"Authorization": {good, good}}); !errors.Is(err, errBadToken) {
+		t.Errorf("error is %v, want errBadToken", err)
+	}
+}
+
+func TestSignTokenRefuses(t *testing.T) {
+	t.Parallel()
+	for name, sign := range map[string]func() (string, error){
+		"short secret": func() (string, error) { return SignToken(secret[:31], 1, "", time.Hour, "", "", noon) },
+		"user 0":       func() (string, error) { return SignToken(secret, 0, "", time.Hour, "", "", noon) },
+		"user 2^53":    func() (string, error) { return SignToken(secret, voucher.MaxID+1, "", time.Hour, "", "", noon) },
+		"role":         func() (string, error) { return SignToken(secret, 1, "root", time.Hour, "", "", noon) },
+		"no time":      func() (string, error) { return SignToken(secret, 1, "", 0, "", "", noon) },
+	} {
+		if s, err := sign(); err == nil || s != "" {
+			t.Errorf("%s: %q, %v", name, s, err)
+		}
+	}
+}
+
+func TestSignedTokenIsBelieved(t *testing.T) {
+	t.Parallel()
+	rules := TokenRules{Secret: secret, Issuer: "login", Audience: "seckill", CacheSize: 1}
+	auth, err := newAuthenticator(rules, func() time.Time { return noon })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := SignToken(secret, voucher.MaxID, RoleAdmin, time.Second, rules.Issuer, rules.Audience, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := auth.identify(http.Header{"Authorization": {s}})
+	if err != nil || who != (identity{userID: voucher.MaxID, admin: true}) {
+		t.Errorf("%+v, %v", who, err)
+	}
+}
+
+// Roles other than admin are a buyer's: they give nothing.
+func TestUnknownRoleIsABuyer(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, role := range []string{"Admin", "ADMIN", "admin ", "root", "administrator"} {
+		s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+			"sub": "42", "role": role, "exp": noon.Add(time.Hour).Unix(),
+		}).SignedString(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := a.auth.identify(http.Header{"Authorization": {s}})
+		if err != nil || who.admin {
+			t.Errorf("role %q: %+v, %v", role, who, err)
+		}
+	}
+}
+
+func TestNewRefusesBadConfiguration(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"weak secret":    func(c *Config) { c.Tokens.Secret = secret[:31] },
+		"no secret":      func(c *Config) { c.Tokens.Secret = nil },
+		"no desk":        func(c *Config) { c.Desk = nil },
+		"no vouchers":    func(c *Config) { c.Vouchers = nil },
+		"no log":         func(c *Config) { c.Log = nil },
+		"negative limit": func(c *Config) { c.BodyLimit = -1 },
+		"proxy":          func(c *Config) { c.TrustedProxies = []string{"nonsense"} },
+		"origin path":    func(c *Config) { c.AllowedOrigins = []string{"https://a.example/"} },
+		"origin scheme":  func(c *Config) { c.AllowedOrigins = []string{"a.example"} },
+		"* and others":   func(c *Config) { c.AllowedOrigins = []string{"*", "https://a.example"} },
+	} {
+		cfg := Config{
+			Vouchers: &fakeVouchers{}, Desk: fakeDesk{}, Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret},
+		}
+		if _, err := New(cfg); err != nil {
+			t.Fatalf("good configuration: %v", err)
+		}
+		change(&cfg)
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// badIDs is what is no id anywhere.
+var badIDs = []string{
+	"0", "-1", "+1", "01", "1.0", "1e3", "0x1", "abc", "1a", "a1", "%201", "1%20", "%00", "१", "１", "null", "-",
+	"9223372036854775808", "18446744073709551617", strings.Repeat("9", 300), "1_000", "1%2F2",
+}
+
+func TestIDsInPaths(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	const admin = "9007199254740991"
+	for _, c := range []struct {
+		method, before, field, largest string
+	}{
+		{http.MethodPost, "/voucher/seckill/", "id", admin},
+		{http.MethodGet, "/voucher/", "id", admin},
+		{http.MethodGet, "/voucher/list/", "shopId", admin},
+		{http.MethodGet, "/order/", "id", "9223372036854775807"},
+	} {
+		ids := badIDs
+		if c.largest == admin {
+			ids = append([]string{"9007199254740992"}, badIDs...)
+		}
+		for _, id := range ids {
+			w := do(t, a, request{method: c.method, target: c.before + id})
+			if id == "1%2F2" && w.Code == http.StatusNotFound {
+				continue // a path of its own
+			}
+			got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
+			if len(got.Errors) != 1 || got.Errors[0].Field != c.field || got.Errors[0].Reason == "" ||
+				!strings.Contains(got.Errors[0].Allowed, c.largest) || w.Body.Len() > 1000 {
+				t.Errorf("%s%s: %s", c.before, id, w.Body)
+			}
+		}
+		for _, id := range []string{"1", c.largest} {
+			if w := do(t, a, request{method: c.method, target: c.before + id}); w.Code == http.StatusBadRequest {
+				t.Errorf("%s%s: %s", c.before, id, w.Body)
+			}
+		}
+	}
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	var asked time.Duration
+	a := newAPI(t, withDesk(fakeDesk{order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		asked = wait
+		return order.Order{ID: 5}, nil
+	}}), func(cfg *Config) { cfg.MaxWait = 20 * time.Second })
+	for text, want := range map[string]time.Duration{
+		"": 0, "?": 0, "?x=1": 0, "?wait=0": 0, "?wait=500ms": 500 * time.Millisecond, "?wait=2s": 2 * time.Second, "?wait=20s": 20 * time.Second,
+		"?wait=1.5s": 1500 * time.Millisecond,
+	} {
+		asked = -1
+		if w := do(t, a, request{method: http.MethodGet, target: "/order/5" + text}); w.Code != http.StatusOK || asked != want {
+			t.Errorf("%q: waited %s, %d %s", text, asked, w.Code, w.Body)
+		}
+	}
+	for _, text := range []string{
+		"wait=", "wait=2", "wait=-1s", "wait=21s", "wait=20s1ns", "wait=abc", "wait=1d", "wait=9999999h", "wait=NaN", "wait=1s&wait=2s",
+		"wait=%zz", "a=1;b=2",
+	} {
+		for _, target := range []string{"/order/5?", "/voucher/seckill/5?"} {
+			method := http.MethodGet
+			if strings.HasPrefix(target, "/voucher") {
+				method = http.MethodPost
+			}
+			got := wantProblem(t, do(t, a, request{method: method, target: target + text}), http.StatusBadRequest, "INVALID")
+			if len(got.Errors) != 1 || got.Errors[0].Field != "wait" && got.Errors[0].Field != "query" {
+				t.Errorf("%s%s: %+v", target, text, got.Errors)
+			}
+		}
+	}
+}
+
+// Everything that is wrong is told at once.
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	got := wantProblem(t, do(t, newAPI(t), request{method: http.MethodPost, target: "/voucher/seckill/0?wait=x"}), http.StatusBadRequest, "INVALID")
+	if len(got.Errors) != 2 || got.Errors[0].Field != "id" || got.Errors[1].Field != "wait" {
+		t.Errorf("%+v", got.Errors)
+	}
+}
+
+func FuzzParseID(f *testing.F) {
+	for _, s := range append(badIDs, "1", "42", "9007199254740991", "9223372036854775807") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, largest := range []int64{maxLimit, voucher.MaxID, math.MaxInt64} {
+			id, ok := parseID(s, largest)
+			if ok && (id < 1 || id > largest || strconv.FormatInt(id, 10) != s) {
+				t.Errorf("%q is read as %d", s, id)
+			}
+			if n, err := strconv.ParseInt(s, 10, 64); !ok && err == nil && n >= 1 && n <= largest && strconv.FormatInt(n, 10) == s {
+				t.Errorf("%q is refused", s)
+			}
+		}
+	})
+}
+
+func FuzzWait(f *testing.F) {
+	for _, s := range []string{"", "2s", "500ms", "-1s", "1h", "9999999999h", "1s1s", ".5s", "\xff"} {
+		f.Add(s)
+	}
+	a := newAPI(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		d, p := a.wait(url.Values{"wait": {s}})
+		if d < 0 || d > a.cfg.MaxWait || p != nil && d != 0 {
+			t.Errorf("%q: %s, %+v", s, d, p)
+		}
+	})
+}
