@@ -80,6 +80,12 @@ func isRejected(err error) bool {
 	return false
 }
 
+// isReadOnly reports whether a MySQL server said that it only reads: a replica, or a primary that was one.
+func isReadOnly(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (my.Number == 1290 || my.Number == 1792 || my.Number == 1836)
+}
+
 // isAway reports whether err says that the database cannot be asked right now.
 func isAway(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -88,6 +88,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	return &Store{
 		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
+		maxConns:      o.MaxConns,
 		migrationPool: func() *sql.DB { return sql.OpenDB(ddlConnector) },
 	}, nil
 }
@@ -113,7 +114,7 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	cfg.ParseTime = true
 	cfg.InterpolateParams = true // one round trip per batch, and no limit of 65,535 placeholders
 	cfg.MultiStatements = false
-	cfg.RejectReadOnly = true // after a failover, leave the old primary instead of keeping its connections
+	cfg.RejectReadOnly = false // it hides the server's message; Store.write sees to these connections
 	cfg.Logger = driverLog{o.Log}
 	if err := cfg.Apply(mysql.TimeTruncate(time.Millisecond), mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDSN, err)

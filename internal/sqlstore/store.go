@@ -16,12 +16,13 @@ import (
 
 // Store is the ledger. It is safe for concurrent use.
 type Store struct {
-	db      *gorm.DB
-	pool    *sql.DB
-	dialect dialect
-	now     func() time.Time
-	log     *slog.Logger
-	prices  *priceCache
+	db       *gorm.DB
+	pool     *sql.DB
+	maxConns int
+	dialect  dialect
+	now      func() time.Time
+	log      *slog.Logger
+	prices   *priceCache
 	// writer holds a token while nobody writes; nil where the database queues writers itself. SQLite lets waiting
 	// writers poll, so that the unlucky starve; here they queue.
 	writer chan struct{}
@@ -92,7 +93,18 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 			return ctx.Err()
 		}
 	}
-	return s.db.WithContext(ctx).Transaction(f)
+	err := s.db.WithContext(ctx).Transaction(f)
+	if isReadOnly(err) {
+		s.dropIdle()
+	}
+	return err
+}
+
+// dropIdle closes the connections that nobody uses. After a failover they lead to a server that now only reads, and
+// would for as long as they live; a new one goes where the address points now.
+func (s *Store) dropIdle() {
+	s.pool.SetMaxIdleConns(0)
+	s.pool.SetMaxIdleConns(s.maxConns)
 }
 
 // clock returns the time as the tables keep it.

@@ -195,3 +195,25 @@ func cancelled(tb testing.TB) context.Context {
 	cancel()
 	return ctx
 }
+
+// stored is a time as text that both dialects read.
+func stored(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }
+
+// awaitTake returns once somebody is busy taking units of the voucher, which takes no time unless he waits for the
+// sale's row. SQLite's wait is the store's own, at its door, and cannot be seen; there it returns at once.
+func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
+	tb.Helper()
+	if l.dialect != "mysql" {
+		return
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		busy := l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist "+
+			"WHERE db = DATABASE() AND info LIKE CONCAT('UPDATE tb_seckill_voucher SET stock = stock - % WHERE voucher_id = ', ?, ' AND %')",
+			voucherID)
+		if busy > 0 {
+			return
+		}
+		time.Sleep(2 * time.Millisecond) // the server has no signal for it
+	}
+	tb.Fatal("nobody takes units")
+}

@@ -1,0 +1,263 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+)
+
+// through opens a second store on the ledger's schema, with a fault of its own between.
+func through(t *testing.T, dsn string, change func(*mysql.Config), o sqlstore.Options) *sqlstore.Store {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(cfg)
+	store, err := sqlstore.OpenMySQL(t.Context(), cfg.FormatDSN(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return store
+}
+
+func proxied(t *testing.T, dsn string, o sqlstore.Options) (*sqlstore.Store, *testkit.Proxy) {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := testkit.NewProxy(t, cfg.Addr)
+	return through(t, dsn, func(c *mysql.Config) { c.Addr = proxy.Addr }, o), proxy
+}
+
+// infrastructure fails the test unless err says nothing about the batch.
+func infrastructure(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) {
+		t.Errorf("%v, want an error of the infrastructure", err)
+	}
+}
+
+// number returns the server's error number, or 0.
+func number(err error) uint16 {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return my.Number
+	}
+	return 0
+}
+
+// The reply to COMMIT is lost (F09): the caller learns nothing, and the next question finds the orders.
+func TestLostCommitReply(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	v := l.seckill(t, 10)
+	store, proxy := proxied(t, dsn, options(l.clock))
+	for name, write := range map[string]func([]order.Claim) error{
+		"Insert": func(cs []order.Claim) error { return store.Insert(t.Context(), cs) },
+		"Settle": func(cs []order.Claim) error {
+			return store.Settle(t.Context(), cs, decideAll(cs, order.Insert, ""))
+		},
+	} {
+		lost := proxy.Lost()
+		cs := claims(v, int64(100*lost+1), 3)
+		proxy.DropRepliesTo("COMMIT", 1)
+		infrastructure(t, write(cs))
+		if proxy.Lost() != lost+1 {
+			t.Fatalf("%s: no reply was lost", name)
+		}
+		if got := len(look(t, l, cs).Rows); got != 3 {
+			t.Errorf("%s: %d rows were recorded, want 3", name, got)
+		}
+		if err := write(cs); !errors.Is(err, order.ErrConflict) {
+			t.Errorf("%s again: %v, want ErrConflict", name, err)
+		}
+	}
+	l.conserved(t, v)
+}
+
+// A lock wait that ends (1205) undoes one statement only; the store undoes the rest.
+func TestLockWaitTimeout(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	free, held := l.seckill(t, 10), l.seckill(t, 10)
+	o := options(l.clock)
+	o.Timeout = 2 * time.Second // so the wait is one second
+	store := through(t, dsn, func(*mysql.Config) {}, o)
+	holder := l.holding(t, held)
+
+	err := store.Insert(t.Context(), append(claims(free, 1, 3), claims(held, 1, 3)...))
+	infrastructure(t, err)
+	if number(err) != 1205 {
+		t.Errorf("Insert: %v, want error 1205", err)
+	}
+	cs := claims(held, 5, 1)
+	err = store.Settle(t.Context(), cs, decideAll(cs, order.Insert, ""))
+	infrastructure(t, err)
+	if number(err) != 1205 {
+		t.Errorf("Settle: %v, want error 1205", err)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+		t.Errorf("%d rows were written", n)
+	}
+	l.conserved(t, free)
+}
+
+// holding locks a sale's row in a transaction of its own.
+func (l ledger) holding(t *testing.T, voucherID int64) *sql.Tx {
+	t.Helper()
+	tx, err := l.raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() }) // unless the test did
+	l.lockIn(t, tx, voucherID)
+	return tx
+}
+
+func (l ledger) lockIn(t *testing.T, tx *sql.Tx, voucherID int64) {
+	t.Helper()
+	var id int64
+	err := tx.QueryRowContext(t.Context(), "SELECT voucher_id FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", voucherID).Scan(&id)
+	if err != nil {
+		t.Fatalf("locking sale %d: %v", voucherID, err)
+	}
+}
+
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	l := openMySQL(t, testkit.MySQL(t))
+	first, second := l.seckill(t, 10), l.seckill(t, 10)
+	holder := l.holding(t, second)
+	// The server sacrifices whoever has changed less.
+	for i := range 200 {
+		if _, err := holder.ExecContext(t.Context(), "INSERT INTO tb_order_collision VALUES (?, 1, 1, NOW(3))", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inserted := make(chan error, 1)
+	go func() { inserted <- l.Insert(t.Context(), append(claims(first, 1, 3), claims(second, 1, 3)...)) }()
+	l.awaitTake(t, second)
+	l.lockIn(t, holder, first)
+	err := <-inserted
+	infrastructure(t, err)
+	if number(err) != 1213 {
+		t.Errorf("%v, want error 1213", err)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+		t.Errorf("%d rows were written", n)
+	}
+	l.conserved(t, first)
+}
+
+// Connections that are cut, and a server that does not answer: reading says so within its time, and works afterwards.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	v := l.seckill(t, 10)
+	o := options(l.clock)
+	o.Timeout = time.Second
+	store, proxy := proxied(t, dsn, o)
+	for name, fault := range map[string]func(){"cut": proxy.Cut, "black hole": proxy.Blackhole} {
+		fault()
+		start := time.Now()
+		cs := claims(v, 1, 1)
+		_, orderErr := store.Order(t.Context(), 1)
+		_, voucherErr := store.Voucher(t.Context(), v)
+		if err := errors.Join(orderErr, voucherErr); !errors.Is(orderErr, order.ErrUnavailable) || !errors.Is(voucherErr, order.ErrUnavailable) {
+			t.Errorf("%s: %v, want ErrUnavailable twice", name, err)
+		}
+		infrastructure(t, store.Insert(t.Context(), cs))
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		proxy.Heal()
+		if err := store.Ping(t.Context()); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+		if _, err := store.Order(t.Context(), 1); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("after %s: %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+// A caller who leaves is not told that the database is away.
+func TestCallerLeaves(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		_, err := l.Order(cancelled(t), 1)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%v, want context.Canceled alone", err)
+		}
+	})
+}
+
+// The service's own user needs no more than to read, insert and update. While the server only reads, nothing is
+// blamed on the orders; killed and started again, it is simply used again.
+func TestServerReadOnlyAndKilled(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartMariaDB(t)
+	dsn := server.DSN("seckill")
+	l := openMySQL(t, dsn)
+	v := l.seckill(t, 10)
+	l.exec(t, "CREATE USER app@'%' IDENTIFIED BY 'of-this-test'")
+	l.exec(t, "GRANT SELECT, INSERT, UPDATE ON seckill.* TO app@'%'")
+	store := through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" }, options(l.clock))
+	if err := store.CheckSchema(t.Context()); err != nil {
+		t.Errorf("CheckSchema: %v", err)
+	}
+	cs := claims(v, 1, 2)
+	if err := store.Insert(t.Context(), cs[:1]); err != nil {
+		t.Fatalf("Insert with few rights: %v", err)
+	}
+
+	l.exec(t, "SET GLOBAL read_only = 1")
+	err := store.Insert(t.Context(), cs[1:])
+	infrastructure(t, err)
+	if number(err) != 1290 {
+		t.Errorf("%v, want error 1290", err)
+	}
+	if idle := store.Stats().Idle; idle != 0 {
+		t.Errorf("%d connections to the read-only server are kept", idle)
+	}
+	err = store.Settle(t.Context(), cs[1:], decideAll(cs[1:], order.Insert, ""))
+	infrastructure(t, err)
+	l.exec(t, "SET GLOBAL read_only = 0")
+
+	server.Kill()
+	infrastructure(t, store.Insert(t.Context(), cs[1:]))
+	if _, err := store.Voucher(t.Context(), v); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("Voucher while the server is away: %v, want ErrUnavailable", err)
+	}
+	if err := store.Ping(t.Context()); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("Ping while the server is away: %v, want ErrUnavailable", err)
+	}
+	server.Start()
+	if err := store.Insert(t.Context(), cs[1:]); err != nil {
+		t.Errorf("Insert after the server is back: %v", err)
+	}
+	if got, err := store.Recorded(t.Context(), []int64{cs[0].OrderID, cs[1].OrderID}); err != nil || len(got) != 2 {
+		t.Errorf("Recorded = %v, %v; want both orders", got, err)
+	}
+}

@@ -1,0 +1,238 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+func TestSalesToKeep(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		if vs, err := l.SalesToKeep(t.Context()); err != nil || len(vs) != 0 {
+			t.Errorf("no sales: %v, %v", vs, err)
+		}
+		first, second, gone := l.seckill(t, 1), l.seckill(t, 2), l.seckill(t, 3)
+		plain := draft()
+		if err := l.CreateVoucher(t.Context(), &plain); err != nil {
+			t.Fatal(err)
+		}
+		l.exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
+		l.exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", second) // off the shelf is still a sale to keep
+		for range 2 {
+			if err := l.Retire(t.Context(), gone); err != nil {
+				t.Fatalf("Retire: %v", err)
+			}
+		}
+		vs, err := l.SalesToKeep(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := draft()
+		want.Kind, want.Status, want.ID, want.Version, want.CreatedAt, want.UpdatedAt = voucher.Seckill, voucher.OffShelf, second, 1, recordedAt, recordedAt
+		want.Sale = &voucher.Sale{
+			Stock: 2, Issued: 2, Begin: recordedAt, End: recordedAt.Add(time.Hour), Paused: true, Epoch: 1, Partition: 3,
+		}
+		if len(vs) != 2 || vs[0].ID != first {
+			t.Fatalf("sales %+v, want those of %d and %d", vs, first, second)
+		}
+		if diff := cmp.Diff(want, vs[1]); diff != "" {
+			t.Errorf("sale (-want +got):\n%s", diff)
+		}
+		if sale := l.sale(t, gone); !sale.Retired {
+			t.Errorf("sale = %+v, want it retired", sale)
+		}
+	})
+}
+
+func TestRaiseEpoch(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, other := l.seckill(t, 10), l.seckill(t, 10)
+		insert(t, l, claims(v, 1, 4))
+		if epoch, err := l.RaiseEpoch(t.Context(), v); err != nil || epoch != 2 {
+			t.Errorf("RaiseEpoch = %d, %v; want 2", epoch, err)
+		}
+		if sale := l.sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
+			t.Errorf("sale = %+v, want epoch 2, sequence 0, stock 6", sale)
+		}
+		if sale := l.sale(t, other); sale.Epoch != 1 {
+			t.Errorf("the other sale = %+v", sale)
+		}
+		old := claims(v, 10, 1)
+		if err := l.Insert(t.Context(), old); !errors.Is(err, order.ErrConflict) {
+			t.Errorf("inserting a claim of epoch 1: %v, want ErrConflict", err)
+		}
+		old[0].Epoch = 2
+		insert(t, l, old)
+	})
+}
+
+func TestRaiseEpochAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1)
+		const callers = 8
+		epochs := make(chan int64, callers)
+		for range callers {
+			go func() {
+				epoch, err := l.RaiseEpoch(t.Context(), v)
+				if err != nil {
+					t.Errorf("RaiseEpoch: %v", err)
+				}
+				epochs <- epoch
+			}()
+		}
+		seen := make(map[int64]bool)
+		for range callers {
+			seen[<-epochs] = true
+		}
+		if len(seen) != callers || l.sale(t, v).Epoch != callers+1 {
+			t.Errorf("epochs %v, the sale is at %d; want %d different ones", seen, l.sale(t, v).Epoch, callers)
+		}
+	})
+}
+
+func TestSnapshot(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, other := l.seckill(t, 100), l.seckill(t, 10)
+		cs := claims(v, 1, 7)
+		insert(t, l, cs)
+		insert(t, l, claims(other, 1, 3))
+		want := order.Snapshot{Operation: 5, Live: map[int64]int64{}, Dead: map[int64]bool{}}
+		for i, c := range cs { // one in each state
+			status := order.Status(i + 1)
+			l.exec(t, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, c.OrderID)
+			if status.Live() {
+				want.Live[c.UserID] = c.OrderID
+			} else {
+				want.Dead[c.OrderID] = true
+			}
+		}
+		again := claims(v, 4, 1) // the cancelled one's user bought again
+		insert(t, l, again)
+		want.Live[4] = again[0].OrderID
+		for number, state := range []int{1, 2, 1, 3} {
+			for _, id := range []int64{v, other} {
+				l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, state, create_time) "+
+					"VALUES (?, ?, 'cancel', 1, ?, '2026-06-01 20:00:00')", id, number+1, state)
+			}
+		}
+		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
+
+		got, err := l.Snapshot(t.Context(), v, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Voucher, err = l.Voucher(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("snapshot (-want +got):\n%s", diff)
+		}
+		states := func(id, state int64) int64 {
+			return l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?", id, state)
+		}
+		if states(v, 1) != 0 || states(v, 2) != 1 || states(v, 3) != 3 {
+			t.Errorf("operations: %d pending, %d applied, %d absorbed; want 0, 1, 3", states(v, 1), states(v, 2), states(v, 3))
+		}
+		if states(other, 1) != 2 {
+			t.Errorf("the other sale has %d pending operations, want 2", states(other, 1))
+		}
+	})
+}
+
+func TestSnapshotOfAnotherEpoch(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, create_time) "+
+			"VALUES (?, 1, 'cancel', 1, '2026-06-01 20:00:00')", v)
+		for _, epoch := range []int64{0, 2} {
+			if _, err := l.Snapshot(t.Context(), v, epoch); !errors.Is(err, order.ErrSuperseded) {
+				t.Errorf("epoch %d: %v, want ErrSuperseded", epoch, err)
+			}
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1"); n != 1 {
+			t.Error("the operation was absorbed by a rebuild that must stop")
+		}
+	})
+}
+
+// A snapshot and the batches around it: what it counts as sold and as left is always what was issued.
+func TestSnapshotWhileRecording(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1000)
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			for i := range 30 {
+				err = errors.Join(err, l.Insert(t.Context(), claims(v, int64(1000*i+1), 10)))
+			}
+			done <- err
+		}()
+		for finished := false; !finished; {
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("Insert: %v", err)
+				}
+				finished = true
+			default:
+			}
+			snap, err := l.Snapshot(t.Context(), v, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := snap.Voucher.Sale.Stock + int64(len(snap.Live)); got != 1000 {
+				t.Fatalf("stock %d + live %d = %d, want 1000", snap.Voucher.Sale.Stock, len(snap.Live), got)
+			}
+		}
+	})
+}
+
+// The rebuild's fence: nothing of an older epoch gets in behind its snapshot.
+func TestInsertBehindARebuild(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1000)
+		cs := claims(v, 1, 10)
+		done := make(chan error, 1)
+		go func() { done <- l.Insert(t.Context(), cs) }()
+		epoch, err := l.RaiseEpoch(t.Context(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := l.Snapshot(t.Context(), v, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inserted := <-done
+		if inserted != nil && !errors.Is(inserted, order.ErrConflict) {
+			t.Fatalf("Insert: %v", inserted)
+		}
+		if (inserted == nil) != (len(snap.Live) == 10) {
+			t.Errorf("Insert: %v, but the snapshot has %d orders", inserted, len(snap.Live))
+		}
+	})
+}
+
+func TestSaleNotFound(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		plain := draft()
+		if err := l.CreateVoucher(t.Context(), &plain); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
+			_, raiseErr := l.RaiseEpoch(t.Context(), id)
+			_, snapshotErr := l.Snapshot(t.Context(), id, 0)
+			for name, err := range map[string]error{
+				"RaiseEpoch": raiseErr, "Snapshot": snapshotErr, "Retire": l.Retire(t.Context(), id),
+			} {
+				if !errors.Is(err, want) {
+					t.Errorf("%s(%d): %v, want %v", name, id, err, want)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"seckill/internal/order"
+)
+
+// look settles without deciding anything and returns what it was shown.
+func look(tb testing.TB, l ledger, cs []order.Claim) order.LedgerView {
+	tb.Helper()
+	var seen order.LedgerView
+	err := l.Settle(tb.Context(), cs, func(v order.LedgerView) ([]order.Decision, error) {
+		seen = v
+		return nil, nil
+	})
+	if err != nil {
+		tb.Fatalf("Settle: %v", err)
+	}
+	return seen
+}
+
+func TestSettleShowsTheLedger(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, w := l.seckill(t, 100), l.seckill(t, 50)
+		recorded, cancelled, elsewhere := claims(v, 1, 2), claims(v, 3, 1), claims(w, 1, 1)
+		insert(t, l, slices.Concat(recorded, cancelled, elsewhere))
+		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?", stored(recordedAt), cancelled[0].OrderID)
+		if _, err := l.RaiseEpoch(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		again := claims(v, 2, 1)[0]                                                               // a second order of user 2
+		taken := order.Claim{OrderID: recorded[0].OrderID, UserID: 9, VoucherID: v, Epoch: 1}     // another user's id
+		collided := order.Claim{OrderID: recorded[1].OrderID, UserID: 10, VoucherID: v, Epoch: 1} // one settled before
+		l.exec(t, "INSERT INTO tb_order_collision VALUES (?, 10, 4711, '2026-06-01 20:00:00')", collided.OrderID)
+		nowhere := claims(1<<50, 5, 1)[0]
+
+		got := look(t, l, slices.Concat(recorded, cancelled, claims(w, 6, 2), []order.Claim{again, taken, collided, nowhere}))
+
+		row := func(c order.Claim) order.Order {
+			return order.Order{
+				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt,
+			}
+		}
+		dead := row(cancelled[0])
+		dead.Status, dead.CancelledAt = order.Cancelled, recordedAt
+		want := order.LedgerView{
+			Sales: map[int64]order.LedgerSale{v: {Stock: 97, Epoch: 1}, w: {Stock: 49, Epoch: 2}},
+			Rows: map[int64]order.Order{
+				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
+			},
+			Live:     map[order.BuyerKey]int64{recorded[0].Buyer(): recorded[0].OrderID, recorded[1].Buyer(): recorded[1].OrderID},
+			Collided: map[order.CollisionKey]int64{{OrderID: collided.OrderID, UserID: 10}: 4711},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("view (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSettleAppliesDecisions(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, w := l.seckill(t, 10), l.seckill(t, 10)
+		kept := claims(v, 1, 1)
+		insert(t, l, kept)
+		fresh, failed, other := claims(v, 2, 3), claims(v, 5, 1)[0], claims(w, 1, 1)
+		fresh[2].Sequence, failed.Sequence = 30, 31
+		older := claims(v, 6, 1)[0]
+		older.Epoch, older.Sequence = 0, 99 // honoured, but its sequence is of another epoch
+		collided := order.Claim{OrderID: kept[0].OrderID, UserID: 8, VoucherID: v, Epoch: 1}
+		nowhere := claims(1<<50, 9, 1)[0]
+		detail := strings.Repeat("详", 600) + "\x00\xff"
+		ds := []order.Decision{
+			{Claim: kept[0], Verb: order.Keep},
+			{Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: order.UnknownVoucher, Detail: "bad \xff\x00 text"},
+			{Claim: collided, Verb: order.Fail, RowID: 4711, Reason: order.IDCollision, Detail: detail},
+			{Claim: failed, Verb: order.Fail, RowID: failed.OrderID, Reason: order.NoStock},
+			{Claim: older, Verb: order.Insert},
+			{Claim: other[0], Verb: order.Insert},
+		}
+		for _, c := range slices.Backward(fresh) {
+			ds = append(ds, order.Decision{Claim: c, Verb: order.Insert})
+		}
+		cs := make([]order.Claim, len(ds))
+		for i, d := range ds {
+			cs[i] = d.Claim
+		}
+		if err := l.Settle(t.Context(), cs, func(order.LedgerView) ([]order.Decision, error) { return ds, nil }); err != nil {
+			t.Fatal(err)
+		}
+
+		fail := func(id, user, voucherID, amount int64, reason order.Reason) order.Order {
+			return order.Order{
+				ID: id, UserID: user, VoucherID: voucherID, Amount: amount, Status: order.Failed, Reason: reason,
+				CreatedAt: recordedAt, FailedAt: recordedAt,
+			}
+		}
+		for _, want := range []order.Order{
+			fail(nowhere.OrderID, 9, 1<<50, 0, order.UnknownVoucher),
+			fail(4711, 8, v, 1000, order.IDCollision),
+			fail(failed.OrderID, 5, v, 1000, order.NoStock),
+			{ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt},
+		} {
+			got, err := l.Order(t.Context(), want.ID)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("order %d: %v (-want +got):\n%s", want.ID, err, diff)
+			}
+		}
+		// Inserted: three fresh ones and the older one. Highest sequence of epoch 1: the failed claim's.
+		if sale := l.sale(t, v); sale.Stock != 5 || sale.Sequence != 31 {
+			t.Errorf("sale = %+v, want stock 5, sequence 31", sale)
+		}
+		l.conserved(t, v)
+		l.conserved(t, w)
+		if got := look(t, l, []order.Claim{collided}).Collided[order.CollisionKey{OrderID: collided.OrderID, UserID: 8}]; got != 4711 {
+			t.Errorf("the collision is remembered as %d, want 4711", got)
+		}
+		for id, want := range map[int64]string{4711: strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text"} {
+			var got string
+			if err := l.raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?", id).Scan(&got); err != nil || got != want {
+				t.Errorf("detail of %d: %q, %v; want %q", id, got, err, want)
+			}
+		}
+	})
+}
+
+// Settling the same batch again, as after a lost reply, finds everything as decided.
+func TestSettleTwice(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		cs := claims(v, 1, 3)
+		if err := l.Settle(t.Context(), cs, decideAll(cs, order.Insert, "")); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(look(t, l, cs).Rows); got != 3 {
+			t.Errorf("%d rows are seen, want 3", got)
+		}
+		// Whoever does not look is stopped by the keys.
+		for _, verb := range []order.Verb{order.Insert, order.Fail} {
+			if err := l.Settle(t.Context(), cs, decideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
+				t.Errorf("verb %d: %v, want ErrConflict", verb, err)
+			}
+		}
+		if stock := l.sale(t, v).Stock; stock != 7 {
+			t.Errorf("stock %d, want 7", stock)
+		}
+		l.conserved(t, v)
+	})
+}
+
+func TestSettleRollsBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 2)
+		cs := claims(v, 1, 3)
+		mine := errors.New("mine")
+		tests := map[string]struct {
+			decide func(order.LedgerView) ([]order.Decision, error)
+			want   error
+		}{
+			"decide fails": {func(order.LedgerView) ([]order.Decision, error) { return nil, mine }, mine},
+			"too many":     {decideAll(cs, order.Insert, ""), order.ErrConflict},
+			"no such verb": {decideAll(cs[:1], order.Verb(9), ""), cmpopts.AnyError},
+			"no sale":      {decideAll(claims(1<<50, 1, 1), order.Insert, ""), order.ErrConflict},
+		}
+		for name, test := range tests {
+			err := l.Settle(t.Context(), cs, test.decide)
+			if !cmp.Equal(test.want, err, cmpopts.EquateErrors()) {
+				t.Errorf("%s: %v, want %v", name, err, test.want)
+			}
+			if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+				t.Errorf("%s: %d rows were written", name, n)
+			}
+			l.conserved(t, v)
+		}
+		if err := l.Settle(t.Context(), nil, nil); err != nil {
+			t.Errorf("nothing to settle: %v", err)
+		}
+	})
+}
+
+// What decide was shown stays true until the commit: an insert of the last unit, begun meanwhile, waits and loses.
+func TestSettleHoldsTheSale(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1)
+		mine, theirs := claims(v, 1, 1), claims(v, 2, 1)
+		inserted := make(chan error, 1)
+		err := l.Settle(t.Context(), mine, func(view order.LedgerView) ([]order.Decision, error) {
+			go func() { inserted <- l.Insert(t.Context(), theirs) }()
+			l.awaitTake(t, v)
+			return []order.Decision{{Claim: mine[0], Verb: order.Insert}}, nil
+		})
+		if err != nil {
+			t.Errorf("Settle: %v", err)
+		}
+		if err := <-inserted; !errors.Is(err, order.ErrConflict) {
+			t.Errorf("Insert: %v, want ErrConflict", err)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Batches of many sales in any order lock them in one order.
+func TestSettleManySalesAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		var vs []int64
+		for range 5 {
+			vs = append(vs, l.seckill(t, 100))
+		}
+		errs := make(chan error)
+		for worker := range int64(4) {
+			go func() {
+				var err error
+				for round := range int64(5) {
+					var cs []order.Claim
+					for i := range vs {
+						cs = append(cs, claims(vs[(i+int(worker))%len(vs)], 1000*worker+round+1, 1)...)
+					}
+					err = errors.Join(err, l.Settle(t.Context(), cs, decideAll(cs, order.Insert, "")))
+				}
+				errs <- err
+			}()
+		}
+		for range 4 {
+			if err := <-errs; err != nil {
+				t.Errorf("Settle: %v", err)
+			}
+		}
+		for _, v := range vs {
+			if stock := l.sale(t, v).Stock; stock != 80 {
+				t.Errorf("stock %d, want 80", stock)
+			}
+			l.conserved(t, v)
+		}
+	})
+}
