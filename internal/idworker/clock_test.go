@@ -51,6 +51,9 @@ func TestNoIDTwiceWhateverHappens(t *testing.T) {
 					if got, want := Time(id), clocks[i].now().Truncate(time.Second); !got.Equal(want) {
 						t.Fatalf("id %d is of %v, want %v", id, got, want)
 					}
+					if day := Time(id).Format("2006:01:02"); !m.reserved(day, workers[i].Number(id)) {
+						t.Fatalf("id %d has number %d, which is not one of %s", id, workers[i].Number(id), day)
+					}
 					given[id] = true
 					if rapid.Bool().Draw(t, "recorded") {
 						m.do(func() { m.ids = append(m.ids, id) })

@@ -2,6 +2,7 @@ package idworker
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +17,18 @@ type memory struct {
 	leaps    int64
 	moved    map[string]bool // days whose next reservation leaps: another server has taken over
 	requests []Reservation
+	answers  []answer
 	asked    int           // calls of OrderIDs
 	fails    error         // of Reserve
 	ledger   error         // of OrderIDs
 	held     chan struct{} // nil, or Reserve waits until it is closed
 	arrived  chan struct{} // gets a value from every Reserve; buffered
+}
+
+// answer is the numbers above from, up to last, that were reserved for a day.
+type answer struct {
+	day        string
+	from, last int64
 }
 
 func newMemory() *memory {
@@ -64,6 +72,7 @@ func (m *memory) Reserve(ctx context.Context, r Reservation) (int64, error) {
 	}
 	m.numbers[r.Day] = n + r.N
 	delete(m.moved, r.Day)
+	m.answers = append(m.answers, answer{r.Day, n, n + r.N})
 	return n + r.N, nil
 }
 
@@ -100,7 +109,16 @@ func (m *memory) hold() (release func()) {
 func (m *memory) reservations() []Reservation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]Reservation(nil), m.requests...)
+	return slices.Clone(m.requests)
+}
+
+// reserved reports whether the number was reserved for the day.
+func (m *memory) reserved(day string, number int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.answers, func(a answer) bool {
+		return a.day == day && a.from < number && number <= a.last
+	})
 }
 
 // clock is a clock that stands until it is moved.

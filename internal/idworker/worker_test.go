@@ -51,6 +51,49 @@ func TestNewDayBeginsAtARandomNumber(t *testing.T) {
 	}
 }
 
+// A counter that is gone is created above all that the worker knows or the ledger has, whichever is more.
+func TestLostCounter(t *testing.T) {
+	t.Parallel()
+	const given = 512 // the highest number that the worker knows of, when it does
+	for name, c := range map[string]struct {
+		fresh    bool
+		recorded []int64 // numbers
+		want     int64   // Known of the reservation that creates the counter
+	}{
+		"known":                     {want: given},
+		"known, less recorded":      {recorded: []int64{3, 7, 5}, want: given},
+		"known, more recorded":      {recorded: []int64{3, 7000, 5}, want: 7000},
+		"new process":               {fresh: true, recorded: []int64{3, 7, 5}, want: 7},
+		"new process, none to know": {fresh: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMemory()
+			w := newWorker(t, m, newClock(testTime), 2)
+			second, err := secondOf(testTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range c.recorded {
+				m.ids = append(m.ids, w.perm.id(second, n), w.perm.id(second+secondsPerDay, n+5000))
+			}
+			var before []int64
+			if !c.fresh {
+				m.numbers[testDay] = given - 2
+				before = take(t, w, 1)
+				m.do(func() { clear(m.numbers) })
+			}
+			before = append(before, take(t, w, 2)...)
+			got := m.reservations()
+			got = slices.DeleteFunc(got, func(r Reservation) bool { return !r.Create })
+			if diff := cmp.Diff([]Reservation{{Day: testDay, N: 2, Known: c.want, Create: true}}, got[:min(1, len(got))]); diff != "" {
+				t.Errorf("reservation that creates the counter (-want +got):\n%s", diff)
+			}
+			noTwins(t, before)
+		})
+	}
+}
+
 // A block of which four fifths are taken is followed by the next one before it is empty, so that nobody waits.
 func TestNextBlockIsFetchedInAdvance(t *testing.T) {
 	t.Parallel()
@@ -294,8 +337,10 @@ func TestClose(t *testing.T) {
 		failed <- err
 	}()
 	<-m.arrived
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // far less than a reservation may take
+	defer cancel()
 	for range 2 {
-		if err := w.Close(t.Context()); err != nil {
+		if err := w.Close(ctx); err != nil {
 			t.Fatalf("Close = %v", err)
 		}
 	}

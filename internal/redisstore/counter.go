@@ -1,0 +1,66 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/idworker"
+	"seckill/scripts"
+)
+
+// counterTTL is how long a day's counter is kept: until the day is over by every clock, however wrong.
+const counterTTL = 3 * 24 * time.Hour
+
+// What scripts/reserve_ids.lua returns instead of a number.
+const (
+	counterMissing   = -1
+	counterExhausted = -2
+)
+
+// Counter counts the order ids of each day: idworker.Counter.
+type Counter struct {
+	client  redis.UniversalClient
+	keys    keys
+	reserve script
+}
+
+var _ idworker.Counter = (*Counter)(nil)
+
+// NewCounter returns the counter whose keys begin with prefix, in which there must be no brace. It makes no call.
+func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
+	k, err := newKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Counter{client: client, keys: k, reserve: newScript(scripts.ReserveIDs)}, nil
+}
+
+// Reserve takes the next numbers of a day, see idworker.Counter. Other errors than that one's are Redis's.
+func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
+	last, err := c.reserve.runInt(ctx, c.client,
+		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
+		r.N, r.Known, r.Create, r.Leap, rand.Int64N(1<<31), int64(counterTTL/time.Second))
+	switch {
+	case err != nil:
+		return 0, err
+	case last == counterMissing:
+		return 0, idworker.ErrCounterMissing
+	case last == counterExhausted:
+		return 0, idworker.ErrExhausted
+	case last < r.N:
+		return 0, fmt.Errorf("reserve_ids.lua returned %d for %d numbers", last, r.N)
+	}
+	return last, nil
+}
+
+// counter is a day's order id counter (string: the number given last). It is in no partition.
+func (k keys) counter(day string) string { return k.prefix + "icr:order:" + day }
+
+// counterServer is which server counted a day's ids last (string: its run id), in the slot of the day's counter.
+func (k keys) counterServer(day string) string {
+	return k.prefix + "icr:server:{" + k.counter(day) + "}"
+}
