@@ -101,7 +101,7 @@ func (s *server) launch() (*life, error) {
 	cmd := exec.CommandContext(context.Background(), s.binary, "serve")
 	cmd.Env = s.environ()
 	cmd.Stdout, cmd.Stderr = s.log, s.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = procAttr()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.name, err)
 	}

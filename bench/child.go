@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// child is a contestant's process.
+type child struct {
+	cmd    *exec.Cmd
+	log    bytes.Buffer
+	cancel context.CancelFunc
+	done   chan struct{} // closed once it has ended
+}
+
+// spawn starts a process and waits until it is ready. It ends with ctx.
+func spawn(ctx context.Context, path, addr string, env []string, args ...string) (*child, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &child{cancel: cancel, done: make(chan struct{})}
+	c.cmd = exec.CommandContext(ctx, path, args...)
+	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
+	c.cmd.Env = []string{"BENCH_SECRET=" + secret}
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "SECKILL_") {
+			c.cmd.Env = append(c.cmd.Env, kv)
+		}
+	}
+	c.cmd.Env = append(c.cmd.Env, env...)
+	if err := c.cmd.Start(); err != nil {
+		cancel()
+		return nil, err
+	}
+	go func() {
+		_ = c.cmd.Wait() // how it ended is read from ProcessState
+		close(c.done)
+	}()
+	if err := c.awaitReady(ctx, addr); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	return c, nil
+}
+
+func (c *child) awaitReady(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		select {
+		case <-c.done:
+			return fmt.Errorf("it ended before it was ready: %s", c.cmd.ProcessState)
+		case <-ctx.Done():
+			return fmt.Errorf("it is not ready: %w", ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			continue
+		}
+		_ = resp.Body.Close() // nothing was read from it
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+	}
+}
+
+// stop asks the process to end and waits for it. Further calls do nothing. An exit code other than 0 is an error.
+func (c *child) stop() error {
+	defer c.cancel()
+	select {
+	case <-c.done:
+	default:
+		_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may be ending just now
+		select {
+		case <-c.done:
+		case <-time.After(30 * time.Second):
+			c.cancel()
+			<-c.done
+		}
+	}
+	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
+		log := c.log.String()
+		return fmt.Errorf("exit code %d; its log ends with:\n%s", code, log[max(0, len(log)-4000):])
+	}
+	return nil
+}
+
+// freeAddr returns an address that is free now.
+func freeAddr(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
