@@ -1,0 +1,35 @@
+package lock
+
+import (
+	"errors"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What taking, keeping and releasing a lock can end with, besides the errors of Redis and of contexts. They come
+// wrapped: use errors.Is.
+var (
+	// ErrNotObtained: somebody else has the lock. From Lock it comes together with the context's error.
+	ErrNotObtained = errors.New("lock not obtained")
+	// ErrNotHeld: the lock is not, or no longer, this hold's. Nothing was changed.
+	ErrNotHeld = errors.New("lock not held")
+	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the
+	// cause of the end of a hold's contexts.
+	ErrLost = errors.New("lock lost")
+	// ErrInvalidLease: the lease is shorter than MinLease.
+	ErrInvalidLease = errors.New("lock lease too short")
+)
+
+// uncertain reports whether a script that failed with err may have run all the same.
+func uncertain(err error) bool {
+	if err == nil {
+		return false
+	}
+	var answer redis.Error
+	if errors.As(err, &answer) {
+		return false // Redis refused it
+	}
+	var op *net.OpError
+	return !errors.As(err, &op) || op.Op != "dial" // without a connection nothing was sent
+}
