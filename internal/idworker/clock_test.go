@@ -1,7 +1,6 @@
 package idworker
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 // a ledger that has recorded any part of the ids; processes that die and start. No id comes twice.
 func TestNoIDTwiceWhateverHappens(t *testing.T) {
 	t.Parallel()
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
-		ctx := context.Background()
 		m := newMemory()
 		workers := make([]*Worker, 3)
 		clocks := make([]*clock, len(workers))

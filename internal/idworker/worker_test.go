@@ -396,6 +396,7 @@ func TestManyGoroutines(t *testing.T) {
 	noTwins(t, all)
 }
 
+// Not parallel: it counts the allocations of the whole process.
 func TestNextDoesNotAllocate(t *testing.T) {
 	m := newMemory()
 	w := New(m, m, testKey, Options{})
