@@ -62,8 +62,12 @@ local function take_over(name)
   end
 end
 
+local infos = redis.pcall('XINFO', 'CONSUMERS', orders_key, group)
+if infos['err'] then
+  return infos
+end
 local present = {}
-for _, info in ipairs(call('XINFO', 'CONSUMERS', orders_key, group)) do
+for _, info in ipairs(infos) do
   local consumer = {}
   for i = 1, #info, 2 do
     consumer[info[i]] = info[i + 1]

@@ -1,11 +1,101 @@
 package redisstore
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"seckill/internal/order"
 )
+
+// placesTests are the behaviour of places and of the units that come back.
+var placesTests = behaviour{
+	"corrections":                testCorrections,
+	"corrections of many sales":  testCorrectionsOfManySales,
+	"a missing sale":             testCorrectMissingSale,
+	"returned units wait":        testReturnedUnitsWait,
+	"returned units join a wait": testReturnedUnitsJoin,
+	"held by":                    testHeldBy,
+}
+
+// testCorrections: each acts only while the place is held by the order it names, so repeating changes nothing.
+func testCorrections(t *testing.T, r *rig) {
+	r.open(1, r.hour(10))
+	r.admit(applicants(1, 5)...)
+	batch := []order.Return{
+		{UserID: 1, OrderID: 1001, GiveBack: true},                               // failed, its unit goes back
+		{UserID: 2, OrderID: 1002},                                               // failed, there was no unit
+		{UserID: 3, OrderID: 1003, GiveBack: true, Instead: math.MaxInt64},       // another order is live
+		{UserID: 4, OrderID: 99, GiveBack: true, Instead: 98},                    // not his order
+		{UserID: 77, OrderID: 1077, GiveBack: true},                              // no place at all
+		{UserID: 1, OrderID: 1001, GiveBack: true},                               // the first once more
+		{UserID: 3, OrderID: math.MaxInt64, Instead: 5}, {UserID: 3, OrderID: 5}, // step by step
+	}
+	equal(t, []bool{true, true, true, false, false, false, true, true}, r.correct(batch...))
+	places := map[int64]int64{4: 1004, 5: 1005}
+	equal(t, places, r.places())
+	equal(t, int64(7), r.view().Stock)
+	equal(t, "7", r.field(fieldStock))
+	equal(t, make([]bool, len(batch)), r.correct(batch...))
+	equal(t, places, r.places())
+	equal(t, int64(7), r.view().Stock)
+	equal(t, order.Mark{Epoch: 1, Sequence: 5}, r.view().Mark)
+
+	r.correct(order.Return{UserID: 4, OrderID: 1004, Instead: math.MaxInt64})
+	equal(t, map[int64]int64{4: math.MaxInt64, 5: 1005}, r.places())
+	// A user whose place was emptied may buy again.
+	equal(t, []string{"0"}, codes(r.admit(order.Applicant{UserID: 1, OrderID: 2001}).Outcomes))
+}
+
+func testCorrectionsOfManySales(t *testing.T, r *rig) {
+	var returns []order.Return
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		r.open(1, r.hour(400))
+		for from := int64(1); from < 400; from += 200 {
+			r.admit(applicants(from, 200)...)
+		}
+		for _, a := range applicants(1, 400) {
+			returns = append(returns, order.Return{Sale: r.sale, UserID: a.UserID, OrderID: a.OrderID, GiveBack: a.UserID%2 == 0})
+		}
+	}
+	for range 2 {
+		r.must(r.Correct(r.ctx(), returns))
+	}
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		equal(t, 0, len(r.places()))
+		equal(t, int64(200), r.view().Stock)
+	}
+	r.must(r.Correct(r.ctx(), nil))
+}
+
+// testCorrectMissingSale: a unit of a sale that Redis has lost is in the ledger; here it must not make half a sale.
+func testCorrectMissingSale(t *testing.T, r *rig) {
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
+	equal(t, []bool{true}, r.correct(order.Return{UserID: 1, OrderID: 1001, GiveBack: true}))
+	equal(t, 0, len(r.places()))
+	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+}
+
+func testHeldBy(t *testing.T, r *rig) {
+	var sales []order.SaleRef
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		sales = append(sales, r.sale)
+		r.open(1, r.hour(1))
+	}
+	r.sale = sales[1]
+	r.admit(order.Applicant{UserID: 5, OrderID: math.MaxInt64})
+	held, err := r.HeldBy(r.ctx(), 5, sales)
+	r.must(err)
+	equal(t, []int64{0, math.MaxInt64, 0}, held)
+	held, err = r.HeldBy(r.ctx(), 5, nil)
+	r.must(err)
+	equal(t, 0, len(held))
+}
 
 // pass lets time go by: on the in-process server by its clock, on a real one by waiting until its clock is there.
 func (r *rig) pass(d time.Duration) {

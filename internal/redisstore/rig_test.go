@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
 	"seckill/internal/testkit"
@@ -27,21 +26,28 @@ type rig struct {
 // testDelay is the rigs' Options.ReturnDelay.
 const testDelay = 60 * time.Millisecond
 
-// onEveryServer runs the tests on a real server, on a real cluster, and on the in-process server of the embedded mode.
-func onEveryServer(t *testing.T, tests map[string]func(*testing.T, *rig)) {
-	t.Helper()
+// behaviour is tests by name, each of which holds on every server.
+type behaviour map[string]func(*testing.T, *rig)
+
+// TestOnEveryServer runs the tests of behaviour on a real server, on a real cluster, and on the in-process server of
+// the embedded mode.
+func TestOnEveryServer(t *testing.T) {
+	t.Parallel()
 	cluster := testkit.StartRedisCluster(t)
-	for server, open := range map[string]func(*testing.T) *rig{
+	servers := map[string]func(*testing.T) *rig{
 		"redis":     func(t *testing.T) *rig { return newRig(t) },
 		"cluster":   func(t *testing.T) *rig { return newClusterRig(t, cluster) },
 		"miniredis": newMiniRig,
-	} {
+	}
+	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
-			for name, test := range tests {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					test(t, open(t))
-				})
+			for _, tests := range []behaviour{gateTests, placesTests, salesTests, rebuildTests, queueTests} {
+				for name, test := range tests {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						test(t, open(t))
+					})
+				}
 			}
 		})
 	}
@@ -120,7 +126,7 @@ func (r *rig) open(epoch int64, o order.Opening) {
 	r.must(r.Publish(r.ctx(), r.sale, epoch, o))
 }
 
-// reopen changes fields of the sale's hash behind the scripts' back.
+// set changes fields of the sale's hash behind the scripts' back.
 func (r *rig) set(fields ...any) {
 	r.t.Helper()
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(r.sale), fields...).Err())
@@ -220,5 +226,3 @@ func codes(outcomes []order.Outcome) []string {
 	}
 	return texts
 }
-
-var _ redis.Cmder = once{}

@@ -43,6 +43,8 @@ func newScriptSet() scriptSet {
 // connection for a script that ran.
 type once struct{ *redis.Cmd }
 
+var _ redis.Cmder = once{}
+
 // NoRetry tells the client.
 func (once) NoRetry() bool { return true }
 

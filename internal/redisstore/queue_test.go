@@ -1,0 +1,467 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// queueTests are the behaviour of a partition's stream and its consumers.
+var queueTests = behaviour{
+	"next, own, settle":        testNextOwnSettle,
+	"nothing there":            testNothingThere,
+	"waiting for the first":    testWaitForFirst,
+	"group made at the start":  testGroupAtStart,
+	"group destroyed":          testGroupDestroyed,
+	"stream deleted":           testStreamDeleted,
+	"settled twice":            testSettledTwice,
+	"settle many":              testSettleMany,
+	"malformed entries":        testMalformed,
+	"buried once":              testBuriedOnce,
+	"orphans":                  testOrphans,
+	"orphans little by little": testOrphansLittle,
+	"the living keep theirs":   testLivingKeep,
+	"forgotten heartbeats":     testForgottenHeartbeats,
+	"leave":                    testLeave,
+	"backlog figures":          testBacklogFigures,
+}
+
+// queued opens a sale with n accepted orders.
+func (r *rig) queued(n int) {
+	r.t.Helper()
+	r.open(1, r.hour(int64(n)))
+	for from := 1; from <= n; from += 200 {
+		r.admit(applicants(int64(from), min(200, n-from+1))...)
+	}
+}
+
+// users are whose entries they are.
+func users(entries []order.Entry) []int64 {
+	var of []int64
+	for _, e := range entries {
+		of = append(of, e.Claim.UserID)
+	}
+	return of
+}
+
+func keysOf(entries []order.Entry) []string {
+	var ks []string
+	for _, e := range entries {
+		ks = append(ks, e.Key)
+	}
+	return ks
+}
+
+func (r *rig) next(c *Consumer, n int) []order.Entry {
+	r.t.Helper()
+	entries, err := c.Next(r.ctx(), n, 0)
+	r.must(err)
+	return entries
+}
+
+func (r *rig) own(c *Consumer, after string, n int) []order.Entry {
+	r.t.Helper()
+	entries, err := c.Own(r.ctx(), after, n)
+	r.must(err)
+	return entries
+}
+
+func (r *rig) orphans(c *Consumer, n int) []order.Entry {
+	r.t.Helper()
+	entries, err := c.Orphans(r.ctx(), n)
+	r.must(err)
+	return entries
+}
+
+func (r *rig) settle(c *Consumer, keys ...string) int {
+	r.t.Helper()
+	n, err := c.Settle(r.ctx(), keys)
+	r.must(err)
+	return n
+}
+
+// consumers are the names in the group, sorted.
+func (r *rig) consumers() []string {
+	r.t.Helper()
+	infos, err := r.commands.XInfoConsumers(r.ctx(), r.keys.orders(0), group).Result()
+	r.must(err)
+	var names []string
+	for _, info := range infos {
+		names = append(names, info.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func addArgs(r *rig, fields ...any) *redis.XAddArgs {
+	return &redis.XAddArgs{Stream: r.keys.orders(0), Values: fields}
+}
+
+func testNextOwnSettle(t *testing.T, r *rig) {
+	r.queued(5)
+	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
+	first := r.next(a, 3)
+	equal(t, []int64{1, 2, 3}, users(first))
+	equal(t, order.Entry{
+		Key: first[0].Key, Claim: order.Claim{OrderID: 1001, UserID: 1, VoucherID: 7, Epoch: 1, Sequence: 1},
+		Raw: map[string]string{"v": "7", "u": "1", "o": "1001", "e": "1", "s": "1"},
+	}, first[0])
+	equal(t, []int64{4, 5}, users(r.next(b, 3)))
+	equal(t, []int64{1, 2}, users(r.own(a, "", 2)))
+	equal(t, []int64{2, 3}, users(r.own(a, first[0].Key, 2)))
+	equal(t, 0, len(r.own(a, first[2].Key, 2)))
+	equal(t, 2, r.settle(a, first[0].Key, first[2].Key))
+	equal(t, []int64{2}, users(r.own(a, "", 9)))
+	equal(t, 3, len(r.stream()))
+}
+
+func testNothingThere(t *testing.T, r *rig) {
+	c := r.Consumer(0, "a")
+	equal(t, 0, len(r.own(c, "", 5))) // there is no stream
+	equal(t, 0, len(r.next(c, 5)))
+	equal(t, 0, len(r.own(c, "", 5)))
+	equal(t, 0, len(r.orphans(c, 5)))
+	equal(t, 0, r.settle(c))
+	equal(t, 0, r.settle(c, "1-1"))
+	entries, err := c.Next(r.ctx(), 5, 2*time.Millisecond)
+	r.must(err)
+	equal(t, 0, len(entries))
+}
+
+func testWaitForFirst(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	c := r.Consumer(0, "a")
+	r.next(c, 1) // makes the group
+	got := make(chan []order.Entry, 1)
+	go func() {
+		defer close(got)
+		for {
+			entries, err := c.Next(r.ctx(), 5, time.Minute) // which is cut to a second
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if len(entries) > 0 {
+				got <- entries
+				return
+			}
+		}
+	}()
+	r.admit(applicants(1, 1)...)
+	equal(t, []int64{1}, users(<-got))
+}
+
+// testGroupAtStart: what was accepted before the group existed is delivered.
+func testGroupAtStart(t *testing.T, r *rig) {
+	r.queued(2)
+	equal(t, []int64{1, 2}, users(r.next(r.Consumer(0, "a"), 5)))
+}
+
+func testGroupDestroyed(t *testing.T, r *rig) {
+	for name, first := range map[string]func(*Consumer) []order.Entry{
+		"next":    func(c *Consumer) []order.Entry { return r.next(c, 9) },
+		"own":     func(c *Consumer) []order.Entry { return append(r.own(c, "", 9), r.next(c, 9)...) },
+		"orphans": func(c *Consumer) []order.Entry { return append(r.orphans(c, 9), r.next(c, 9)...) },
+	} {
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale), r.keys.orders(0)).Err())
+		r.queued(3)
+		a := r.Consumer(0, "a")
+		r.settle(a, r.next(a, 1)[0].Key)
+		r.next(a, 1)
+		r.must(r.commands.XGroupDestroy(r.ctx(), r.keys.orders(0), group).Err())
+		// Settling without a group counts nothing, and what is settled is recorded: it may go.
+		if diff := cmp.Diff([]int64{2, 3}, users(first(a))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func testStreamDeleted(t *testing.T, r *rig) {
+	r.queued(2)
+	c := r.Consumer(0, "a")
+	r.next(c, 1)
+	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
+	equal(t, 0, len(r.own(c, "", 5)))
+	equal(t, 0, len(r.next(c, 5)))
+	r.set(fieldStock, 5)
+	r.admit(applicants(30, 1)...)
+	equal(t, []int64{30}, users(r.next(c, 5)))
+}
+
+func testSettledTwice(t *testing.T, r *rig) {
+	r.queued(3)
+	c := r.Consumer(0, "a")
+	keys := keysOf(r.next(c, 2))
+	equal(t, 2, r.settle(c, keys...))
+	equal(t, 0, r.settle(c, keys...))
+	equal(t, 1, len(r.stream()))
+	equal(t, []int64{3}, users(r.next(c, 5)))
+}
+
+func testSettleMany(t *testing.T, r *rig) {
+	r.queued(2300)
+	c := r.Consumer(0, "a")
+	entries := r.next(c, 2300)
+	equal(t, 2300, len(entries))
+	equal(t, 2300, r.settle(c, keysOf(entries)...))
+	equal(t, 0, len(r.stream()))
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	good := func() map[string]any {
+		return map[string]any{"v": "7", "u": "1", "o": "9223372036854775807", "e": "2", "s": "3"}
+	}
+	for _, c := range []struct {
+		name, field string
+		value       any // nil removes the field
+		wrong       string
+	}{
+		{"no voucher", "v", nil, `"v" is missing`},
+		{"no user", "u", nil, `"u" is missing`},
+		{"no order", "o", nil, `"o" is missing`},
+		{"no epoch", "e", nil, `"e" is missing`},
+		{"no sequence", "s", nil, `"s" is missing`},
+		{"empty", "o", "", "invalid syntax"},
+		{"text", "u", "me", "invalid syntax"},
+		{"fraction", "u", "1.5", "invalid syntax"},
+		{"too large", "o", "9223372036854775808", "out of range"},
+		{"zero order", "o", "0", "below 1"},
+		{"zero user", "u", "0", "below 1"},
+		{"negative voucher", "v", "-7", "below 1"},
+		{"negative epoch", "e", "-1", "below 0"},
+		{"negative sequence", "s", "-1", "below 0"},
+		{"epoch not known", "e", "0", ""},
+		{"sequence not known", "s", "0", ""},
+		{"more than there should be", "extra", "1", ""},
+	} {
+		values := good()
+		values[c.field] = c.value
+		if c.value == nil {
+			delete(values, c.field)
+		}
+		e := decode(3, redis.XMessage{ID: "1-1", Values: values})
+		switch {
+		case c.wrong == "" && e.Malformed != nil:
+			t.Errorf("%s: %v", c.name, e.Malformed)
+		case c.wrong == "" && (e.Claim.OrderID != 1<<63-1 || e.Partition != 3 || e.Key != "1-1"):
+			t.Errorf("%s: %+v", c.name, e)
+		case c.wrong != "" && (e.Malformed == nil || !strings.Contains(e.Malformed.Error(), c.wrong)):
+			t.Errorf("%s: %v, want %q", c.name, e.Malformed, c.wrong)
+		case c.wrong != "" && e.Claim != order.Claim{}:
+			t.Errorf("%s: a claim all the same: %+v", c.name, e.Claim)
+		}
+	}
+}
+
+// testMalformed: an entry that cannot be decoded is delivered as such, with what it holds, and the others with it.
+func testMalformed(t *testing.T, r *rig) {
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "u", "me", "note", "hand made")).Err())
+	r.queued(1)
+	c := r.Consumer(0, "a")
+	for _, entries := range [][]order.Entry{r.next(c, 5), r.own(c, "", 5)} {
+		equal(t, 2, len(entries))
+		if entries[0].Malformed == nil {
+			t.Error("the first entry was decoded")
+		}
+		equal(t, map[string]string{"u": "me", "note": "hand made"}, entries[0].Raw)
+		equal(t, []int64{0, 1}, users(entries))
+	}
+}
+
+func testBuriedOnce(t *testing.T, r *rig) {
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "u", "me", "why", "hand made")).Err())
+	c := r.Consumer(0, "a")
+	entry := r.next(c, 1)[0]
+	for range 2 {
+		r.must(c.Bury(r.ctx(), entry))
+	}
+	letters, err := r.commands.XRange(r.ctx(), r.keys.dead(0), "-", "+").Result()
+	r.must(err)
+	equal(t, 1, len(letters))
+	equal(t, map[string]any{
+		"key": entry.Key, "why": entry.Malformed.Error(), "raw.u": "me", "raw.why": "hand made",
+	}, letters[0].Values)
+	equal(t, 0, len(r.own(c, "", 5)))
+	equal(t, 0, r.settle(c, entry.Key))
+	n, err := r.commands.XLen(r.ctx(), r.keys.orders(0)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+}
+
+// testOrphans: a dead consumer's entries go to whoever asks, its name goes when it has none left; who beats, or has
+// just read, keeps his.
+func testOrphans(t *testing.T, r *rig) {
+	r.queued(6)
+	dead, silent, me := r.Consumer(0, "dead"), r.Consumer(0, "silent"), r.Consumer(0, "me")
+	r.must(dead.Beat(r.ctx()))
+	r.next(dead, 2)
+	r.next(silent, 1) // died before its first heartbeat
+	mine := r.next(me, 1)
+	if got := r.orphans(me, 10); r.mini == nil {
+		equal(t, 0, len(got)) // all have just spoken; the in-process server does not know when a consumer spoke
+	}
+	r.pass(60 * time.Millisecond)
+	r.must(me.Beat(r.ctx()))
+	r.orphans(me, 10)
+	equal(t, []int64{1, 2, 3, 4}, users(r.own(me, "", 10)))
+	equal(t, []string{"me"}, r.consumers())
+	equal(t, 4, r.settle(me, append(keysOf(r.own(me, "", 10)), mine[0].Key)...))
+	// Nothing is left to take over, of others or of oneself.
+	r.pass(60 * time.Millisecond)
+	equal(t, 0, len(r.orphans(me, 10)))
+	equal(t, []string{"me"}, r.consumers())
+	equal(t, []int64{5, 6}, users(r.next(me, 10)))
+}
+
+func testOrphansLittle(t *testing.T, r *rig) {
+	r.queued(5)
+	r.next(r.Consumer(0, "dead"), 4)
+	r.next(r.Consumer(0, "dead too"), 1)
+	r.pass(60 * time.Millisecond)
+	me := r.Consumer(0, "me")
+	equal(t, []int64{1, 2, 3}, users(r.orphans(me, 3)))
+	equal(t, []string{"dead", "dead too", "me"}, r.consumers())
+	equal(t, []int64{4, 5}, users(r.orphans(me, 3)))
+	equal(t, []string{"me"}, r.consumers())
+}
+
+func testLivingKeep(t *testing.T, r *rig) {
+	r.queued(3)
+	alive, me := r.Consumer(0, "alive"), r.Consumer(0, "me")
+	r.next(alive, 2) // and then nothing but heartbeats, as during a long transaction
+	r.pass(60 * time.Millisecond)
+	r.must(alive.Beat(r.ctx()))
+	before := r.now()
+	got := r.orphans(me, 10)
+	if r.now().Sub(before) < 40*time.Millisecond { // else the machine was too slow to tell
+		equal(t, 0, len(got))
+	}
+	// A heartbeat from the future is one from before the clock was set back.
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.consumers(0), redis.Z{Score: float64(r.now().Add(time.Hour).UnixMilli()), Member: "alive"}).Err())
+	r.pass(60 * time.Millisecond)
+	equal(t, []int64{1, 2}, users(r.orphans(me, 10)))
+}
+
+// testForgottenHeartbeats: those who died before they read anything leave nothing behind.
+func testForgottenHeartbeats(t *testing.T, r *rig) {
+	r.queued(1)
+	me := r.Consumer(0, "me")
+	r.next(me, 1)
+	for i := range 5 {
+		r.must(r.Consumer(0, fmt.Sprint("dead", i)).Beat(r.ctx()))
+	}
+	r.must(me.Beat(r.ctx()))
+	r.pass(60 * time.Millisecond)
+	r.orphans(me, 10)
+	names, err := r.commands.ZRange(r.ctx(), r.keys.consumers(0), 0, -1).Result()
+	r.must(err)
+	equal(t, []string{"me"}, names)
+}
+
+func testLeave(t *testing.T, r *rig) {
+	c := r.Consumer(0, "a")
+	r.must(c.Leave(r.ctx())) // there is no stream
+	r.queued(2)
+	r.must(c.Leave(r.ctx())) // there is no group
+	key := r.next(c, 1)[0].Key
+	r.must(c.Beat(r.ctx()))
+	r.must(c.Leave(r.ctx()))
+	equal(t, []string{"a"}, r.consumers()) // something is pending for it
+	n, err := r.commands.ZCard(r.ctx(), r.keys.consumers(0)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+	equal(t, 1, r.settle(c, key))
+	for range 2 {
+		r.must(c.Leave(r.ctx()))
+		equal(t, 0, len(r.consumers()))
+	}
+}
+
+func testBacklogFigures(t *testing.T, r *rig) {
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "x", "y")).Err())
+	c := r.Consumer(0, "a")
+	r.must(c.Bury(r.ctx(), r.next(c, 1)[0]))
+	r.queued(3)
+	waiting, dead, err := r.Backlog(r.ctx(), 0)
+	r.must(err)
+	equal(t, []int64{3, 1}, []int64{waiting, dead})
+}
+
+// TestTrimmedStream: entries that somebody trimmed away while they were pending are noticed (F27).
+func TestTrimmedStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.queued(4)
+	dead, me := r.Consumer(0, "dead"), r.Consumer(0, "me")
+	r.next(dead, 2)
+	r.next(me, 1)
+	r.must(r.commands.XTrimMaxLen(r.ctx(), r.keys.orders(0), 1).Err())
+
+	mine := r.own(me, "", 10)
+	equal(t, 1, len(mine))
+	if !errors.Is(mine[0].Malformed, errEntryGone) {
+		t.Errorf("an own entry that is gone: %v", mine[0].Malformed)
+	}
+	r.must(me.Bury(r.ctx(), mine[0]))
+	equal(t, 0, len(r.own(me, "", 10)))
+
+	r.pass(60 * time.Millisecond)
+	raw, err := r.scripts.orphans.run(r.ctx(), r.commands, me.streamAndConsumers(), group, "me", 10, 50)
+	r.must(err)
+	got, err := readOrphans(raw, 0)
+	r.must(err)
+	equal(t, 0, len(got.entries))
+	equal(t, 2, len(got.gone))
+	equal(t, []string{"dead"}, got.removed)
+	equal(t, []int64{4}, users(r.next(me, 10)))
+}
+
+// TestBlockedReadLosesGroup: a consumer that waits while the group or the stream goes away goes on with a new group.
+func TestBlockedReadLosesGroup(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(*rig) error{
+		"group":  func(r *rig) error { return r.commands.XGroupDestroy(r.ctx(), r.keys.orders(0), group).Err() },
+		"stream": func(r *rig) error { return r.commands.Del(r.ctx(), r.keys.orders(0)).Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newServerRig(t, testkit.StartRedis(t))
+			r.open(1, r.hour(5))
+			c := r.Consumer(0, "a")
+			r.next(c, 1)
+			result := make(chan error, 1)
+			go func() {
+				_, err := c.Next(r.ctx(), 5, time.Second)
+				result <- err
+			}()
+			awaitBlocked(t, r)
+			r.must(remove(r))
+			r.must(<-result)
+			r.admit(applicants(1, 1)...)
+			equal(t, []int64{1}, users(r.next(c, 5)))
+		})
+	}
+}
+
+// awaitBlocked waits until a client of the rig's own server waits in a read, for at most the second that it does.
+func awaitBlocked(t *testing.T, r *rig) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
+		info, err := r.commands.Info(r.ctx(), "clients").Result()
+		r.must(err)
+		if strings.Contains(info, "blocked_clients:1") {
+			return
+		}
+	}
+	t.Fatal("no client waits")
+}

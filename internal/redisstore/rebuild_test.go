@@ -1,0 +1,224 @@
+package redisstore
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// rebuildTests are the behaviour of the steps of a rebuild, and of retiring.
+var rebuildTests = behaviour{
+	"from nothing":             testBuildFromNothing,
+	"over a sale":              testRebuildOverSale,
+	"many places":              testManyPlaces,
+	"superseded":               testSuperseded,
+	"redis emptied meanwhile":  testEmptiedMeanwhile,
+	"what cannot be published": testUnpublishable,
+	"drop":                     testDrop,
+	"drop what still waits":    testDropWaiting,
+	"drop what has moved":      testDropMoved,
+}
+
+func testBuildFromNothing(t *testing.T, r *rig) {
+	for range 2 { // again, as after a lost answer
+		r.must(r.Begin(r.ctx(), r.sale, 1))
+	}
+	equal(t, order.SaleRebuilding, r.view().Mode)
+	equal(t, "1", r.field(fieldBuilding))
+	o := r.hour(5)
+	o.Operation = 3
+	r.must(r.Publish(r.ctx(), r.sale, 1, o))
+	equal(t, order.Mark{Epoch: 1}, r.view().Mark)
+	equal(t, []string{"3", "0", "5"}, []string{r.field(fieldOperation), r.field(fieldBuilding), r.field(fieldStock)})
+}
+
+func testRebuildOverSale(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(applicants(1, 2)...)
+	r.correct(order.Return{UserID: 2, OrderID: 1002, GiveBack: true}) // a unit that waits for its time
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	equal(t, []string{"0", "4"}, codes(r.admit(append(applicants(1, 1), applicants(9, 1)...)...).Outcomes))
+	equal(t, int64(1), r.view().Mark.Epoch)
+	r.must(r.Seat(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []int64{1}))
+	r.must(r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1, Sequence: 0}}))
+	o := r.hour(3)
+	o.Mode = order.SalePaused
+	r.must(r.Publish(r.ctx(), r.sale, 2, o))
+	equal(t, map[int64]int64{5: math.MaxInt64}, r.places())
+	equal(t, order.Claim{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1}, r.stream()[2])
+	v := r.view()
+	equal(t, order.SalePaused, v.Mode)
+	equal(t, order.Mark{Epoch: 2}, v.Mark)
+	equal(t, int64(3), v.Stock)
+}
+
+func testManyPlaces(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 1))
+	var claims []order.Claim
+	var vacate []int64
+	for user := int64(1); user <= 2500; user++ {
+		claims = append(claims, order.Claim{UserID: user, OrderID: user + 1000, VoucherID: 7, Epoch: 1})
+		if user%2 == 0 {
+			vacate = append(vacate, user)
+		}
+	}
+	r.must(r.Seat(r.ctx(), r.sale, 1, claims, nil))
+	r.must(r.Seat(r.ctx(), r.sale, 1, claims[:5], vacate))
+	r.must(r.Seat(r.ctx(), r.sale, 1, nil, nil))
+	r.must(r.Requeue(r.ctx(), r.sale, 1, claims))
+	equal(t, 1250, len(r.places()))
+	equal(t, claims, r.stream())
+}
+
+// testSuperseded: no step of an older rebuild writes anything once a newer one has begun, or once it is open.
+func testSuperseded(t *testing.T, r *rig) {
+	steps := func(epoch int64) map[string]error {
+		claims := []order.Claim{{UserID: 66, OrderID: 1066}}
+		return map[string]error{
+			"begin":   r.Begin(r.ctx(), r.sale, epoch),
+			"seat":    r.Seat(r.ctx(), r.sale, epoch, claims, []int64{1}),
+			"requeue": r.Requeue(r.ctx(), r.sale, epoch, claims),
+			"publish": r.Publish(r.ctx(), r.sale, epoch, r.hour(9)),
+		}
+	}
+	check := func(name string, epoch int64) {
+		t.Helper()
+		before, places, waiting := r.view(), r.places(), r.stream()
+		for step, err := range steps(epoch) {
+			if !errors.Is(err, order.ErrSuperseded) {
+				t.Errorf("%s: %s: %v", name, step, err)
+			}
+		}
+		after := r.view()
+		before.Now, after.Now = time.Time{}, time.Time{}
+		equal(t, before, after)
+		equal(t, places, r.places())
+		equal(t, waiting, r.stream())
+	}
+	r.open(3, r.hour(2))
+	r.admit(applicants(1, 1)...)
+	check("open at a later epoch", 2)
+	check("open at this epoch", 3)
+	r.must(r.Begin(r.ctx(), r.sale, 5))
+	check("a newer rebuild", 4)
+	r.must(r.Publish(r.ctx(), r.sale, 5, r.hour(1)))
+	check("published", 5)
+}
+
+// testEmptiedMeanwhile: a rebuild must not open a sale on a Redis that has forgotten its earlier steps.
+func testEmptiedMeanwhile(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	claims := []order.Claim{{UserID: 66, OrderID: 1066}}
+	for step, err := range map[string]error{
+		"seat":    r.Seat(r.ctx(), r.sale, 2, claims, nil),
+		"requeue": r.Requeue(r.ctx(), r.sale, 2, claims),
+		"publish": r.Publish(r.ctx(), r.sale, 2, r.hour(9)),
+	} {
+		if !errors.Is(err, errRebuildLost) {
+			t.Errorf("%s: %v", step, err)
+		}
+	}
+	equal(t, order.SaleMissing, r.view().Mode)
+	equal(t, 0, len(r.places()))
+	equal(t, 0, len(r.stream()))
+}
+
+func testUnpublishable(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 1))
+	for _, mode := range []order.SaleMode{order.SaleMissing, order.SaleRebuilding, 99} {
+		o := r.hour(1)
+		o.Mode = mode
+		if err := r.Publish(r.ctx(), r.sale, 1, o); err == nil {
+			t.Errorf("mode %d was published", mode)
+		}
+	}
+}
+
+// over opens a sale that has ended.
+func (r *rig) over() {
+	r.t.Helper()
+	o := r.hour(5)
+	o.End = o.Begin.Add(time.Minute)
+	r.open(1, o)
+}
+
+func (r *rig) drop() bool {
+	r.t.Helper()
+	gone, err := r.Drop(r.ctx(), r.sale, r.view())
+	r.must(err)
+	return gone
+}
+
+func testDrop(t *testing.T, r *rig) {
+	for name, change := range map[string]func(*order.Opening){
+		"on sale":       func(*order.Opening) {},
+		"paused":        func(o *order.Opening) { o.Mode = order.SalePaused },
+		"sold out":      func(o *order.Opening) { o.Stock = 0 },
+		"not begun":     func(o *order.Opening) { o.Begin = o.End.Add(-time.Second) },
+		"off the shelf": func(o *order.Opening) { o.Mode = order.SaleOffShelf },
+	} {
+		o := r.hour(5)
+		change(&o)
+		r.open(r.view().Mark.Epoch+1, o)
+		if r.drop() {
+			t.Errorf("%s: dropped before its end", name)
+		}
+	}
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	r.over()
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
+	for range 2 { // again, as after a lost answer
+		equal(t, true, r.drop())
+		n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Result()
+		r.must(err)
+		equal(t, int64(0), n)
+	}
+}
+
+// testDropWaiting: an order of the sale that is in the stream keeps it, however it got there and however late.
+func testDropWaiting(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	r.set(fieldEnd, r.now().Add(-time.Minute).UnixMilli())
+	equal(t, false, r.drop())
+	c := r.Consumer(0, "a")
+	entries, err := c.Next(r.ctx(), 10, 0)
+	r.must(err)
+	equal(t, false, r.drop()) // delivered, not settled
+	_, err = c.Settle(r.ctx(), []string{entries[0].Key})
+	r.must(err)
+
+	other := *r
+	other.sale.VoucherID = 77 // of which 7 is the beginning
+	other.open(1, r.hour(2000))
+	other.admit(applicants(1, 200)...)
+	for from := int64(1); from <= longestScan; from += 200 {
+		other.admit(applicants(from, 200)...)
+	}
+	other.admit(applicants(5000, 1)...)
+	equal(t, false, r.drop()) // too long to look through
+	first, err := r.commands.XRangeN(r.ctx(), r.keys.orders(0), "-", "+", 1).Result()
+	r.must(err)
+	r.must(r.commands.XDel(r.ctx(), r.keys.orders(0), first[0].ID).Err())
+	equal(t, true, r.drop())
+}
+
+func testDropMoved(t *testing.T, r *rig) {
+	r.over()
+	seen := r.view()
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	gone, err := r.Drop(r.ctx(), r.sale, seen)
+	r.must(err)
+	equal(t, false, gone) // it is being rebuilt
+	o := r.hour(5)
+	o.End = o.Begin.Add(time.Minute)
+	r.must(r.Publish(r.ctx(), r.sale, 2, o))
+	gone, err = r.Drop(r.ctx(), r.sale, seen)
+	r.must(err)
+	equal(t, false, gone) // it was
+	equal(t, true, r.drop())
+}

@@ -1,0 +1,164 @@
+package redisstore
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// salesTests are the behaviour of what is read of sales.
+var salesTests = behaviour{
+	"views":          testViews,
+	"live":           testLive,
+	"waiting":        testWaiting,
+	"holders":        testHolders,
+	"broken holders": testBrokenHolders,
+}
+
+func testViews(t *testing.T, r *rig) {
+	var sales []order.SaleRef
+	for id := int64(1); id <= 600; id++ { // more than one call's
+		sales = append(sales, order.SaleRef{VoucherID: id})
+	}
+	r.sale = sales[599]
+	o := r.hour(5)
+	r.open(3, o)
+	r.admit(applicants(1, 1)...)
+	r.sale = sales[0]
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	// A user who holds a place in a sale that is gone still counts.
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(sales[1]), "1", "2").Err())
+
+	views, err := r.Views(r.ctx(), sales)
+	r.must(err)
+	for i := range views {
+		if skew := r.now().Sub(views[i].Now); skew < -time.Millisecond || skew > time.Minute {
+			t.Fatalf("view %d: the clock is off by %v", i, skew)
+		}
+		views[i].Now = time.Time{}
+	}
+	equal(t, order.SaleView{Mode: order.SaleRebuilding, Begin: time.UnixMilli(0).UTC(), End: time.UnixMilli(0).UTC()}, views[0])
+	equal(t, order.SaleView{Mode: order.SaleMissing, Buyers: 1}, views[1])
+	equal(t, order.SaleView{Mode: order.SaleMissing}, views[2])
+	equal(t, order.SaleView{
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 1}, Stock: 4, Buyers: 1,
+		Begin: o.Begin.Truncate(time.Millisecond).UTC(), End: o.End.Truncate(time.Millisecond).UTC(),
+	}, views[599])
+
+	views, err = r.Views(r.ctx(), nil)
+	r.must(err)
+	equal(t, 0, len(views))
+}
+
+func testLive(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	open := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
+	off := open
+	off.Status = voucher.OffShelf
+	missing := voucher.Voucher{ID: 8, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
+	live, now, err := r.Live(r.ctx(), []voucher.Voucher{missing, open, off})
+	r.must(err)
+	equal(t, []voucher.Live{
+		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StateOffShelf, Stock: 2},
+	}, live)
+	if skew := r.now().Sub(now); skew < -time.Millisecond || skew > time.Minute {
+		t.Errorf("the clock is off by %v", skew)
+	}
+	if _, _, err := r.Live(r.ctx(), []voucher.Voucher{{ID: 9}}); !errors.Is(err, voucher.ErrNotSeckill) {
+		t.Errorf("a voucher without a sale: %v", err)
+	}
+	live, now, err = r.Live(r.ctx(), nil)
+	r.must(err)
+	equal(t, 0, len(live))
+	if now.IsZero() {
+		t.Error("no time for no sales")
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
+	open := order.SaleView{
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Stock: 1, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Now: now,
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*order.SaleView)
+		shelf  voucher.Status
+		want   voucher.SaleState
+	}{
+		{"open", func(*order.SaleView) {}, voucher.OnShelf, voucher.StateOnSale},
+		{"first instant", func(v *order.SaleView) { v.Begin = now }, voucher.OnShelf, voucher.StateOnSale},
+		{"sold out", func(v *order.SaleView) { v.Stock = 0 }, voucher.OnShelf, voucher.StateSoldOut},
+		{"ended, sold out", func(v *order.SaleView) { v.Stock, v.End = 0, now }, voucher.OnShelf, voucher.StateEnded},
+		{"not started, sold out", func(v *order.SaleView) { v.Stock, v.Begin = 0, now.Add(1) }, voucher.OnShelf, voucher.StateNotStarted},
+		{"paused, ended", func(v *order.SaleView) { v.Mode, v.End = order.SalePaused, now }, voucher.OnShelf, voucher.StatePaused},
+		{"rebuilding", func(v *order.SaleView) { v.Mode = order.SaleRebuilding }, voucher.OnShelf, voucher.StatePaused},
+		{"off, ended", func(v *order.SaleView) { v.Mode, v.End = order.SaleOffShelf, now }, voucher.OnShelf, voucher.StateOffShelf},
+		{"off in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused }, voucher.OffShelf, voucher.StateOffShelf},
+		{"first build", func(v *order.SaleView) { v.Mode, v.Mark = order.SaleRebuilding, order.Mark{} }, voucher.OffShelf, voucher.StatePreparing},
+		{"missing", func(v *order.SaleView) { v.Mode = order.SaleMissing }, voucher.OffShelf, voucher.StatePreparing},
+	} {
+		view := open
+		c.change(&view)
+		if got := stateOf(view, c.shelf); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// testWaiting: over several pages, delivered entries included, those of other sales and broken ones left out.
+func testWaiting(t *testing.T, r *rig) {
+	r.open(1, r.hour(10_000))
+	other := *r
+	other.sale.VoucherID = 8
+	other.open(1, r.hour(10_000))
+	for from := int64(1); from <= 600; from += 200 {
+		r.admit(applicants(from, 200)...)
+		other.admit(applicants(from, 200)...)
+	}
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "v", "7")).Err())
+	r.admit(applicants(601, 1)...)
+	_, err := r.Consumer(0, "a").Next(r.ctx(), 300, 0)
+	r.must(err)
+	user := int64(0)
+	for c, err := range r.Waiting(r.ctx(), r.sale) {
+		r.must(err)
+		user++
+		equal(t, order.Claim{OrderID: user + 1000, UserID: user, VoucherID: 7, Epoch: 1, Sequence: user}, c)
+	}
+	equal(t, int64(601), user)
+	for range r.Waiting(r.ctx(), r.sale) {
+		break // early, which must not panic
+	}
+	other.sale.VoucherID = 9
+	for c, err := range other.Waiting(r.ctx(), other.sale) {
+		t.Errorf("of a sale without orders: %v, %v", c, err)
+	}
+}
+
+func testHolders(t *testing.T, r *rig) {
+	r.open(1, r.hour(10_000))
+	for from := int64(1); from <= 3000; from += 250 {
+		r.admit(applicants(from, 250)...)
+	}
+	places := r.places()
+	equal(t, 3000, len(places))
+	for user, id := range places {
+		if id != user+1000 {
+			t.Fatalf("user %d holds %d", user, id)
+		}
+	}
+	for range r.Holders(r.ctx(), r.sale) {
+		break
+	}
+}
+
+// testBrokenHolders: a place that somebody else's hand has spoiled must not keep a sale from being rebuilt.
+func testBrokenHolders(t *testing.T, r *rig) {
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001", "x", "1002", "3", "").Err())
+	equal(t, map[int64]int64{1: 1001}, r.places())
+}
