@@ -116,3 +116,17 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestBoundsAreInclusive(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings() {
+		for _, bound := range []string{"min", "max"} {
+			if s.tag(bound) == "" {
+				continue
+			}
+			if wrong, ok := problemsOf(t, withStores(s.name()+"="+s.tag(bound)))[s.name()]; ok {
+				t.Errorf("%s at its %s: %s", s.name(), bound, wrong)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ func lockDir(dir string) (_ *dirLock, err error) {
 // release gives the directory up.
 func (l *dirLock) release() error {
 	// The id goes first: whoever comes between would read that of a process which has left.
-	err := errors.Join(l.write(""), l.file.Close())
+	err := errors.Join(l.write(""), unlock(l.file), l.file.Close())
 	if err != nil {
 		return fmt.Errorf("unlock the data directory: %w", err)
 	}

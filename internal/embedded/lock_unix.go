@@ -12,13 +12,20 @@ import (
 // tryLock locks a file, or returns errLocked at once. It is flock, not fcntl: a lock of fcntl does not exclude this very
 // process and is lost when any descriptor of the file is closed.
 func tryLock(file *os.File) error {
+	err := flock(file, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errLocked
+	}
+	return err
+}
+
+// unlock releases the lock. Closing the file is not enough: a process that is being started at this moment has a copy of
+// the descriptor until it runs its own program, and with it the lock.
+func unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
+
+func flock(file *os.File, how int) error {
 	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return errLocked
-		default:
+		if err := unix.Flock(int(file.Fd()), how); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}

@@ -184,7 +184,7 @@ seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckil
 `, "seckill_http_requests_total")
 }
 
-//nolint:paralleltest // allocations are counted for the whole process
+// TestCountingDoesNotAllocate is not parallel: allocations are counted for the whole process.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := used()
 	outcomes := make([]order.Outcome, 256)
