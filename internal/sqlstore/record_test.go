@@ -241,7 +241,7 @@ func TestInsertNeverOversells(t *testing.T) {
 func TestInsertSameBatchTwiceAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10_000)
-		const rounds, size = 15, 100
+		const rounds, size = 8, 100
 		for round := range rounds {
 			batch := claims(v, int64(round*size+1), size)
 			backwards := slices.Clone(batch)
@@ -271,7 +271,7 @@ func TestInsertSameBatchTwiceAtOnce(t *testing.T) {
 func TestInsertCrossingBuyers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10_000)
-		for round := range 10 {
+		for round := range 5 {
 			one, two := claims(v, int64(round*100+1), 100), claims(v, int64(round*100+1), 100)
 			for i := range two {
 				two[i].UserID = one[len(one)-1-i].UserID

@@ -167,7 +167,7 @@ func TestSnapshotWhileRecording(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			var err error
-			for i := range 30 {
+			for i := range 12 {
 				err = errors.Join(err, l.Insert(t.Context(), claims(v, int64(1000*i+1), 10)))
 			}
 			done <- err

@@ -57,11 +57,7 @@ func openMySQL(tb testing.TB, dsn string) ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := sql.Open("mysql", dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	l.Store, l.raw = store, raw
+	l.Store, l.raw = store, rawPool(tb, "mysql", dsn)
 	return l.migrated(tb)
 }
 
@@ -72,21 +68,29 @@ func openSQLite(tb testing.TB, path string) ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	l.Store, l.raw = store, rawPool(tb, "sqlite", sqliteRawDSN(path))
+	return l.migrated(tb)
+}
+
+// rawPool opens the database past the store.
+func rawPool(tb testing.TB, driver, dsn string) *sql.DB {
+	tb.Helper()
+	raw, err := sql.Open(driver, dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l.Store, l.raw = store, raw
-	return l.migrated(tb)
+	tb.Cleanup(func() {
+		if err := raw.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return raw
 }
 
 func (l ledger) migrated(tb testing.TB) ledger {
 	tb.Helper()
 	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
-			tb.Errorf("close: %v", err)
-		}
-		if err := l.raw.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
 	})

@@ -1,0 +1,62 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// BenchmarkInsert records batches of 500 orders through the store and, beside it, the same rows with database/sql
+// alone: a multi-row INSERT and the stock's UPDATE in one transaction. Compare the two of one run.
+func BenchmarkInsert(b *testing.B) {
+	const batch = 500
+	for name, open := range map[string]func(*testing.B) ledger{
+		"mysql":  func(b *testing.B) ledger { return openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true") },
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, filepath.Join(b.TempDir(), "ledger.db")) },
+	} {
+		for kind, record := range map[string]func(*testing.B, ledger, []order.Claim){
+			"store": func(b *testing.B, l ledger, cs []order.Claim) { insert(b, l, cs) },
+			"raw":   rawInsert,
+		} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				l := open(b)
+				v := l.seckill(b, 100_000_000)
+				user := int64(1)
+				for b.Loop() {
+					record(b, l, claims(v, user, batch))
+					user += batch
+				}
+				b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "orders/s")
+			})
+		}
+	}
+}
+
+func rawInsert(b *testing.B, l ledger, cs []order.Claim) {
+	b.Helper()
+	tx, err := l.raw.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }() // unless committed
+	args := make([]any, 0, 5*len(cs))
+	for _, c := range cs {
+		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, stored(recordedAt))
+	}
+	_, err = tx.ExecContext(b.Context(), "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) VALUES "+
+		strings.TrimSuffix(strings.Repeat("(?,?,?,1,?,1,?),", len(cs)), ","), args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = tx.ExecContext(b.Context(), "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ? AND stock >= ?",
+		len(cs), cs[0].VoucherID, len(cs))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+}

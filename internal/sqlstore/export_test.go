@@ -1,0 +1,8 @@
+package sqlstore
+
+import "context"
+
+// Setting asks a connection of the store's pool for one value.
+func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
+	return value, s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
+}

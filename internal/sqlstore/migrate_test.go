@@ -1,0 +1,226 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+)
+
+// files are the migrations, in order; tests that count compare with it.
+var files = []string{"00001_ledger.sql"}
+
+// eachEmpty runs the test with a function that opens the same empty schema again and again.
+func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store, l ledger)) {
+	t.Helper()
+	t.Parallel()
+	opener := func(t *testing.T, open func() (*sqlstore.Store, error)) func() *sqlstore.Store {
+		return func() *sqlstore.Store {
+			store, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
+			return store
+		}
+	}
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		dsn := testkit.MySQL(t)
+		test(t, opener(t, func() (*sqlstore.Store, error) {
+			return sqlstore.OpenMySQL(t.Context(), dsn, quiet())
+		}), ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"})
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		test(t, opener(t, func() (*sqlstore.Store, error) {
+			return sqlstore.OpenSQLite(t.Context(), path, quiet())
+		}), ledger{raw: rawPool(t, "sqlite", sqliteRawDSN(path)), dialect: "sqlite"})
+	})
+}
+
+func quiet() sqlstore.Options { return options(new(atomic.Int64)) }
+
+func migrate(t *testing.T, store *sqlstore.Store, want []string) {
+	t.Helper()
+	applied, err := store.Migrate(t.Context())
+	if diff := cmp.Diff(want, applied); err != nil || diff != "" {
+		t.Errorf("Migrate: %v; applied (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestMigrateTwice(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, open func() *sqlstore.Store, l ledger) {
+		store := open()
+		err := store.CheckSchema(t.Context())
+		if !errors.Is(err, sqlstore.ErrOldSchema) || !strings.Contains(err.Error(), files[0]) {
+			t.Errorf("CheckSchema of an empty schema: %v, want ErrOldSchema that names %s", err, files[0])
+		}
+		if tables := l.tables(t); tables != 0 {
+			t.Errorf("CheckSchema created %d tables", tables)
+		}
+		migrate(t, store, files)
+		migrate(t, store, nil)
+		migrate(t, open(), nil)
+		if err := store.CheckSchema(t.Context()); err != nil {
+			t.Errorf("CheckSchema after migrating: %v", err)
+		}
+	})
+}
+
+// tables counts the schema's tables.
+func (l ledger) tables(t *testing.T) int64 {
+	t.Helper()
+	if l.dialect == "sqlite" {
+		return l.number(t, "SELECT COUNT(*) FROM sqlite_master")
+	}
+	return l.number(t, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
+}
+
+// Five instances start at once: one migrates, all find the schema ready.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	var mu sync.Mutex
+	var applied []string
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			store, err := sqlstore.OpenMySQL(t.Context(), dsn, quiet())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = store.Close() }() // the test is about something else
+			files, err := store.Migrate(t.Context())
+			if err == nil {
+				err = store.CheckSchema(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			applied = append(applied, files...)
+		})
+	}
+	wg.Wait()
+	if diff := cmp.Diff(files, applied); diff != "" {
+		t.Errorf("applied by all together (-want +got):\n%s", diff)
+	}
+}
+
+// A process died after some statement: before the first row of the table of migrations, or after some of the tables.
+func TestMigrateAfterACrash(t *testing.T) {
+	for name, undo := range map[string][]string{
+		"no first row":   {"DELETE FROM tb_migration", "DROP TABLE tb_setting"},
+		"not marked":     {"DELETE FROM tb_migration WHERE version_id = 1"},
+		"half of tables": {"DELETE FROM tb_migration WHERE version_id = 1", "DROP TABLE tb_order_collision", "DROP TABLE tb_setting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := testkit.MySQL(t) // SQLite's DDL is rolled back
+			l := openMySQL(t, dsn)
+			v := l.seckill(t, 10)
+			for _, statement := range undo {
+				l.exec(t, statement)
+			}
+			if err := l.CheckSchema(t.Context()); !errors.Is(err, sqlstore.ErrOldSchema) {
+				t.Errorf("CheckSchema: %v, want ErrOldSchema", err)
+			}
+			migrate(t, l.Store, files)
+			if _, err := l.IDKey(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if sale := l.sale(t, v); sale.Stock != 10 {
+				t.Errorf("the sale has become %+v", sale)
+			}
+		})
+	}
+}
+
+// In a rolling update the new instance migrates first; the old ones, and their restarts, go on.
+func TestNewerSchemaIsAccepted(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (99999, 1)")
+		migrate(t, l.Store, nil)
+		if err := l.CheckSchema(t.Context()); err != nil {
+			t.Errorf("CheckSchema: %v", err)
+		}
+	})
+}
+
+func TestMigrateEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	if _, err := l.Migrate(cancelled(t)); err == nil {
+		t.Error("a cancelled context is no error")
+	}
+	migrate(t, l.Store, nil) // the lock is free
+}
+
+// The schema must not rely on what one of the servers does not know: every name and type below is in MySQL 8.4's
+// manual as well, but these are MariaDB's alone or gone from MySQL 8.4.
+func TestMigrationsAvoidWhatMySQLLacks(t *testing.T) {
+	t.Parallel()
+	for _, text := range migrationTexts(t, "mysql") {
+		upper := strings.ToUpper(text)
+		for _, word := range []string{
+			" PERSISTENT", "UUID()", "CREATE SEQUENCE", "NEXTVAL", "ADD COLUMN IF NOT EXISTS", "CREATE INDEX IF NOT EXISTS", "RETURNING",
+			"UTF8 ", "UTF8MB3", "BIGINT(", "TINYINT(", "INT(", "FLOAT(", "ZEROFILL", "PAGE_COMPRESSED", "UCA1400", "0900",
+			"CURRENT_TIMESTAMP()", "INVISIBLE", "DEFAULT (",
+		} {
+			if strings.Contains(upper, word) {
+				t.Errorf("a migration says %q", word)
+			}
+		}
+	}
+}
+
+// Both folders hold the same tables, columns and migrations.
+func TestDialectsAgree(t *testing.T) {
+	t.Parallel()
+	my := openMySQL(t, testkit.MySQL(t))
+	lite := openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	inMySQL := my.columns(t, "SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns "+
+		"WHERE table_schema = DATABASE()")
+	inSQLite := lite.columns(t, "SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c "+
+		"WHERE m.type = 'table' AND m.name <> 'sqlite_sequence'")
+	if diff := cmp.Diff(inMySQL, inSQLite); diff != "" {
+		t.Errorf("columns (-mysql +sqlite):\n%s", diff)
+	}
+	if len(inMySQL) < 60 {
+		t.Errorf("only %d columns were compared", len(inMySQL))
+	}
+}
+
+func (l ledger) columns(t *testing.T, query string) (names []string) {
+	t.Helper()
+	rows, err := l.raw.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }() // read to its end
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names) // the servers do not agree on whether _ comes before i
+	return names
+}

@@ -1,0 +1,166 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+	"seckill/migrations"
+)
+
+func TestOpenMySQLRefuses(t *testing.T) {
+	t.Parallel()
+	const password = "s3cret-of-the-test"
+	for name, dsn := range map[string]string{
+		"clientFoundRows": "user:" + password + "@tcp(127.0.0.1:3306)/seckill?clientFoundRows=true",
+		"no schema":       "user:" + password + "@tcp(127.0.0.1:3306)/",
+		"no slash":        "user:" + password + "@tcp(127.0.0.1:3306)",
+		"bad parameter":   "user:" + password + "@tcp(127.0.0.1:3306)/seckill?parseTime=perhaps",
+		"nothing":         "",
+	} {
+		store, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlstore.Options{})
+		if !errors.Is(err, sqlstore.ErrDSN) || store != nil {
+			t.Errorf("%s: %v, want ErrDSN", name, err)
+			continue
+		}
+		if strings.Contains(err.Error(), password) {
+			t.Errorf("%s: the message gives the password away: %v", name, err)
+		}
+	}
+}
+
+func TestOpenMySQLUnreachable(t *testing.T) {
+	t.Parallel()
+	store, err := sqlstore.OpenMySQL(t.Context(), "user:s3cret@tcp(127.0.0.1:1)/seckill", sqlstore.Options{})
+	if err == nil || store != nil {
+		t.Fatalf("%v, want an error", err)
+	}
+	if !strings.Contains(err.Error(), "127.0.0.1:1") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v: want the address and no password", err)
+	}
+}
+
+// Whatever the DSN says, sessions are as the transactions need them.
+func TestMySQLSession(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	store := through(t, dsn, func(c *mysql.Config) {
+		c.Loc, _ = time.LoadLocation("Asia/Shanghai")
+		c.ParseTime, c.InterpolateParams = false, false
+		c.ReadTimeout = time.Hour
+		c.Params = map[string]string{"time_zone": "'+08:00'", "sql_mode": "''", "tx_isolation": "'SERIALIZABLE'"}
+	}, sqlstore.Options{Timeout: 8 * time.Second})
+	for variable, want := range map[string]string{
+		"@@SESSION.tx_isolation":                          "READ-COMMITTED",
+		"@@SESSION.time_zone":                             "+00:00",
+		"@@SESSION.innodb_lock_wait_timeout":              "4",
+		"@@SESSION.lock_wait_timeout":                     "4",
+		"@@SESSION.character_set_client":                  "utf8mb4",
+		"@@SESSION.character_set_connection":              "utf8mb4",
+		"@@SESSION.sql_mode LIKE '%STRICT_TRANS_TABLES%'": "1",
+	} {
+		got, err := sqlstore.Setting(t.Context(), store, variable)
+		if err != nil || got != want {
+			t.Errorf("%s = %q, %v; want %q", variable, got, err, want)
+		}
+	}
+	if got := store.Stats().MaxOpenConnections; got != 16 {
+		t.Errorf("%d connections at most, want 16", got)
+	}
+}
+
+func TestSQLiteSession(t *testing.T) {
+	t.Parallel()
+	// Characters that mean something in a URI or in a DSN.
+	path := filepath.Join(t.TempDir(), "a b?c=d#e%20&f")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(path, "ledger.db")
+	l := openSQLiteStore(t, path)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000"} {
+		got, err := sqlstore.Setting(t.Context(), l, "(SELECT * FROM pragma_"+pragma+")")
+		if err != nil || got != want {
+			t.Errorf("%s = %q, %v; want %q", pragma, got, err, want)
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the file is elsewhere: %v", err)
+	}
+}
+
+// What was committed before the process died is there when the next one opens the file.
+func TestSQLiteOpensAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openSQLite(t, path)
+	v := l.seckill(t, 10)
+	insert(t, l, claims(v, 1, 3))
+	// No Close: the first one is still there, as a file that was not put away is.
+	again := openSQLite(t, path)
+	if sale := again.sale(t, v); sale.Stock != 7 {
+		t.Errorf("sale = %+v, want stock 7", sale)
+	}
+	insert(t, again, claims(v, 4, 1))
+	l.conserved(t, v)
+}
+
+func TestOpenSQLiteUnusable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	garbage := filepath.Join(dir, "garbage.db")
+	if err := os.WriteFile(garbage, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{garbage, filepath.Join(dir, "missing", "ledger.db"), dir} {
+		if _, err := sqlstore.OpenSQLite(t.Context(), path, sqlstore.Options{}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want an error that names it", path, err)
+		}
+	}
+}
+
+func openSQLiteStore(t *testing.T, path string) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.OpenSQLite(t.Context(), path, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return store
+}
+
+// sqliteRawDSN opens a file past the store.
+func sqliteRawDSN(path string) string {
+	q := url.Values{"_pragma": {"busy_timeout(10000)"}, "_txlock": {"immediate"}}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+// migrationTexts returns the dialect's migrations.
+func migrationTexts(t *testing.T, dialect string) (texts []string) {
+	t.Helper()
+	names, err := fs.Glob(migrations.FS, dialect+"/*.sql")
+	if err != nil || len(names) != len(files) {
+		t.Fatalf("migrations %v, %v; want %d of them", names, err, len(files))
+	}
+	for _, name := range names {
+		b, err := fs.ReadFile(migrations.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(b))
+	}
+	return texts
+}
