@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"seckill/internal/redisstore"
+	"seckill/internal/telemetry"
+)
+
+// backlogEvery is how often the metrics learn how many orders wait.
+const backlogEvery = time.Second
+
+// watchBacklog tells the metrics how many accepted orders wait to be recorded, until ctx ends.
+func watchBacklog(ctx context.Context, redis *redisstore.Store, metrics *telemetry.Metrics) error {
+	ticker := time.NewTicker(backlogEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		waiting, _, err := redis.Backlog(ctx, partition)
+		if err != nil {
+			metrics.SetBacklogUnknown()
+			continue
+		}
+		metrics.SetBacklog(waiting)
+	}
+}

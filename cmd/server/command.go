@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// command is one thing that the program can do.
+type command struct {
+	name    string
+	summary string
+	run     func(ctx context.Context, env environment) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "sell coupons over HTTP (the default)", serve},
+		{"migrate", "bring the schema of the SQL database up to date", migrate},
+		{"token", "print a token for trying the service out", token},
+		{"health", "ask a running service whether it is alive; for container health checks", health},
+		{"version", "print the version", printVersion},
+	}
+}
+
+// choose returns the command that the first argument names, with the environment behind that argument. Without one,
+// or with a flag first, it is serve.
+func choose(env environment) (command, environment, error) {
+	all := commands()
+	if len(env.args) == 0 {
+		return all[0], env, nil
+	}
+	name := env.args[0]
+	switch name {
+	case "-h", "-help", "--help", "help":
+		usage(env.out)
+		return command{}, env, flag.ErrHelp
+	}
+	if strings.HasPrefix(name, "-") {
+		return all[0], env, nil
+	}
+	env.args = env.args[1:]
+	for _, c := range all {
+		if c.name == name {
+			return c, env, nil
+		}
+	}
+	_, _ = fmt.Fprintf(env.err, "server: there is no command %q\n\n", name)
+	usage(env.err)
+	return command{}, env, errUsage
+}
+
+func usage(w io.Writer) {
+	_, _ = fmt.Fprint(w, `The flash-sale coupon service.
+
+  server [command] [flags]
+
+`)
+	for _, c := range commands() {
+		_, _ = fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+	}
+	_, _ = fmt.Fprint(w, `
+Settings are environment variables: server serve --help lists them. Without any,
+server runs in the embedded mode: everything in one process, data under ./data.
+server <command> --help tells more about a command.
+`)
+}
+
+// parse reads a command's flags; about says, in its help, what it does and how it is used.
+func parse(env environment, set *flag.FlagSet, about string) error {
+	set.SetOutput(env.err)
+	set.Usage = func() {
+		w := set.Output()
+		_, _ = fmt.Fprintln(w, about)
+		hasFlags := false
+		set.VisitAll(func(*flag.Flag) { hasFlags = true })
+		if hasFlags {
+			_, _ = fmt.Fprintln(w, "\nFlags:")
+			set.PrintDefaults()
+		}
+	}
+	for _, arg := range env.args { // help that was asked for is output, not an error
+		if arg == "-h" || arg == "-help" || arg == "--help" {
+			set.SetOutput(env.out)
+		}
+	}
+	if err := set.Parse(env.args); err != nil {
+		if err == flag.ErrHelp { //nolint:errorlint // flag returns it bare
+			return err
+		}
+		return errUsage // flag has said what is wrong
+	}
+	if set.NArg() > 0 {
+		return misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
+	}
+	return nil
+}
+
+// misuse says what is wrong with a command line.
+func misuse(set *flag.FlagSet, wrong string) error {
+	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
+	return errUsage
+}

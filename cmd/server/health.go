@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"seckill/internal/config"
+)
+
+const healthHelp = `server health asks the service at SECKILL_HTTP_ADDR on this machine whether it is
+alive (/healthz), or with -ready whether it is ready (/readyz), and exits with 0
+if it is and with 1 if not. It is the container image's health check.`
+
+// health is the command health.
+func health(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("health", flag.ContinueOnError)
+	ready := set.Bool("ready", false, "ask whether it is ready, not only alive")
+	if err := parse(env, set, healthHelp); err != nil {
+		return err
+	}
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(cfg.HTTP.Addr)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	path := "/healthz"
+	if *ready {
+		path = "/readyz"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // nothing is written to it
+	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s: %s", path, response.Status, body)
+	}
+	_, err = fmt.Fprintf(env.out, "%s\n", body)
+	return err
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// listener is an HTTP server on its address. A nil one stands for an address that is not wanted.
+type listener struct {
+	server *http.Server
+	socket net.Listener
+}
+
+// listen takes the address, so that one that is taken already fails the start. An empty address gives nil.
+func listen(ctx context.Context, addr string, server *http.Server) (*listener, error) {
+	if addr == "" {
+		return nil, nil //nolint:nilnil // nil is the listener that is not wanted
+	}
+	var lc net.ListenConfig
+	socket, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	return &listener{server: server, socket: socket}, nil
+}
+
+// addr is the address that was taken, "off" for a listener that is not wanted.
+func (l *listener) addr() string {
+	if l == nil {
+		return "off"
+	}
+	return l.socket.Addr().String()
+}
+
+// serve answers until shutdown or close.
+func (l *listener) serve() error {
+	if l == nil {
+		return nil
+	}
+	if err := l.server.Serve(l.socket); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", l.addr(), err)
+	}
+	return nil
+}
+
+// shutdown takes no new connections and waits for the requests in flight.
+func (l *listener) shutdown(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("requests on %s were still in flight: %w", l.addr(), err)
+	}
+	return nil
+}
+
+// close ends everything at once. After shutdown it does nothing.
+func (l *listener) close() {
+	if l != nil {
+		_ = l.server.Close() // nothing is left that the error could tell
+		_ = l.socket.Close()
+	}
+}

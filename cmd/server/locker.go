@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/lock"
+	"seckill/internal/order"
+)
+
+// lockLease is how long a sale stays untouched after an instance died while rebuilding it.
+const lockLease = 5 * time.Second
+
+// locker gives the keeper its locks: order.Locker. What the keeper writes is fenced by the sale's epoch, which lives
+// in the ledger, so it does not need the lock's token.
+type locker struct{ locks *lock.Locker }
+
+func (l locker) Do(ctx context.Context, name string, f func(context.Context) error) error {
+	return l.mutex(name).Do(ctx, func(ctx context.Context, _ *lock.Hold) error { return f(ctx) })
+}
+
+func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
+	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, _ *lock.Hold) error { return f(ctx) })
+	if errors.Is(err, lock.ErrNotObtained) {
+		return order.ErrBusy
+	}
+	return err
+}
+
+func (l locker) mutex(name string) *lock.Mutex {
+	return l.locks.Mutex(name, lock.WithRenewedLease(lockLease))
+}

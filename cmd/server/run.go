@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/config"
+	"seckill/internal/httpapi"
+	"seckill/internal/idworker"
+	"seckill/internal/lock"
+	"seckill/internal/order"
+	"seckill/internal/redisstore"
+	"seckill/internal/telemetry"
+	"seckill/internal/voucher"
+)
+
+// partition is the one whose stream this service reads. There is one so far; each voucher's row says which is its.
+const partition = 0
+
+// run wires the service, serves until ctx ends, and stops it in order. It is the only place that knows everything.
+func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environment) (err error) {
+	log.InfoContext(ctx, "starting", "version", build().Version, "embedded", cfg.Embedded())
+	log.DebugContext(ctx, "settings", "settings", cfg)
+	metrics := telemetry.NewMetrics(build())
+
+	// Stores.
+	stores, err := openStores(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer stores.close(log)
+	ledger, redis := stores.ledger, stores.redis
+
+	// Order ids.
+	key, err := ledger.IDKey(ctx)
+	if err != nil {
+		return fmt.Errorf("the key of the order ids: %w", err)
+	}
+	counter, err := redisstore.NewCounter(stores.clients.Commands, cfg.Redis.Prefix)
+	if err != nil {
+		return err
+	}
+	ids := idworker.New(counter, ledger, key, idworker.Options{Logger: log})
+	defer closing(log, "the order ids", func() error { return ids.Close(context.WithoutCancel(ctx)) })
+	if err := ids.Warm(ctx); err != nil {
+		return fmt.Errorf("the first order ids: %w", err)
+	}
+
+	// The domain.
+	catalog := order.NewCatalog(ledger)
+	defer catalog.Close()
+	keeper := order.NewKeeper(order.KeeperStores{
+		Ledger: ledger, Reader: redis, Builder: redis, Retirer: redis,
+		Locker: locker{lock.New(stores.clients.Commands, cfg.Redis.Prefix+"lock:")},
+	}, catalog, metrics, log)
+	room := order.NewWaitroom(ledger, log)
+	admission := order.NewAdmission(redis, catalog, ledger, keeper, metrics, cfg.Orders.MaxBacklog)
+	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger), ledger, ids, room,
+		order.DeskOptions{WaitForRow: cfg.Embedded()})
+	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
+	recorder := order.NewRecorder(
+		order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis},
+		order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
+		ids, keeper, room, metrics, log)
+	vouchers := voucher.NewService(ledger, redis, keeper, time.Now)
+
+	// HTTP.
+	api, err := httpapi.New(httpapi.Config{
+		Vouchers: vouchers, Desk: desk, Log: log,
+		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
+		Checks:  checks(stores, keeper),
+		Observe: metrics.Request,
+		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
+		TrustedProxies: cfg.HTTP.TrustedProxies, AllowedOrigins: cfg.HTTP.CORSOrigins,
+	})
+	if err != nil {
+		return err
+	}
+	public, err := listen(ctx, cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
+	if err != nil {
+		return err
+	}
+	defer public.close()
+	operations, err := listen(ctx, cfg.HTTP.OpsAddr, api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
+	if err != nil {
+		return err
+	}
+	defer operations.close()
+
+	// Jobs run until they are stopped, which is after the last request was answered. The recorder stops first, because
+	// it is what tells those who wait; the rest has nothing to finish.
+	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	recording, stopRecording := context.WithCancel(working)
+	defer stopRecording()
+	var recorders, jobs errgroup.Group
+	recorders.Go(func() error { return recorder.Run(recording) })
+	jobs.Go(func() error { return keeper.Run(working) })
+	jobs.Go(func() error { return room.Run(working) })
+	jobs.Go(func() error { return watchBacklog(working, redis, metrics) })
+	if stores.home != nil {
+		jobs.Go(func() error { return stores.home.Run(working) })
+	}
+
+	// Serve until told to stop, or until a listener fails.
+	serving, failed := context.WithCancelCause(ctx)
+	defer failed(nil)
+	for _, l := range []*listener{public, operations} {
+		jobs.Go(func() error {
+			if err := l.serve(); err != nil {
+				failed(err)
+			}
+			return nil
+		})
+	}
+	log.InfoContext(ctx, "listening", "address", public.addr(), "operations", operations.addr())
+	if stores.home != nil {
+		err = welcome(serving, env.out, stores, vouchers, cfg, public.addr())
+		if err != nil && serving.Err() == nil {
+			failed(err)
+		}
+	}
+	<-serving.Done()
+	// From then on a second signal ends the process at once. Not sooner: some supervisors send the first one twice.
+	impatience := time.AfterFunc(time.Second, env.stop)
+	defer impatience.Stop()
+
+	// Stop: no new callers, then the requests in flight, then what they wait for.
+	log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
+	api.Drain()
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
+	defer cancel()
+	errShutdown := public.shutdown(stopping)
+	admission.Close()
+	stopRecording()
+	errRecord := recorders.Wait()
+	stopWork()
+	errOperations := operations.shutdown(stopping)
+	err = errors.Join(errShutdown, errRecord, errOperations, jobs.Wait())
+	if ctx.Err() == nil { // nobody asked it to stop
+		err = errors.Join(context.Cause(serving), err)
+	}
+	log.InfoContext(ctx, "stopped", "error", err)
+	return err
+}
+
+// checks are what /readyz looks at. Without MySQL the service is degraded: it sells on, and records later.
+func checks(s *stores, keeper *order.Keeper) []httpapi.Check {
+	return []httpapi.Check{
+		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.redis.Ping(ctx), "Redis does not answer") }},
+		{Name: "mysql", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
+		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(keeper.Ready(), "not all sales are open yet") }},
+		{Name: "keeper", Run: func(context.Context) error { return silent(keeper.Healthy(), "a sale waits to be rebuilt") }},
+	}
+}
+
+// silent replaces an error by words that everybody may read; the log has the rest.
+func silent(err error, words string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(words)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"seckill/internal/config"
+	"seckill/internal/telemetry"
+)
+
+const serveHelp = `server serve sells coupons over HTTP.
+
+Without any setting it runs in the embedded mode: everything in this process, data
+under ./data, a demonstration sale, and tokens to try it with. With
+SECKILL_REDIS_ADDRS, SECKILL_MYSQL_DSN and SECKILL_JWT_SECRET it runs on real
+stores, in any number of instances.
+
+SIGTERM or Ctrl-C finishes what is in flight and stops; a second one stops at once.
+
+Settings (environment variables):
+`
+
+// serve is the command serve.
+func serve(ctx context.Context, env environment) error {
+	if err := parse(env, flag.NewFlagSet("serve", flag.ContinueOnError), serveHelp+settingsTable()); err != nil {
+		return err
+	}
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	return run(ctx, cfg, log, env)
+}
+
+// newLogger logs to the error output: the other one is for what a command was asked for.
+func newLogger(env environment, cfg config.Config) (*slog.Logger, error) {
+	return telemetry.NewLogger(env.err, telemetry.LogOptions{
+		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,
+	})
+}
+
+// settingsTable lists every setting for people.
+func settingsTable() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range config.Table() {
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", row.Name, row.Default, row.Effect)
+	}
+	_ = w.Flush() // a strings.Builder does not fail
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"seckill/internal/config"
+	"seckill/internal/embedded"
+	"seckill/internal/redisstore"
+	"seckill/internal/sqlstore"
+)
+
+// storeWait is how long the start waits for stores that are still starting themselves.
+const storeWait = 30 * time.Second
+
+// stores are the ledger and the Redis that the service works on.
+type stores struct {
+	ledger  *sqlstore.Store
+	redis   *redisstore.Store
+	clients *redisstore.Clients
+	home    *embedded.Home // nil outside the embedded mode
+	secret  string         // key of the tokens' signatures
+}
+
+// openStores opens what the settings name, or in the embedded mode what lies in the data directory, with its schema
+// up to date. Close closes it.
+func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *stores, err error) {
+	s := &stores{secret: cfg.JWT.Secret.Reveal()}
+	defer func() {
+		if err != nil {
+			s.close(log)
+		}
+	}()
+	reach := redisstore.ClientConfig{
+		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
+		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), DB: cfg.Redis.DB,
+		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
+	}
+	if cfg.Redis.TLS {
+		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if cfg.Embedded() {
+		if s.home, err = embedded.Open(cfg.Stores.DataDir, log); err != nil {
+			return nil, err
+		}
+		if s.secret == "" {
+			if s.secret, err = s.home.Secret(); err != nil {
+				return nil, err
+			}
+		}
+		if s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, sqlstore.Options{Log: log}); err != nil {
+			return nil, err
+		}
+		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
+	} else if s.ledger, err = openMySQL(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	if err := s.prepareSchema(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	if s.clients, err = redisstore.NewClients(reach); err != nil {
+		return nil, err
+	}
+	if s.redis, err = redisstore.New(s.clients, redisstore.Options{Prefix: cfg.Redis.Prefix}, log); err != nil {
+		return nil, err
+	}
+	return s, await(ctx, log, "Redis", func() error {
+		if s.home != nil {
+			return s.redis.Ping(ctx) // its settings are ours, and it has none that Examine could ask for
+		}
+		return s.redis.Examine(ctx)
+	})
+}
+
+func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
+	var ledger *sqlstore.Store
+	err := await(ctx, log, "MySQL", func() (err error) {
+		ledger, err = sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), sqlstore.Options{
+			Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout,
+		})
+		return err
+	})
+	return ledger, err
+}
+
+// prepareSchema migrates, or, where that is somebody else's task, refuses a schema that is not up to date.
+func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	if !cfg.Stores.Migrate && s.home == nil {
+		return s.ledger.CheckSchema(ctx)
+	}
+	applied, err := s.ledger.Migrate(ctx)
+	if err != nil {
+		return err
+	}
+	if len(applied) > 0 {
+		log.InfoContext(ctx, "schema brought up to date", "applied", applied)
+	}
+	return nil
+}
+
+// close closes everything that was opened, last first.
+func (s *stores) close(log *slog.Logger) {
+	if s.clients != nil {
+		closing(log, "Redis", s.clients.Close)
+	}
+	if s.ledger != nil {
+		closing(log, "the database", s.ledger.Close)
+	}
+	if s.home != nil {
+		closing(log, "the data directory", s.home.Close)
+	}
+}
+
+// await repeats open until it succeeds or storeWait is over: a store that starts at the same time is not an error.
+func await(ctx context.Context, log *slog.Logger, what string, open func() error) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := open()
+		if errors.Is(err, sqlstore.ErrDSN) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait), backoff.WithNotify(func(err error, _ time.Duration) {
+		log.WarnContext(ctx, what+" cannot be used yet; trying again", "error", err)
+	}))
+	if err != nil {
+		return fmt.Errorf("%s cannot be used: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"seckill/internal/telemetry"
+)
+
+// printVersion is the command version.
+func printVersion(_ context.Context, env environment) error {
+	if err := parse(env, flag.NewFlagSet("version", flag.ContinueOnError), "server version prints the version, the source revision and the Go version."); err != nil {
+		return err
+	}
+	b := build()
+	_, err := fmt.Fprintf(env.out, "seckill %s, revision %s, %s\n", b.Version, b.Revision, b.Go)
+	return err
+}
+
+// build says what this binary was made of.
+func build() telemetry.Build {
+	b := telemetry.ReadBuild()
+	if version != "dev" {
+		b.Version = version
+	}
+	return b
+}

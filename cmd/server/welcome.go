@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"seckill/internal/config"
+	"seckill/internal/httpapi"
+	"seckill/internal/voucher"
+)
+
+const (
+	demoShop  = 1
+	demoStock = 100
+	demoTTL   = 24 * time.Hour // of the tokens that are printed
+)
+
+// welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
+// configured what they have and what to try.
+func welcome(ctx context.Context, out io.Writer, s *stores, vouchers *voucher.Service, cfg config.Config, addr string) error {
+	demo, err := demoVoucher(ctx, s, vouchers)
+	if err != nil {
+		return fmt.Errorf("the demonstration sale: %w", err)
+	}
+	sign := func(user int64, role string) (string, error) {
+		return httpapi.SignToken([]byte(s.secret), user, role, demoTTL, cfg.JWT.Issuer, cfg.JWT.Audience, time.Now())
+	}
+	buyer, err := sign(42, "")
+	if err != nil {
+		return err
+	}
+	admin, err := sign(1, httpapi.RoleAdmin)
+	if err != nil {
+		return err
+	}
+	url := "http://" + reachable(addr)
+	try := "Shop 1 has no sale to try any more; create one with the admin's token."
+	if demo != 0 {
+		try = fmt.Sprintf(`Buy a coupon:
+
+  curl -X POST %[1]s/voucher/seckill/%[2]d -H "Authorization: Bearer %[4]s"
+
+Read the order, and see what is on sale:
+
+  curl %[1]s/order -H "Authorization: Bearer %[4]s"
+  curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer)
+	}
+	_, err = fmt.Fprintf(out, `
+The coupon service is running in the EMBEDDED mode: everything in this one process,
+orders in %s. It is for trying out; a real sale
+runs on Redis and MySQL (see the README). Ctrl-C stops it.
+
+%s
+
+An admin's token, valid for a day as the buyer's above (others: server token --help):
+
+  %s
+
+`, s.home.SQLitePath, try, admin)
+	return err
+}
+
+// demoVoucher returns the id of the demonstration sale, made on the first start, or 0 when shop 1 sells nothing any
+// more. A first start that died half-way has made it already, or makes it now.
+func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
+	shown, _, _, err := vouchers.List(ctx, demoShop)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range shown {
+		if v.Sale != nil {
+			return v.ID, s.home.MarkSettled()
+		}
+	}
+	if !s.home.Fresh {
+		return 0, nil
+	}
+	now := time.Now()
+	v, err := vouchers.CreateSeckill(ctx, voucher.Draft{
+		ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
+		Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00,
+	}, voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)})
+	if err != nil {
+		return 0, err
+	}
+	return v.ID, s.home.MarkSettled()
+}
+
+// reachable turns a listening address into one to connect to.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
