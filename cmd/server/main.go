@@ -54,7 +54,7 @@ func realMain(ctx context.Context, env environment) int {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &invalid):
-		_, _ = fmt.Fprintf(env.err, "the settings are wrong:\n%v\nAll settings: server serve --help\n", invalid)
+		_, _ = fmt.Fprintf(env.err, "%v\nAll settings: server serve --help\n", invalid)
 		return exitUsage
 	case errors.Is(err, errUsage):
 		return exitUsage

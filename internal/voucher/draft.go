@@ -86,6 +86,8 @@ func (d Draft) check() (Voucher, []Problem) {
 // check returns the sale, or everything that is wrong with it at the time now.
 func (d SaleDraft) check(now time.Time) (Sale, []Problem) {
 	var ps []Problem
+	// Redis compares milliseconds, the ledger keeps as much.
+	d.Begin, d.End = d.Begin.UTC().Truncate(time.Millisecond), d.End.UTC().Truncate(time.Millisecond)
 	if d.Stock < 1 || d.Stock > MaxStock {
 		ps = append(ps, Problem{"stock", fmt.Sprintf("is %d", d.Stock), fmt.Sprintf("a whole number from 1 to %d", int64(MaxStock))})
 	}
@@ -103,9 +105,5 @@ func (d SaleDraft) check(now time.Time) (Sale, []Problem) {
 	case end && !d.End.After(now):
 		ps = append(ps, Problem{"endTime", "is in the past", "a time after " + now.UTC().Format(time.RFC3339)})
 	}
-	// Redis compares milliseconds, the ledger keeps as much.
-	return Sale{
-		Stock: d.Stock, Issued: d.Stock,
-		Begin: d.Begin.UTC().Truncate(time.Millisecond), End: d.End.UTC().Truncate(time.Millisecond),
-	}, ps
+	return Sale{Stock: d.Stock, Issued: d.Stock, Begin: d.Begin, End: d.End}, ps
 }

@@ -1,0 +1,182 @@
+package voucher
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var errAway = errors.New("away")
+
+// fakeLedger keeps vouchers in memory.
+type fakeLedger struct {
+	vouchers []Voucher
+	fails    error
+}
+
+func (f *fakeLedger) CreateVoucher(_ context.Context, v *Voucher) error {
+	if f.fails != nil {
+		return f.fails
+	}
+	v.ID = int64(len(f.vouchers) + 1)
+	f.vouchers = append(f.vouchers, *v)
+	return nil
+}
+
+func (f *fakeLedger) Voucher(_ context.Context, id int64) (Voucher, error) {
+	if id < 1 || id > int64(len(f.vouchers)) {
+		return Voucher{}, ErrNotFound
+	}
+	return f.vouchers[id-1], f.fails
+}
+
+func (f *fakeLedger) VouchersOfShop(context.Context, int64, int) ([]Voucher, int64, error) {
+	return f.vouchers, int64(len(f.vouchers)), f.fails
+}
+
+// fakeSales answers for Redis; it opens what it is asked to unless it is away.
+type fakeSales struct {
+	live   map[int64]Live
+	opened []int64
+	away   bool
+}
+
+func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
+	if f.away {
+		return nil, time.Time{}, errAway
+	}
+	live := make([]Live, len(vs))
+	for i, v := range vs {
+		live[i] = Live{State: StatePreparing}
+		if l, ok := f.live[v.ID]; ok {
+			live[i] = l
+		}
+	}
+	return live, now.Add(time.Minute), nil
+}
+
+func (f *fakeSales) Open(_ context.Context, id int64) error {
+	if f.away {
+		return errAway
+	}
+	f.opened = append(f.opened, id)
+	return nil
+}
+
+func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
+	return NewService(ledger, sales, sales, func() time.Time { return now })
+}
+
+func TestCreateSeckillOpensTheSale(t *testing.T) {
+	t.Parallel()
+	ledger, sales := &fakeLedger{}, &fakeSales{live: map[int64]Live{1: {State: StateNotStarted, Stock: 5000}}}
+	got, err := newTestService(ledger, sales).CreateSeckill(t.Context(), goodDraft(), goodSale())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{1}, sales.opened); diff != "" {
+		t.Errorf("opened (-want +got):\n%s", diff)
+	}
+	if got.ID != 1 || got.Kind != Seckill || got.Sale.Issued != 5000 || *got.Live != (Live{State: StateNotStarted, Stock: 5000}) {
+		t.Errorf("created %+v, live %+v", got.Voucher, got.Live)
+	}
+}
+
+// The ledger has committed: that Redis is away just then is no reason to tell the admin that nothing was created.
+func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), goodDraft(), goodSale())
+	if err != nil || *got.Live != (Live{State: StatePreparing, Stock: 5000}) {
+		t.Errorf("created with live state %+v, %v; want preparing with the ledger's stock", got.Live, err)
+	}
+}
+
+func TestCreateRefusesWithEveryProblem(t *testing.T) {
+	t.Parallel()
+	ledger, sales := &fakeLedger{}, &fakeSales{}
+	s := newTestService(ledger, sales)
+	_, errOrdinary := s.CreateOrdinary(t.Context(), Draft{})
+	_, errSeckill := s.CreateSeckill(t.Context(), Draft{}, SaleDraft{})
+	for _, tc := range []struct {
+		err  error
+		want int
+	}{{errOrdinary, 3}, {errSeckill, 6}} {
+		var invalid *InvalidError
+		if !errors.As(tc.err, &invalid) || len(invalid.Problems) != tc.want {
+			t.Errorf("error = %v, want %d problems", tc.err, tc.want)
+		}
+	}
+	if len(ledger.vouchers)+len(sales.opened) != 0 {
+		t.Errorf("stored %v, opened %v", ledger.vouchers, sales.opened)
+	}
+}
+
+func TestCreateFailsWithTheLedger(t *testing.T) {
+	t.Parallel()
+	sales := &fakeSales{}
+	s := newTestService(&fakeLedger{fails: errAway}, sales)
+	if _, err := s.CreateSeckill(t.Context(), goodDraft(), goodSale()); !errors.Is(err, errAway) {
+		t.Errorf("error = %v", err)
+	}
+	if _, err := s.CreateOrdinary(t.Context(), goodDraft()); !errors.Is(err, errAway) {
+		t.Errorf("error = %v", err)
+	}
+	if len(sales.opened) != 0 {
+		t.Errorf("opened %v without a row", sales.opened)
+	}
+}
+
+func TestListShowsWhatIsLive(t *testing.T) {
+	t.Parallel()
+	sale := func(retired bool) *Sale { return &Sale{Stock: 7, Issued: 9, Retired: retired} }
+	vs := []Voucher{{ID: 1, Sale: sale(false)}, {ID: 2}, {ID: 3, Sale: sale(true)}, {ID: 4, Sale: sale(false)}}
+	for name, tc := range map[string]struct {
+		sales *fakeSales
+		want  []*Live
+		now   time.Time
+	}{
+		"Redis answers": {
+			sales: &fakeSales{live: map[int64]Live{1: {State: StateOnSale, Stock: 3}}},
+			want: []*Live{
+				{State: StateOnSale, Stock: 3}, nil, {State: StateEnded, Stock: 7}, {State: StatePreparing, Stock: 7},
+			},
+			now: now.Add(time.Minute),
+		},
+		"Redis is away": {
+			sales: &fakeSales{away: true},
+			want: []*Live{
+				{State: StatePreparing, Stock: 7}, nil, {State: StateEnded, Stock: 7}, {State: StatePreparing, Stock: 7},
+			},
+			now: now,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown, total, at, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).List(t.Context(), 1)
+			if err != nil || total != 4 || !at.Equal(tc.now) {
+				t.Fatalf("total %d at %v, %v", total, at, err)
+			}
+			var live []*Live
+			for _, s := range shown {
+				live = append(live, s.Live)
+			}
+			if diff := cmp.Diff(tc.want, live); diff != "" {
+				t.Errorf("live (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGet(t *testing.T) {
+	t.Parallel()
+	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, Title: "tea"}}}, &fakeSales{})
+	if got, _, err := s.Get(t.Context(), 1); err != nil || got.Title != "tea" || got.Live != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, _, err := s.Get(t.Context(), 2); !errors.Is(err, ErrNotFound) {
+		t.Errorf("error = %v, want ErrNotFound", err)
+	}
+}
