@@ -208,11 +208,11 @@ func testSettledTwice(t *testing.T, r *rig) {
 }
 
 func testSettleMany(t *testing.T, r *rig) {
-	r.queued(2300)
+	r.queued(1100)
 	c := r.Consumer(0, "a")
-	entries := r.next(c, 2300)
-	equal(t, 2300, len(entries))
-	equal(t, 2300, r.settle(c, keysOf(entries)...))
+	entries := r.next(c, 1100)
+	equal(t, 1100, len(entries))
+	equal(t, 1100, r.settle(c, keysOf(entries)...))
 	equal(t, 0, len(r.stream()))
 }
 

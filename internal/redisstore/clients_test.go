@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/testkit"
+)
+
+func TestNewClients(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config ClientConfig
+		kind   string // of the client; "" for an error
+	}{
+		"single":                    {ClientConfig{Topology: Single, Addrs: []string{"a:1"}}, "*redis.Client"},
+		"sentinel":                  {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1", "b:1"}, MasterName: "m"}, "*redis.Client"},
+		"cluster":                   {ClientConfig{Topology: Cluster, Addrs: []string{"a:1", "b:1"}}, "*redis.ClusterClient"},
+		"cluster, one address":      {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}}, "*redis.ClusterClient"},
+		"no address":                {ClientConfig{Topology: Single}, ""},
+		"single, two addresses":     {ClientConfig{Topology: Single, Addrs: []string{"a:1", "b:1"}}, ""},
+		"sentinel without master":   {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1"}}, ""},
+		"cluster with a database":   {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}, DB: 1}, ""},
+		"unknown":                   {ClientConfig{Topology: "ring", Addrs: []string{"a:1"}}, ""},
+		"a master, but no sentinel": {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client"},
+	} {
+		clients, err := NewClients(c.config)
+		if (err == nil) != (c.kind != "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		if kind := fmt.Sprintf("%T", clients.Commands); kind != c.kind {
+			t.Errorf("%s: %s, want %s", name, kind, c.kind)
+		}
+		if err := clients.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBlockingReadsApart: as many consumers may wait as there are readers, and commands go on without them.
+func TestBlockingReadsApart(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, newClients(t, ClientConfig{
+		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 1, Readers: 1, Timeout: 500 * time.Millisecond,
+	}), fmt.Sprintf("apart%d:", time.Now().UnixNano()))
+	t.Cleanup(func() { r.must(r.commands.Del(context.Background(), r.keys.orders(0)).Err()) })
+	c := r.Consumer(0, "a")
+	r.next(c, 1)
+	done := make(chan error, 1)
+	start := time.Now()
+	go func() {
+		_, err := c.Next(r.ctx(), 1, time.Minute)
+		done <- err
+	}()
+	for waiting := true; waiting; {
+		r.must(r.Ping(r.ctx()))
+		select {
+		case err := <-done:
+			r.must(err) // in particular no timeout of the connection, which waits longer than that
+			waiting = false
+		default:
+		}
+	}
+	if took := time.Since(start); took < maxBlock || took > maxBlock+2*time.Second {
+		t.Errorf("a wait of a minute took %v, want about %v", took, maxBlock)
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer func() { _ = client.Close() }()
+	clients := &Clients{Commands: client, Blocking: client}
+	if _, err := New(clients, Options{Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("a prefix with a hash tag of its own is accepted")
+	}
+	s, err := New(clients, Options{Prefix: "shop:"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.options.ReturnDelay != time.Second || s.options.OrphanAfter != 5*time.Second {
+		t.Errorf("defaults: %+v", s.options)
+	}
+	for want, got := range map[string]string{
+		"shop:{p3}:orders": s.keys.orders(3), "shop:{p3}:dead": s.keys.dead(3), "shop:{p3}:consumers": s.keys.consumers(3),
+	} {
+		equal(t, want, got)
+	}
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	const (
+		eviction = "set maxmemory-policy to noeviction"
+		noFile   = "keeps no append-only file"
+		noFlush  = "never flushes"
+	)
+	for name, c := range map[string]struct {
+		settings []string
+		want     []string
+	}{
+		"durable":      {[]string{"--appendonly", "yes", "--appendfsync", "always"}, nil},
+		"every second": {[]string{"--appendonly", "yes", "--appendfsync", "everysec"}, nil},
+		"never":        {[]string{"--appendonly", "yes", "--appendfsync", "no"}, []string{noFlush}},
+		"no file":      {nil, []string{noFile}},
+		"everything":   {[]string{"--maxmemory-policy", "allkeys-lru", "--appendfsync", "no"}, []string{eviction, noFile, noFlush}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := examineLog(t, testkit.StartRedis(t, c.settings...).Addr)
+			equal(t, len(c.want), strings.Count(log, "level=WARN"))
+			for _, want := range c.want {
+				if !strings.Contains(log, want) {
+					t.Errorf("no warning %q in\n%s", want, log)
+				}
+			}
+		})
+	}
+	t.Run("hidden settings", func(t *testing.T) {
+		t.Parallel()
+		log := examineLog(t, miniredis.RunT(t).Addr())
+		if strings.Contains(log, "level=WARN") || !strings.Contains(log, "does not show") {
+			t.Errorf("what is not known:\n%s", log)
+		}
+	})
+	t.Run("away", func(t *testing.T) {
+		t.Parallel()
+		mini := miniredis.RunT(t)
+		r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
+		mini.Close()
+		if err := r.Examine(r.ctx()); err == nil {
+			t.Error("a Redis that is away is well")
+		}
+	})
+}
+
+// examineLog examines the server and returns what was logged.
+func examineLog(t *testing.T, addr string) string {
+	t.Helper()
+	var log strings.Builder
+	store, err := New(newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}}), Options{},
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Examine(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return log.String()
+}

@@ -1,0 +1,295 @@
+package redisstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// refused checks that a batch certainly had no effect, and said so.
+func (r *rig) refused(before order.SaleView) {
+	r.t.Helper()
+	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: applicants(500, 3), MaxBacklog: 1000})
+	if !errors.Is(err, order.ErrUnavailable) {
+		r.t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
+	}
+	after := r.view()
+	before.Now, after.Now = time.Time{}, time.Time{}
+	equal(r.t, before, after)
+	equal(r.t, int(before.Buyers), len(r.places()))
+	equal(r.t, int(before.Mark.Sequence), len(r.stream()))
+}
+
+// TestRefusedWrites: a Redis that takes no writes leaves nothing half done, and what it refuses is known to be refused.
+func TestRefusedWrites(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ fail, heal []any }{
+		"out of memory": {[]any{"config", "set", "maxmemory", "1"}, []any{"config", "set", "maxmemory", "0"}},
+		"read-only":     {[]any{"replicaof", "127.0.0.1", "1"}, []any{"replicaof", "no", "one"}},
+		"no replicas":   {[]any{"config", "set", "min-replicas-to-write", "1"}, []any{"config", "set", "min-replicas-to-write", "0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newServerRig(t, testkit.StartRedis(t))
+			r.open(1, r.hour(50))
+			r.admit(applicants(1, 2)...)
+			before := r.view()
+			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
+
+			r.refused(before)
+			// A winner is still told; so is, by whoever knows better, that the sale has lost its tail.
+			equal(t, []string{"0"}, codes(r.admit(applicants(1, 1)...).Outcomes))
+			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Applicants: applicants(1, 1)}).Outcomes))
+			for step, err := range map[string]error{
+				"begin":   r.Begin(r.ctx(), r.sale, 2),
+				"correct": r.Correct(r.ctx(), []order.Return{{Sale: r.sale, UserID: 1, OrderID: 1001, Instead: 5, GiveBack: true}}),
+			} {
+				if !errors.Is(err, order.ErrUnavailable) {
+					t.Errorf("%s: %v", step, err)
+				}
+			}
+			r.refused(before)
+
+			r.must(r.commands.Do(r.ctx(), c.heal...).Err())
+			equal(t, []string{"0"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+		})
+	}
+}
+
+// TestOutOfMemoryDrains: settling and burying need no memory, so a full Redis empties.
+func TestOutOfMemoryDrains(t *testing.T) {
+	t.Parallel()
+	r := newServerRig(t, testkit.StartRedis(t))
+	r.queued(2)
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "x", "y")).Err())
+	c := r.Consumer(0, "a")
+	entries := r.next(c, 5)
+	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
+	equal(t, 2, r.settle(c, entries[0].Key, entries[1].Key))
+	r.must(c.Bury(r.ctx(), entries[2]))
+	waiting, dead, err := r.Backlog(r.ctx(), 0)
+	r.must(err)
+	equal(t, []int64{0, 1}, []int64{waiting, dead})
+}
+
+// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch tells (F03).
+func TestReplyLost(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t)
+	proxy := testkit.NewProxy(t, server.Addr)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	batch := order.Batch{Sale: r.sale, Applicants: applicants(2, 2), MaxBacklog: 100}
+
+	proxy.DropRepliesTo("evalsha", 1)
+	if _, err := r.Admit(r.ctx(), batch); err == nil || errors.Is(err, order.ErrUnavailable) {
+		t.Fatalf("the answer was lost: %v", err)
+	}
+	equal(t, 1, proxy.Lost())
+	equal(t, 3, len(r.stream()))
+	equal(t, []string{"0", "0"}, codes(r.admitBatch(batch).Outcomes))
+	equal(t, 3, len(r.stream()))
+
+	c := r.Consumer(0, "a")
+	proxy.DropRepliesTo("xreadgroup", 1)
+	r.must(c.createGroup(r.ctx()))
+	if _, err := c.Next(r.ctx(), 2, 0); err == nil {
+		t.Fatal("a lost read is no error")
+	}
+	equal(t, []int64{1, 2}, users(r.own(c, "", 5))) // nothing is lost: it was delivered
+	r.own(c, "", 5)
+	key := r.own(c, "", 5)[0].Key
+	r.settle(c, key) // so that the script is there
+	key = r.own(c, "", 5)[0].Key
+	proxy.DropRepliesTo("evalsha", 1)
+	if _, err := c.Settle(r.ctx(), []string{key}); err == nil || errors.Is(err, order.ErrUnavailable) {
+		t.Fatalf("the answer was lost: %v", err)
+	}
+	equal(t, 0, r.settle(c, key))
+	equal(t, []int64{3}, users(r.next(c, 5)))
+}
+
+// TestSlowRedis: a deadline that passes while Redis is silent is unknown; one that has passed before sends nothing.
+func TestSlowRedis(t *testing.T) {
+	t.Parallel()
+	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r.open(1, r.hour(5))
+	batch := order.Batch{Sale: r.sale, Applicants: applicants(1, 1), MaxBacklog: 100}
+	r.admitBatch(order.Batch{Applicants: applicants(2, 1)})
+
+	proxy.Blackhole()
+	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := r.Admit(ctx, batch); err == nil || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("a deadline passed on the way: %v", err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("a deadline of 50 ms took %v", took)
+	}
+	if _, err := r.Admit(ctx, batch); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a deadline that had passed: %v", err)
+	}
+	proxy.Heal()
+}
+
+// TestRedisAway: a server that nobody listens for is unavailable at once; when it is back, so are the clients.
+func TestRedisAway(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	r := newServerRig(t, server)
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	c := r.Consumer(0, "a")
+	r.next(c, 1)
+	server.Kill()
+	// A connection of before may fail in a way that says nothing; a new one cannot be made.
+	batch := order.Batch{Sale: r.sale, Applicants: applicants(2, 1), MaxBacklog: 100}
+	var err error
+	for range 40 {
+		if _, err = r.Admit(r.ctx(), batch); errors.Is(err, order.ErrUnavailable) {
+			break
+		}
+	}
+	start := time.Now()
+	for name, err := range map[string]error{
+		"admit": err,
+		"beat":  c.Beat(r.ctx()),
+		"next":  second(c.Next(r.ctx(), 1, time.Second)),
+		"views": second(r.Views(r.ctx(), []order.SaleRef{r.sale})),
+		"held":  second(r.HeldBy(r.ctx(), 1, []order.SaleRef{r.sale})),
+		"ping":  r.Ping(r.ctx()),
+	} {
+		if !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("finding out took %v", took)
+	}
+	server.Start()
+	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
+	equal(t, []string{"0", "0"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+	equal(t, []int64{1}, users(r.own(c, "", 5)))
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// eventually tries again and again for up to ten seconds.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatal("it did not come to pass")
+}
+
+// TestClusterSendsOnce: the cluster client repeats what failed on the network, as a rule; scripts go out once.
+func TestClusterSendsOnce(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedisCluster(t)
+	var breaking atomic.Bool
+	var sent atomic.Int64
+	options := ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, Timeout: time.Second}.options()
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return &breaksAfterWrite{Conn: conn, breaking: &breaking, sent: &sent}, err
+	}
+	client := redis.NewUniversalClient(options)
+	defer func() { _ = client.Close() }()
+	r := rigOn(t, &Clients{Commands: client, Blocking: client}, "")
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	breaking.Store(true)
+	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: applicants(2, 1), MaxBacklog: 100})
+	breaking.Store(false)
+	if err == nil || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("the answer was lost: %v", err)
+	}
+	equal(t, int64(1), sent.Load())
+	eventually(t, func() bool { return len(r.stream()) == 2 })
+}
+
+// breaksAfterWrite is a connection that, while breaking, sends scripts and then ends.
+type breaksAfterWrite struct {
+	net.Conn
+	breaking *atomic.Bool
+	sent     *atomic.Int64
+}
+
+func (c *breaksAfterWrite) Write(p []byte) (int, error) {
+	if !c.breaking.Load() || !bytes.Contains(p, []byte("evalsha")) {
+		return c.Conn.Write(p)
+	}
+	c.sent.Add(1)
+	n, err := c.Conn.Write(p)
+	return n, errors.Join(err, c.Close())
+}
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	reply := func(text string) error { return fmt.Errorf("wrapped: %w", replyError(text)) }
+	for _, c := range []struct {
+		err         error
+		unavailable bool
+	}{
+		{&net.OpError{Op: "dial", Err: errors.New("refused")}, true},
+		{fmt.Errorf("sentinels: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
+		{redis.ErrPoolTimeout, true},
+		{redis.ErrClosed, true},
+		{reply("OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:12."), true},
+		{reply("ERR Error running script (call to f_abc): @user_script:12: -OOM command not allowed"), true},
+		{reply("LOADING Redis is loading the dataset in memory"), true},
+		{reply("READONLY You can't write against a read only replica."), true},
+		{reply("MISCONF Errors writing to the AOF file: No space left on device"), true},
+		{reply("NOREPLICAS Not enough good replicas to write."), true},
+		{reply("CLUSTERDOWN The cluster is down"), true},
+		{reply("MASTERDOWN Link with MASTER is down"), true},
+		{reply("TRYAGAIN Multiple keys request during rehashing of slot"), true},
+		{reply("BUSY Redis is busy running a script."), true},
+		{reply("NOAUTH Authentication required."), true},
+		{reply("WRONGPASS invalid username-password pair or user is disabled."), true},
+		{reply("ERR max number of clients reached"), true},
+
+		{&net.OpError{Op: "read", Err: errors.New("i/o timeout")}, false},
+		{&net.OpError{Op: "write", Err: errors.New("broken pipe")}, false},
+		{io.EOF, false},
+		{context.DeadlineExceeded, false},
+		{reply("ERR user_script:3: attempt to index a nil value script: abc"), false},
+		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), false},
+		{reply("NOPERM ACL failure in script"), false}, // may come after the script's first write
+		{reply("OOMPH"), false},
+	} {
+		got := translate(c.err)
+		if !errors.Is(got, c.err) {
+			t.Errorf("%v: the cause is lost", c.err)
+		}
+		if errors.Is(got, order.ErrUnavailable) != c.unavailable {
+			t.Errorf("%v: unavailable is %v", c.err, !c.unavailable)
+		}
+	}
+	if translate(nil) != nil {
+		t.Error("nil is an error")
+	}
+}
+
+// replyError is an error reply of Redis.
+type replyError string
+
+func (e replyError) Error() string { return string(e) }
+func (replyError) RedisError()     {}
