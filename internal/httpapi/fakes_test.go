@@ -276,3 +276,14 @@ func withLog(l *lines, level slog.Level) func(*Config) {
 		cfg.Log = slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: level}))
 	}
 }
+
+// readInto reads a success back.
+func readInto(tb testing.TB, w *httptest.ResponseRecorder, into any) {
+	tb.Helper()
+	if w.Code != http.StatusOK {
+		tb.Fatalf("answer is %d %s", w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		tb.Fatalf("answer %q: %v", w.Body, err)
+	}
+}

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+)
+
+// Golden documents: what clients have built upon.
+func TestOrderDocuments(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time {
+		return noon.Add(time.Duration(minutes) * time.Minute).In(time.FixedZone("x", 3600))
+	}
+	for _, c := range []struct {
+		order order.Order
+		want  string
+	}{
+		{
+			order.Order{ID: orderID, UserID: buyerID, VoucherID: 5},
+			`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued"}`,
+		},
+		{
+			order.Order{ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Unpaid, CreatedAt: at(0)},
+			`{"id":"1","voucherId":5,"userId":42,"status":"unpaid","amount":0,"createTime":"2026-01-02T12:00:00Z"}`,
+		},
+		{
+			order.Order{
+				ID: math.MaxInt64, UserID: buyerID, VoucherID: 5, Status: order.Refunded, Amount: 1000, CreatedAt: at(0), PaidAt: at(1),
+				RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5).Add(7 * time.Millisecond),
+			},
+			`{"id":"9223372036854775807","voucherId":5,"userId":42,"status":"refunded","amount":1000,"createTime":"2026-01-02T12:00:00Z",` +
+				`"payTime":"2026-01-02T12:01:00Z","redeemTime":"2026-01-02T12:02:00Z","cancelTime":"2026-01-02T12:03:00Z",` +
+				`"refundingTime":"2026-01-02T12:04:00Z","refundTime":"2026-01-02T12:05:00.007Z"}`,
+		},
+		{
+			order.Order{ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: order.NoStock, CreatedAt: at(0), FailedAt: at(0)},
+			`{"id":"1","voucherId":5,"userId":42,"status":"failed","reason":"NO_STOCK","createTime":"2026-01-02T12:00:00Z","failTime":"2026-01-02T12:00:00Z"}`,
+		},
+	} {
+		t.Run(c.order.Status.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, withDesk(fakeDesk{
+				order: func(_ context.Context, userID, id int64, _ time.Duration) (order.Order, error) {
+					if userID != buyerID || id != c.order.ID {
+						return order.Order{}, fmt.Errorf("asked for order %d of user %d", id, userID)
+					}
+					return c.order, nil
+				},
+				orders: func(context.Context, int64, int64, int) ([]order.Order, int64, error) {
+					return []order.Order{c.order}, 1, nil
+				},
+			}))
+			w := do(t, a, request{method: http.MethodGet, target: fmt.Sprintf("/order/%d", c.order.ID)})
+			if diff := cmp.Diff(`{"success":true,"data":`+c.want+`}`, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+				t.Errorf("%d %s", w.Code, diff)
+			}
+			w = do(t, a, request{method: http.MethodGet, target: "/order"})
+			if diff := cmp.Diff(`{"success":true,"data":[`+c.want+`],"total":1}`, w.Body.String()); diff != "" {
+				t.Error(diff)
+			}
+			if got := w.Header().Get("Cache-Control"); got != "no-store" {
+				t.Errorf("Cache-Control is %q", got)
+			}
+		})
+	}
+}
+
+// Somebody else's order does not exist: the desk is asked with the caller's id, and says so.
+func TestOrderOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withDesk(fakeDesk{order: func(_ context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+		if userID != buyerID {
+			return order.Order{}, errors.New("asked for another user")
+		}
+		return order.Order{}, order.ErrNotFound
+	}}))
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5?userId=43"}), http.StatusNotFound, "NOT_FOUND")
+}
+
+// Following next from page to page shows every order once and ends.
+func TestOrderPages(t *testing.T) {
+	t.Parallel()
+	const n = 45
+	a := newAPI(t, withDesk(fakeDesk{orders: func(_ context.Context, _, before int64, limit int) ([]order.Order, int64, error) {
+		var page []order.Order
+		for id := min(before-1, n); id > 0 && len(page) < limit; id-- {
+			page = append(page, order.Order{ID: id})
+		}
+		return page, n, nil
+	}}))
+	for _, c := range []struct {
+		query string
+		pages []int
+	}{{"", []int{20, 20, 5}}, {"limit=1", nil}, {"limit=15", []int{15, 15, 15}}, {"limit=45", []int{45}}, {"limit=44", []int{44, 1}}, {"limit=100", []int{45}}} {
+		t.Run(c.query, func(t *testing.T) {
+			t.Parallel()
+			var pages []int
+			next, seen := "", map[string]bool{}
+			for {
+				target := "/order?" + c.query
+				if next != "" {
+					target += "&before=" + next
+				}
+				var page struct {
+					Data  []struct{ ID string }
+					Total int
+					Next  string
+				}
+				readInto(t, do(t, a, request{method: http.MethodGet, target: target}), &page)
+				if page.Total != n {
+					t.Fatalf("total is %d", page.Total)
+				}
+				for _, o := range page.Data {
+					if seen[o.ID] {
+						t.Fatalf("order %s twice", o.ID)
+					}
+					seen[o.ID] = true
+				}
+				pages = append(pages, len(page.Data))
+				if next = page.Next; next == "" {
+					break
+				}
+			}
+			if c.pages != nil && !cmp.Equal(c.pages, pages) || len(seen) != n {
+				t.Errorf("pages of %v with %d orders, want %v", pages, len(seen), c.pages)
+			}
+		})
+	}
+}
+
+func TestOrderPageValues(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for query, field := range map[string]string{
+		"limit=0": "limit", "limit=101": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=": "limit", "limit=1&limit=2": "limit",
+		"before=0": "before", "before=-1": "before", "before=x": "before", "before=9223372036854775808": "before", "before=": "before", "%zz": "query",
+	} {
+		got := wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order?" + query}), http.StatusBadRequest, "INVALID")
+		if len(got.Errors) != 1 || got.Errors[0].Field != field {
+			t.Errorf("%s: %+v", query, got.Errors)
+		}
+	}
+	w := do(t, a, request{method: http.MethodGet, target: "/order"})
+	if diff := cmp.Diff(`{"success":true,"data":[],"total":0}`, w.Body.String()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,212 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	ask := func(id string) string {
+		w := do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Request-Id": id}})
+		return w.Header().Get("X-Request-Id")
+	}
+	for _, id := range []string{"a", "A.b_c-9", strings.Repeat("x", 64)} {
+		if got := ask(id); got != id {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+	for _, id := range []string{"", " ", "a b", "a\tb", strings.Repeat("x", 65), "é", "<script>", "a\"", "a;b"} {
+		if got := ask(id); uuid.Validate(got) != nil {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+	if ask("") == ask("") {
+		t.Error("two requests have one id")
+	}
+}
+
+// What nobody expected is logged with everything, and the caller learns nothing of it.
+func TestUnexpectedErrorsAreLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		get  func(int64) (voucher.Shown, error)
+		want string
+	}{
+		"error": {func(int64) (voucher.Shown, error) { return voucher.Shown{}, errors.New("password=hunter2") }, "hunter2"},
+		"panic": {func(int64) (voucher.Shown, error) { panic("hunter2") }, "request_test.go"}, // the stack
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log lines
+			a := newAPI(t, withLog(&log, slog.LevelInfo), func(cfg *Config) { cfg.Vouchers = &fakeVouchers{get: c.get} })
+			w := do(t, a, request{method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"}})
+			wantProblem(t, w, http.StatusInternalServerError, "INTERNAL")
+			if strings.Contains(w.Body.String(), "hunter2") {
+				t.Errorf("the caller is told %s", w.Body)
+			}
+			var line struct {
+				Level, Msg, Error, Code, Route, Path string
+				RequestID                            string `json:"request_id"`
+				Status                               int
+			}
+			if err := json.Unmarshal([]byte(log.String()), &line); err != nil {
+				t.Fatalf("log %q: %v", log.String(), err)
+			}
+			if line.Level != "ERROR" || line.RequestID != "the-id" || line.Code != "INTERNAL" || line.Status != 500 ||
+				line.Route != "/voucher/:id" || line.Path != "/voucher/5" || !strings.Contains(log.String(), c.want) {
+				t.Errorf("log %s", log.String())
+			}
+		})
+	}
+}
+
+// Refusals are business as usual: at info level a sold-out sale logs nothing. When a store is away the log says so, but
+// not once for each of a million requests.
+func TestLogIsQuietAndBounded(t *testing.T) {
+	t.Parallel()
+	for err, least := range map[error]int{order.ErrSoldOut: 0, order.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1} {
+		var log lines
+		a := newAPI(t, withLog(&log, slog.LevelInfo), withDesk(fakeDesk{
+			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
+		}))
+		for range 500 {
+			do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+		}
+		if n := strings.Count(log.String(), "\n"); n < least || least == 0 && n > 0 || n > 5*alarmsPerSecond {
+			t.Errorf("%v: %d lines", err, n)
+		}
+	}
+	var log lines
+	a := newAPI(t, withLog(&log, slog.LevelDebug))
+	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	if got := log.String(); !strings.Contains(got, `"user_id":42`) || !strings.Contains(got, `"status":202`) || strings.Contains(got, token(t, buyerID, "")) {
+		t.Errorf("at debug level: %s", got)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	type seen struct {
+		Method, Route string
+		Status        int
+		Code          string
+		Took          time.Duration
+	}
+	var got []seen
+	at := noon
+	a := newAPI(t, func(cfg *Config) {
+		cfg.Now = func() time.Time { at = at.Add(time.Millisecond); return at }
+		cfg.Observe = func(method, route string, status int, code string, took time.Duration) {
+			if took <= 0 {
+				t.Errorf("%s took %s", route, took)
+			}
+			got = append(got, seen{method, route, status, code, 0})
+		}
+	})
+	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/x"})
+	do(t, a, request{method: http.MethodGet, target: "/order/77"})
+	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill"})
+	do(t, a, request{method: http.MethodGet, target: "/made/up"})
+	do(t, a, request{method: "BREW", target: "/order/77"})
+	want := []seen{
+		{"POST", "/voucher/seckill/:id", 202, "", 0},
+		{"POST", "/voucher-order/seckill/:id", 200, "INVALID", 0},
+		{"GET", "/order/:id", 404, "NOT_FOUND", 0},
+		{"POST", "/voucher/seckill", 403, "FORBIDDEN", 0},
+		{"GET", "", 404, "NOT_FOUND", 0},
+		{"BREW", "", 405, "METHOD", 0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// X-Forwarded-For is what the caller says, unless a trusted proxy says it.
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trusted []string
+		want    string
+	}{
+		"none":    {nil, "192.0.2.1"}, // httptest's address
+		"other":   {[]string{"10.0.0.0/8"}, "192.0.2.1"},
+		"trusted": {[]string{"192.0.2.0/24"}, "198.51.100.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log lines
+			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.TrustedProxies = c.trusted })
+			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Forwarded-For": "198.51.100.7"}})
+			if !strings.Contains(log.String(), `"client":"`+c.want+`"`) {
+				t.Errorf("log %s", log.String())
+			}
+		})
+	}
+}
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	const shop = "https://shop.example"
+	ask := func(allowed []string, method, target, origin string, header ...string) (http.Header, int) {
+		h := map[string]string{"Origin": origin}
+		for i := 0; i < len(header); i += 2 {
+			h[header[i]] = header[i+1]
+		}
+		w := do(t, newAPI(t, func(cfg *Config) { cfg.AllowedOrigins = allowed }), request{method: method, target: target, header: h})
+		return w.Header(), w.Code
+	}
+	const allow = "Access-Control-Allow-Origin"
+	if h, _ := ask(nil, http.MethodGet, "/order", shop); h.Get(allow) != "" || h.Get("Vary") != "" {
+		t.Errorf("switched off: %v", h)
+	}
+	h, status := ask([]string{shop}, http.MethodPost, "/voucher/seckill/5", shop)
+	if h.Get(allow) != shop || h.Get("Vary") != "Origin" || status != http.StatusAccepted ||
+		h.Get("Access-Control-Expose-Headers") != "Location, Retry-After, X-Request-Id" || h.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("allowed: %d %v", status, h)
+	}
+	for _, origin := range []string{"https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null", ""} {
+		if h, _ := ask([]string{shop}, http.MethodGet, "/order", origin); h.Get(allow) != "" || h.Get("Vary") != "Origin" {
+			t.Errorf("%q: %v", origin, h)
+		}
+	}
+	if h, _ := ask([]string{"*"}, http.MethodGet, "/order", "https://any.example"); h.Get(allow) != "*" {
+		t.Errorf("all: %v", h)
+	}
+	// Refusals carry the headers too, else the page could not read them.
+	if h, status := ask([]string{shop}, http.MethodPost, "/voucher", shop); status != http.StatusForbidden || h.Get(allow) != shop {
+		t.Errorf("refusal: %d %v", status, h)
+	}
+	h, status = ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", shop, "Access-Control-Request-Method", "POST", "Authorization", "")
+	if status != http.StatusNoContent || h.Get(allow) != shop || h.Get("Access-Control-Allow-Methods") != "GET, POST" ||
+		!strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") || h.Get("Access-Control-Max-Age") == "" {
+		t.Errorf("preflight: %d %v", status, h)
+	}
+	if h, status := ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", "https://evil.example", "Access-Control-Request-Method", "POST"); status != http.StatusMethodNotAllowed || h.Get(allow) != "" {
+		t.Errorf("preflight of another origin: %d %v", status, h)
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, target := range []string{"/healthz", "/order", "/nothing", "/order/x"} {
+		if got := do(t, a, request{method: http.MethodGet, target: target}).Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %v", target, got)
+		}
+	}
+}

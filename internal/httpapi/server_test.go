@@ -1,0 +1,251 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// start serves the API's own server on a free port until the test ends and returns the address.
+func start(t *testing.T, s *http.Server) string {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		_ = s.Close() // cuts what a test has left open
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// dial opens a connection that ends with the test and gives up after ten seconds.
+func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+// answerOn reads one answer from a connection.
+func answerOn(t *testing.T, r *bufio.Reader) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("reading the answer: %v", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("reading the answer: %v", err)
+	}
+	return resp, string(body)
+}
+
+// A body of 20 MB is refused without being read, whether or not it says its length beforehand; the server closes that
+// connection in order and serves others.
+func TestHugeBody(t *testing.T) {
+	t.Parallel()
+	kept := &fakeVouchers{}
+	a := newAPI(t, func(cfg *Config) { cfg.Vouchers = kept })
+	addr := start(t, a.Server(""))
+	const size = 20 << 20
+	chunk := bytes.Repeat([]byte(" "), 64<<10)
+	for name, c := range map[string]struct{ header, before string }{
+		"length":  {fmt.Sprintf("Content-Length: %d", size), ""},
+		"chunked": {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n", size)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, r := dial(t, addr)
+			sent := make(chan int, 1)
+			go func() {
+				n, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s",
+					token(t, adminID, RoleAdmin), c.header, c.before)
+				for n = 0; err == nil && n < size; n += len(chunk) {
+					_, err = conn.Write(chunk)
+				}
+				sent <- n
+			}()
+			resp, body := answerOn(t, r)
+			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"TOO_LARGE"`) || !resp.Close {
+				t.Errorf("%d %s, close %t", resp.StatusCode, body, resp.Close)
+			}
+			if _, err := r.ReadByte(); err == nil {
+				t.Error("the connection stays open")
+			}
+			_ = conn.Close()
+			if n := <-sent; n >= size {
+				t.Errorf("all %d bytes were taken", n)
+			}
+		})
+	}
+	t.Run("expect", func(t *testing.T) { // asked first, nothing is sent at all
+		t.Parallel()
+		conn, r := dial(t, addr)
+		if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+			token(t, adminID, RoleAdmin), size); err != nil {
+			t.Fatal(err)
+		}
+		if resp, _ := answerOn(t, r); resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	})
+	t.Cleanup(func() {
+		if created := kept.all(); len(created) != 0 {
+			t.Errorf("created %+v", created)
+		}
+	})
+}
+
+// The largest allowed body is taken, one byte more is not.
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	body := object(goodBody())
+	pad := func(size int) string { return body + strings.Repeat(" ", size-len(body)) }
+	if _, status, _ := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)), nil); status != http.StatusCreated {
+		t.Errorf("at the limit: %d", status)
+	}
+	if got, status, created := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)+1), nil); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
+		t.Errorf("beyond the limit: %d", status)
+	}
+}
+
+func TestHugeHeaders(t *testing.T) {
+	t.Parallel()
+	addr := start(t, newAPI(t).Server(""))
+	conn, r := dial(t, addr)
+	go func() {
+		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Pad: %s\r\n\r\n", strings.Repeat("x", 1<<20)) // cut off by the server
+	}()
+	if resp, _ := answerOn(t, r); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	conn, r = dial(t, addr)
+	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusOK || body != healthzBody {
+		t.Errorf("afterwards: %d %s", resp.StatusCode, body)
+	}
+}
+
+// Waiting longer than the read timeout is waiting, not a broken connection; and every timeout is set, the write timeout
+// beyond the longest wait.
+func TestServerTimeouts(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withDesk(fakeDesk{buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		select {
+		case <-ctx.Done():
+			return order.Order{}, ctx.Err()
+		case <-time.After(wait):
+			return order.Order{ID: 1, Status: order.Unpaid}, nil
+		}
+	}}))
+	for name, s := range map[string]*http.Server{"public": a.Server(":1"), "operations": a.OperationsServer(":1", http.NotFoundHandler())} {
+		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= a.cfg.MaxWait || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	s := a.Server("")
+	s.ReadHeaderTimeout, s.ReadTimeout = 50*time.Millisecond, 50*time.Millisecond
+	addr := start(t, s)
+	conn, r := dial(t, addr)
+	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=200ms HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusCreated {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	// A body that never comes ends in a refusal.
+	conn, r = dial(t, addr)
+	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, RoleAdmin)); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	// So does a header that never ends, with the connection.
+	conn, r = dial(t, addr)
+	if _, err := fmt.Fprint(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Errorf("the connection stays open: %v", err)
+	}
+}
+
+// A caller who hangs up cancels what he waits for.
+func TestHangingUpCancels(t *testing.T) {
+	t.Parallel()
+	waiting, cancelled := make(chan struct{}), make(chan struct{})
+	a := newAPI(t, withDesk(fakeDesk{buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
+		close(waiting)
+		<-ctx.Done()
+		close(cancelled)
+		return order.Order{}, ctx.Err()
+	}}))
+	conn, _ := dial(t, start(t, a.Server("")))
+	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=30s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
+		t.Fatal(err)
+	}
+	<-waiting
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-cancelled:
+	case <-time.After(10 * time.Second):
+		t.Error("not cancelled")
+	}
+}
+
+// A keep-alive connection survives refusals.
+func TestConnectionSurvivesRefusals(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, func(cfg *Config) {
+		cfg.Vouchers = &fakeVouchers{get: func(int64) (voucher.Shown, error) { panic("a bug") }}
+	})
+	conn, r := dial(t, start(t, a.Server("")))
+	for _, c := range []struct {
+		request string
+		status  int
+	}{
+		{"GET /voucher/5", http.StatusInternalServerError},
+		{"GET /nothing", http.StatusNotFound},
+		{"POST /voucher/seckill/5", http.StatusUnauthorized},
+		{"PUT /healthz", http.StatusMethodNotAllowed},
+		{"GET /healthz", http.StatusOK},
+	} {
+		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n\r\n", c.request); err != nil {
+			t.Fatal(err)
+		}
+		if resp, body := answerOn(t, r); resp.StatusCode != c.status || resp.Close {
+			t.Errorf("%s: %d %s", c.request, resp.StatusCode, body)
+		}
+	}
+}
