@@ -1,0 +1,307 @@
+package redisstore
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+)
+
+// model is a sale as the contracts of the scripts have it, in plain Go. Time is what Redis's answers say.
+type model struct {
+	mode            string
+	mark            order.Mark
+	stock, returned int64
+	returnedAt      time.Time
+	begin, end      time.Time
+	places          map[int64]int64
+	stream          []order.Claim
+	voucher         int64
+	issued, taken   int64 // units published in this epoch, units that left with orders or were lost with them
+}
+
+func (m *model) release(now time.Time) {
+	if m.returned > 0 && !now.Before(m.returnedAt) {
+		m.stock, m.returned = m.stock+m.returned, 0
+	}
+}
+
+func (m *model) refusal(now time.Time) (order.OutcomeCode, bool) {
+	switch {
+	case m.mode == modeRebuild:
+		return order.Rebuilding, true
+	case m.mode == modeOff:
+		return order.NotOnShelf, true
+	case m.mode == modePaused:
+		return order.Paused, true
+	case now.Before(m.begin):
+		return order.NotStarted, true
+	case !now.Before(m.end):
+		return order.Ended, true
+	}
+	return 0, false
+}
+
+// admit says what the script must answer at the time now, and does what it must do.
+func (m *model) admit(b order.Batch, now time.Time) []order.Outcome {
+	outcomes := make([]order.Outcome, len(b.Applicants))
+	if m.mark.Before(b.Known) {
+		m.mode = modeRebuild
+		for i := range outcomes {
+			outcomes[i].Code = order.LostTail
+		}
+		return outcomes
+	}
+	stock, returned := m.stock, m.returned
+	m.release(now)
+	admitted := false
+	for i, a := range b.Applicants {
+		place, has := m.places[a.UserID]
+		code, refused := m.refusal(now)
+		switch {
+		case has && place == a.OrderID:
+		case has:
+			outcomes[i] = order.Outcome{Code: order.AlreadyBought, OrderID: place}
+		case refused:
+			outcomes[i].Code = code
+		case m.stock == 0:
+			outcomes[i].Code = order.SoldOut
+		case int64(len(m.stream)) >= b.MaxBacklog:
+			outcomes[i].Code = order.Backlogged
+		default:
+			admitted = true
+			m.stock--
+			m.taken++
+			m.mark.Sequence++
+			m.places[a.UserID] = a.OrderID
+			m.stream = append(m.stream, order.Claim{
+				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch, Sequence: m.mark.Sequence,
+			})
+		}
+	}
+	if !admitted {
+		m.stock, m.returned = stock, returned // the script then writes nothing
+	}
+	return outcomes
+}
+
+func (m *model) correct(c order.Return, now time.Time, delay time.Duration) bool {
+	if m.places[c.UserID] != c.OrderID {
+		return false
+	}
+	delete(m.places, c.UserID)
+	if c.Instead != 0 {
+		m.places[c.UserID] = c.Instead
+	}
+	if !c.GiveBack {
+		return true
+	}
+	m.release(now)
+	m.taken--
+	switch {
+	case m.stock > 0:
+		m.stock++
+	case m.returned > 0:
+		m.returned++
+	default:
+		m.returned, m.returnedAt = 1, now.Add(delay)
+	}
+	return true
+}
+
+// TestModel lets the scripts and the model go through the same random histories, on a real server and on the
+// in-process one.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) *rig{
+		"redis": func(t *testing.T) *rig { return newRig(t) }, "miniredis": newMiniRig,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := open(t)
+			var partition atomic.Int64
+			rapid.Check(t, func(rt *rapid.T) {
+				n := partition.Add(1) // a stream of its own for each history
+				store := *r.Store
+				store.log = slog.New(slog.DiscardHandler)
+				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
+			})
+		})
+	}
+}
+
+// history is one random history of a sale.
+type history struct {
+	t *rapid.T
+	r *rig
+	m *model
+}
+
+func newHistory(t *rapid.T, r *rig) *history {
+	h := &history{t: t, r: r, m: &model{places: map[int64]int64{}, voucher: r.sale.VoucherID}}
+	h.publish()
+	return h
+}
+
+func (h *history) run() {
+	h.t.Repeat(map[string]func(*rapid.T){
+		"admit":   func(*rapid.T) { h.admit() },
+		"correct": func(*rapid.T) { h.correct() },
+		"state":   func(*rapid.T) { h.state() },
+		"publish": func(*rapid.T) { h.publish() },
+		"drain":   func(*rapid.T) { h.drain() },
+		"wait":    func(*rapid.T) { h.wait() },
+		"":        func(*rapid.T) { h.check() },
+	})
+}
+
+func (h *history) fatal(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) equal(want, got any) {
+	h.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		h.t.Fatalf("-model +Redis\n%s", diff)
+	}
+}
+
+func (h *history) admit() {
+	b := order.Batch{
+		Sale: h.r.sale, MaxBacklog: rapid.Int64Range(1, 30).Draw(h.t, "backlog"),
+		Known: order.Mark{
+			Epoch:    h.m.mark.Epoch - rapid.Int64Range(0, 1).Draw(h.t, "epochs ago"),
+			Sequence: max(0, h.m.mark.Sequence-rapid.Int64Range(0, 2).Draw(h.t, "admissions ago")),
+		},
+	}
+	if rapid.IntRange(0, 19).Draw(h.t, "lost") == 0 {
+		b.Known = order.Mark{Epoch: h.m.mark.Epoch, Sequence: h.m.mark.Sequence + 1}
+	}
+	for range rapid.IntRange(1, 6).Draw(h.t, "applicants") {
+		b.Applicants = append(b.Applicants, order.Applicant{
+			UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"),
+		})
+	}
+	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
+		v, err := h.r.Admit(h.r.ctx(), b)
+		h.fatal(err)
+		h.equal(h.m.admit(b, v.View.Now), v.Outcomes)
+		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.stock + h.m.returned, int64(len(h.m.places))},
+			[]int64{v.View.Mark.Epoch, v.View.Mark.Sequence, v.View.Stock, v.View.Buyers})
+	}
+}
+
+func (h *history) correct() {
+	c := order.Return{
+		Sale: h.r.sale, UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), GiveBack: rapid.Bool().Draw(h.t, "give back"),
+	}
+	c.OrderID = h.m.places[c.UserID]
+	if c.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
+		c.OrderID = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
+	}
+	if rapid.Bool().Draw(h.t, "another is live") {
+		c.Instead = rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "instead")
+	}
+	before := h.r.now()
+	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
+		acted, err := h.r.correctSale(h.r.ctx(), h.r.sale, []order.Return{c})
+		h.fatal(err)
+		waited, at := h.m.returned > 0, before
+		if waited && h.number(fieldReturned) == 0 {
+			at = h.m.returnedAt // their time may have come during the call: only Redis knows
+		}
+		h.equal(h.m.correct(c, at, testDelay), acted[0])
+		if !waited && h.m.returned > 0 { // the exact time is Redis's to say
+			at := h.number(fieldReturnedAt)
+			if low, high := before.Add(testDelay).UnixMilli(), h.r.now().Add(testDelay).UnixMilli(); at < low || at > high {
+				h.t.Fatalf("a unit can be sold from %d, want %d to %d", at, low, high)
+			}
+			h.m.returnedAt = time.UnixMilli(at)
+		}
+	}
+}
+
+func (h *history) number(field string) int64 {
+	n, err := h.r.commands.HGet(h.r.ctx(), h.r.keys.sale(h.r.sale), field).Int64()
+	h.fatal(err)
+	return n
+}
+
+// state changes what an admin or time would.
+func (h *history) state() {
+	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeRebuild}
+	h.m.mode = rapid.SampledFrom(modes).Draw(h.t, "mode")
+	now := h.r.now().Truncate(time.Millisecond)
+	h.m.begin, h.m.end = now.Add(-time.Hour), now.Add(time.Hour)
+	switch rapid.IntRange(0, 5).Draw(h.t, "window") {
+	case 0:
+		h.m.end = now
+	case 1:
+		h.m.begin = now.Add(time.Minute)
+	}
+	h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale),
+		fieldMode, h.m.mode, fieldBegin, h.m.begin.UnixMilli(), fieldEnd, h.m.end.UnixMilli()).Err())
+}
+
+// publish rebuilds the sale with a new stock; places stay.
+func (h *history) publish() {
+	epoch := h.m.mark.Epoch + rapid.Int64Range(1, 2).Draw(h.t, "epochs")
+	o := h.r.hour(rapid.Int64Range(0, 8).Draw(h.t, "stock"))
+	h.fatal(h.r.Begin(h.r.ctx(), h.r.sale, epoch))
+	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
+	h.m.mode, h.m.mark, h.m.stock, h.m.returned = modeOpen, order.Mark{Epoch: epoch}, o.Stock, 0
+	h.m.begin, h.m.end = o.Begin, o.End
+	h.m.issued, h.m.taken = o.Stock, 0
+}
+
+// drain records what waits.
+func (h *history) drain() {
+	c := h.r.Consumer(h.r.sale.Partition, "a")
+	entries, err := c.Next(h.r.ctx(), rapid.IntRange(1, 10).Draw(h.t, "entries"), 0)
+	h.fatal(err)
+	if len(entries) == 0 {
+		return
+	}
+	n, err := c.Settle(h.r.ctx(), keysOf(entries))
+	h.fatal(err)
+	h.equal(len(entries), n)
+	h.m.stream = h.m.stream[len(entries):]
+}
+
+func (h *history) wait() {
+	if h.m.returned > 0 {
+		h.r.pass(testDelay)
+	}
+}
+
+// check compares everything that Redis holds, and sees that no unit was made or lost.
+func (h *history) check() {
+	var got []order.Claim
+	for c, err := range h.r.Waiting(h.r.ctx(), h.r.sale) {
+		h.fatal(err)
+		got = append(got, c)
+	}
+	if !slices.Equal(h.m.stream, got) {
+		h.t.Fatalf("stream: model %v, Redis %v", h.m.stream, got)
+	}
+	places := map[int64]int64{}
+	for c, err := range h.r.Holders(h.r.ctx(), h.r.sale) {
+		h.fatal(err)
+		places[c.UserID] = c.OrderID
+	}
+	h.equal(h.m.places, places)
+	h.equal(fmt.Sprint(h.m.stock, h.m.returned), fmt.Sprint(h.number(fieldStock), h.number(fieldReturned)))
+	if h.m.stock < 0 || h.m.stock+h.m.returned+h.m.taken != h.m.issued {
+		h.t.Fatalf("units: %d left, %d returned, %d taken of %d", h.m.stock, h.m.returned, h.m.taken, h.m.issued)
+	}
+}
