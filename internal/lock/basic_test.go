@@ -17,36 +17,44 @@ import (
 	"seckill/internal/testkit"
 )
 
-// backends are the kinds of Redis that a lock works on.
-var backends = []struct {
-	name string
-	open func(t *testing.T) (redis.UniversalClient, string)
-}{
-	{"redis", func(t *testing.T) (redis.UniversalClient, string) { return testkit.Redis(t) }},
-	{"cluster", func(t *testing.T) (redis.UniversalClient, string) {
-		return testkit.StartRedisCluster(t).ClusterClient(), "test:"
-	}},
-	{"in process", func(t *testing.T) (redis.UniversalClient, string) {
-		client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-		t.Cleanup(func() { _ = client.Close() }) // nothing is under way
-		return client, "test:"
-	}},
-}
-
-// forAllBackends runs the test on each kind of Redis.
-func forAllBackends(t *testing.T, f func(t *testing.T, c redis.UniversalClient, prefix string)) {
-	t.Helper()
-	for _, b := range backends {
+// TestOnEveryBackend runs what a mutex promises on each kind of Redis that it works on. The tests of faults and of time
+// need only one.
+func TestOnEveryBackend(t *testing.T) {
+	t.Parallel()
+	for _, b := range []struct {
+		name string
+		open func(t *testing.T) (redis.UniversalClient, string)
+	}{
+		{"redis", func(t *testing.T) (redis.UniversalClient, string) { return testkit.Redis(t) }},
+		{"cluster", func(t *testing.T) (redis.UniversalClient, string) {
+			return testkit.StartRedisCluster(t).ClusterClient(), "test:"
+		}},
+		{"in process", func(t *testing.T) (redis.UniversalClient, string) {
+			client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+			t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+			return client, "test:"
+		}},
+	} {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			client, prefix := b.open(t)
-			f(t, client, prefix)
+			for _, tc := range []struct {
+				name string
+				run  func(t *testing.T, c redis.UniversalClient, prefix string)
+			}{
+				{"a free lock is obtained with a lease", freeLockIsObtained},
+				{"a held lock is refused and unchanged", heldLockIsRefused},
+				{"a second release is refused and publishes nothing", secondReleaseIsRefused},
+				{"any name works", anyNameWorks},
+				{"a waiter is woken by the release", waiterIsWoken},
+			} {
+				t.Run(tc.name, func(t *testing.T) { tc.run(t, client, prefix+tc.name+":") })
+			}
 		})
 	}
 }
 
-func TestFreeLockIsObtainedWithALease(t *testing.T) {
-	t.Parallel()
+func freeLockIsObtained(t *testing.T, c redis.UniversalClient, prefix string) {
 	for _, tc := range []struct {
 		name  string
 		opts  []lock.Option
@@ -56,46 +64,38 @@ func TestFreeLockIsObtainedWithALease(t *testing.T) {
 		{"given", []lock.Option{lock.WithLease(5 * time.Second)}, 5 * time.Second},
 		{"renewed", []lock.Option{lock.WithRenewedLease(6 * time.Second)}, 6 * time.Second},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			forAllBackends(t, func(t *testing.T, c redis.UniversalClient, prefix string) {
-				h, err := lock.New(c, prefix).Mutex("m", tc.opts...).TryLock(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := ttl(t, c, prefix); d <= 0 || d > tc.lease || d < tc.lease-soon {
-					t.Errorf("time to live %v, want almost %v", d, tc.lease)
-				}
-				if got := owner(t, c, prefix); got != h.Owner() || len(got) != 36 {
-					t.Errorf("owner %q, want the hold's %q, a UUID", got, h.Owner())
-				}
-				if err := h.Err(); err != nil {
-					t.Errorf("Err() = %v while held", err)
-				}
-				mustRelease(t, h)
-				if got := owner(t, c, prefix); got != "" {
-					t.Errorf("owner %q after the release", got)
-				}
-			})
-		})
+		h, err := lock.New(c, prefix).Mutex("m", tc.opts...).TryLock(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		if d := ttl(t, c, prefix); d <= 0 || d > tc.lease || d < tc.lease-soon {
+			t.Errorf("%s: time to live %v, want almost %v", tc.name, d, tc.lease)
+		}
+		if got := owner(t, c, prefix); got != h.Owner() || len(got) != 36 {
+			t.Errorf("%s: owner %q, want the hold's %q, a UUID", tc.name, got, h.Owner())
+		}
+		if err := h.Err(); err != nil {
+			t.Errorf("%s: Err() = %v while held", tc.name, err)
+		}
+		mustRelease(t, h)
+		if got := owner(t, c, prefix); got != "" {
+			t.Errorf("%s: owner %q after the release", tc.name, got)
+		}
 	}
 }
 
-func TestHeldLockIsRefusedAndUnchanged(t *testing.T) {
-	t.Parallel()
-	forAllBackends(t, func(t *testing.T, c redis.UniversalClient, prefix string) {
-		first := mustLock(t, lock.New(c, prefix).Mutex("m", lock.WithLease(20*time.Second)))
-		before := ttl(t, c, prefix)
-		_, err := lock.New(c, prefix).Mutex("m").TryLock(t.Context())
-		wantErr(t, "TryLock", err, lock.ErrNotObtained)
-		if after := ttl(t, c, prefix); after > before {
-			t.Errorf("time to live rose from %v to %v", before, after)
-		}
-		if got := owner(t, c, prefix); got != first.Owner() {
-			t.Errorf("owner is %q, was %q", got, first.Owner())
-		}
-		mustRelease(t, first)
-	})
+func heldLockIsRefused(t *testing.T, c redis.UniversalClient, prefix string) {
+	first := mustLock(t, lock.New(c, prefix).Mutex("m", lock.WithLease(20*time.Second)))
+	before := ttl(t, c, prefix)
+	_, err := lock.New(c, prefix).Mutex("m").TryLock(t.Context())
+	wantErr(t, "TryLock", err, lock.ErrNotObtained)
+	if after := ttl(t, c, prefix); after > before {
+		t.Errorf("time to live rose from %v to %v", before, after)
+	}
+	if got := owner(t, c, prefix); got != first.Owner() {
+		t.Errorf("owner is %q, was %q", got, first.Owner())
+	}
+	mustRelease(t, first)
 }
 
 func TestReleaseOfWhatIsNotHeld(t *testing.T) {
@@ -123,51 +123,45 @@ func TestReleaseOfWhatIsNotHeld(t *testing.T) {
 	}
 }
 
-func TestSecondReleaseIsRefusedAndPublishesNothing(t *testing.T) {
-	t.Parallel()
-	forAllBackends(t, func(t *testing.T, c redis.UniversalClient, prefix string) {
-		channel := mutexKey(prefix) + ":freed"
-		listener := c.Subscribe(t.Context(), channel)
-		defer func() { _ = listener.Close() }() // nothing is under way
-		if _, err := listener.Receive(t.Context()); err != nil {
-			t.Fatal(err)
+func secondReleaseIsRefused(t *testing.T, c redis.UniversalClient, prefix string) {
+	channel := mutexKey(prefix) + ":freed"
+	listener := c.Subscribe(t.Context(), channel)
+	defer func() { _ = listener.Close() }() // nothing is under way
+	if _, err := listener.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := mustLock(t, lock.New(c, prefix).Mutex("m"))
+	mustRelease(t, h)
+	wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
+	if err := c.Publish(t.Context(), channel, "end of test").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{h.Owner(), "end of test"} {
+		msg, err := listener.ReceiveMessage(t.Context())
+		if err != nil || msg.Payload != want {
+			t.Errorf("published %v, %v; want %q", msg, err, want)
 		}
-		h := mustLock(t, lock.New(c, prefix).Mutex("m"))
-		mustRelease(t, h)
-		wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
-		if err := c.Publish(t.Context(), channel, "end of test").Err(); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{h.Owner(), "end of test"} {
-			msg, err := listener.ReceiveMessage(t.Context())
-			if err != nil || msg.Payload != want {
-				t.Errorf("published %v, %v; want %q", msg, err, want)
-			}
-		}
-	})
+	}
 }
 
-func TestAnyNameWorks(t *testing.T) {
-	t.Parallel()
+func anyNameWorks(t *testing.T, c redis.UniversalClient, prefix string) {
 	names := []string{
 		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁", strings.Repeat("n", 1024), "new\nline", "\x00",
 	}
-	forAllBackends(t, func(t *testing.T, c redis.UniversalClient, prefix string) {
-		for _, braces := range []string{"", "{}", "{p}:"} {
-			locker := lock.New(c, prefix+braces)
-			holds := make([]*lock.Hold, len(names)) // all at once: names that fall together would wait
-			for i, name := range names {
-				h, err := locker.Mutex(name).TryLock(t.Context())
-				if err != nil {
-					t.Fatalf("name %q with prefix %q: %v", name, braces, err)
-				}
-				holds[i] = h
+	for _, braces := range []string{"", "{}", "{p}:"} {
+		locker := lock.New(c, prefix+braces)
+		holds := make([]*lock.Hold, len(names)) // all at once: names that fall together would wait
+		for i, name := range names {
+			h, err := locker.Mutex(name).TryLock(t.Context())
+			if err != nil {
+				t.Fatalf("name %q with prefix %q: %v", name, braces, err)
 			}
-			for _, h := range holds {
-				mustRelease(t, h)
-			}
+			holds[i] = h
 		}
-	})
+		for _, h := range holds {
+			mustRelease(t, h)
+		}
+	}
 }
 
 func TestInvalidLease(t *testing.T) {

@@ -55,6 +55,16 @@ func owner(t *testing.T, c redis.UniversalClient, prefix string) string {
 	return o
 }
 
+// counter returns the last token of the mutex "m".
+func counter(t *testing.T, c redis.UniversalClient, prefix string) int64 {
+	t.Helper()
+	n, err := c.Get(t.Context(), mutexKey(prefix)+":token").Int64()
+	if err != nil {
+		t.Fatalf("counter: %v", err)
+	}
+	return n
+}
+
 // ttl returns the time to live of the mutex "m".
 func ttl(t *testing.T, c redis.UniversalClient, prefix string) time.Duration {
 	t.Helper()
