@@ -115,7 +115,7 @@ func (d *Desk) Order(ctx context.Context, userID, orderID int64, wait time.Durat
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if _, err := seat.Wait(waiting); err != nil {
-		return o, nil //nolint:nilerr // the time is over: it is still queued, which is an answer
+		return o, nil // the time is over: it is still queued, which is an answer
 	}
 	return d.lookup.Order(ctx, userID, orderID)
 }

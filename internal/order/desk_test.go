@@ -285,7 +285,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	}
 	got := make(chan result, 1)
 	go func() {
-		o, err := p.desk.Buy(context.Background(), 1, voucherA, 0)
+		o, err := p.desk.Buy(t.Context(), 1, voucherA, 0)
 		got <- result{o, err}
 	}()
 	waitUntil(t, func() bool { return len(p.room.ids()) == 1 })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"maps"
@@ -18,7 +17,7 @@ import (
 // errAway is an infrastructure fault.
 var errAway = errors.New("store is away")
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // faults makes the next calls of a named step fail, before or after it took effect.
 type faults struct {

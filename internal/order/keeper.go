@@ -12,7 +12,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ErrBusy: another instance holds the lock.
+// ErrBusy says that another instance holds the lock.
 var ErrBusy = errors.New("another instance is at it")
 
 // Locker lets one instance at a time do a thing. It saves work; what the thing writes is fenced by itself.

@@ -48,7 +48,7 @@ func TestLineCoalesces(t *testing.T) {
 	var joined sync.WaitGroup
 	join := func(user int64) {
 		joined.Go(func() {
-			if _, err := l.join(context.Background(), Applicant{UserID: user, OrderID: 1000 + user}, Mark{}); err != nil {
+			if _, err := l.join(t.Context(), Applicant{UserID: user, OrderID: 1000 + user}, Mark{}); err != nil {
 				t.Errorf("user %d: %v", user, err)
 			}
 		})
@@ -147,7 +147,7 @@ func TestLineAndThoseWhoLeave(t *testing.T) {
 		return acceptAll(b), nil
 	})
 	leaves := func(user int64) (context.CancelFunc, chan error) {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
 		go func() {
 			_, err := l.join(ctx, Applicant{UserID: user, OrderID: user}, Mark{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"seckill/internal/voucher"
@@ -146,9 +147,7 @@ type blueprint struct {
 func (r *reconstruction) plan(epoch int64) blueprint {
 	var b blueprint
 	places := make(map[int64]int64, len(r.ledger.Live)+len(r.waiting))
-	for user, id := range r.ledger.Live {
-		places[user] = id
-	}
+	maps.Copy(places, r.ledger.Live)
 	var promised int64
 	queued := make(map[int64]bool, len(r.waiting))
 	for _, c := range r.waiting {

@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -112,9 +113,7 @@ func TestPlanConserves(t *testing.T) {
 		b := r.plan(5)
 
 		places := map[int64]int64{}
-		for user, id := range r.held {
-			places[user] = id
-		}
+		maps.Copy(places, r.held)
 		for _, user := range b.vacate {
 			delete(places, user)
 		}

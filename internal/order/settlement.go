@@ -3,6 +3,7 @@ package order
 import (
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // errNeedIDs: a settlement met more id collisions than it was given spare ids for.
@@ -30,12 +31,8 @@ func settle(claims []Claim, view LedgerView, spare []int64) ([]Decision, error) 
 	for id, sale := range view.Sales {
 		s.stock[id] = sale.Stock
 	}
-	for key, id := range view.Live {
-		s.live[key] = id
-	}
-	for id, row := range view.Rows {
-		s.rows[id] = row
-	}
+	maps.Copy(s.live, view.Live)
+	maps.Copy(s.rows, view.Rows)
 	decisions := make([]Decision, len(claims))
 	for i, c := range claims {
 		d, err := s.decide(c)
