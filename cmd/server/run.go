@@ -136,6 +136,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	api.Drain()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
+	if !cfg.Embedded() { // there, every answer waits for its row, and will have it soon
+		room.Dismiss()
+	}
 	errShutdown := public.shutdown(stopping)
 	admission.Close()
 	stopRecording()

@@ -353,6 +353,23 @@ func TestOrderWaitsForAnotherInstance(t *testing.T) {
 	}
 }
 
+// When the process stops, who waits is answered with what is known: the order is queued.
+func TestStoppingEndsTheWaiting(t *testing.T) {
+	t.Parallel()
+	p := newDesk(t, DeskOptions{}, at(1, 0))
+	p.held[BuyerKey{voucherA, 2}] = 66
+	go func() {
+		waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+		p.room.Dismiss()
+	}()
+	if o, err := p.desk.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != Queued {
+		t.Errorf("order = %+v, %v", o, err)
+	}
+	if o, err := p.desk.Buy(t.Context(), 1, voucherA, time.Hour); err != nil || o.Status != Queued {
+		t.Errorf("bought %+v, %v", o, err)
+	}
+}
+
 func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 	t.Parallel()
 	p := newDesk(t, DeskOptions{}, at(1, 0))

@@ -28,9 +28,10 @@ const NotBroken int64 = -1
 
 const (
 	sweepEvery  = time.Second
-	sweepTime   = time.Minute    // how long one sweep may take, with all its rebuilds
-	retireAfter = 24 * time.Hour // from a sale's end until Redis lets it go
-	mendQueue   = 1024           // requests to mend that can wait; more are found by the next sweep
+	sweepTime   = time.Minute            // how long one sweep may take, with all its rebuilds
+	retireAfter = 24 * time.Hour         // from a sale's end until Redis lets it go
+	mendQueue   = 1024                   // requests to mend that can wait; more are found by the next sweep
+	mendEvery   = 100 * time.Millisecond // a sale that every caller complains of is looked at no more often
 )
 
 // Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
@@ -48,13 +49,20 @@ type Keeper struct {
 
 	mends chan mend
 	mu    sync.Mutex
-	asked map[int64]int64 // voucher id → broken epoch of a mend that waits in mends
+	asked map[int64]asking // by voucher id
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
 }
 
 type mend struct{ voucherID, broken int64 }
+
+// asking is what is known of the requests to mend a sale.
+type asking struct {
+	waits  bool      // one waits in the queue
+	broken int64     // its broken epoch
+	last   time.Time // when the last one was taken from the queue
+}
 
 // KeeperStores are the stores of a Keeper.
 type KeeperStores struct {
@@ -70,7 +78,7 @@ func NewKeeper(stores KeeperStores, catalog *Catalog, observer Observer, log *sl
 	return &Keeper{
 		ledger: stores.Ledger, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
 		catalog: catalog, observer: observer, log: log,
-		mends: make(chan mend, mendQueue), asked: make(map[int64]int64),
+		mends: make(chan mend, mendQueue), asked: make(map[int64]asking),
 	}
 }
 
@@ -117,25 +125,30 @@ func (k *Keeper) Open(ctx context.Context, voucherID int64) error {
 }
 
 // Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger says, or if its epoch is
-// not above broken. It does not wait; the same request is not queued twice.
+// not above broken. It does not wait. Every refused buyer may call it: what is asked again, or again too soon, is
+// dropped, as the next sweep looks anyway.
 func (k *Keeper) Mend(voucherID, broken int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if before, waits := k.asked[voucherID]; waits && before >= broken {
+	before := k.asked[voucherID]
+	if before.waits && before.broken >= broken || broken == NotBroken && time.Since(before.last) < mendEvery {
 		return
 	}
 	select {
 	case k.mends <- mend{voucherID: voucherID, broken: broken}:
-		k.asked[voucherID] = broken
+		k.asked[voucherID] = asking{waits: true, broken: broken, last: before.last}
 	default: // the next sweep finds what is missing
 	}
 }
 
 func (k *Keeper) mend(ctx context.Context, m mend) {
 	k.mu.Lock()
-	if k.asked[m.voucherID] == m.broken {
-		delete(k.asked, m.voucherID)
+	now := k.asked[m.voucherID]
+	now.last = time.Now()
+	if now.broken == m.broken {
+		now.waits = false
 	}
+	k.asked[m.voucherID] = now
 	k.mu.Unlock()
 	k.tryRebuild(ctx, m.voucherID, m.broken)
 }
@@ -227,6 +240,9 @@ func (k *Keeper) tryRetire(ctx context.Context, v voucher.Voucher, view SaleView
 			return err
 		}
 		k.catalog.Forget(v.ID)
+		k.mu.Lock()
+		delete(k.asked, v.ID)
+		k.mu.Unlock()
 		k.log.InfoContext(ctx, "sale retired", "voucher", v.ID)
 		return nil
 	})

@@ -135,6 +135,27 @@ func TestMendRebuildsABrokenEpochOnce(t *testing.T) {
 	}
 }
 
+// Half a million refused buyers ask for the same thing; the keeper looks ten times a second.
+func TestMendIsNotAskedTooOften(t *testing.T) {
+	t.Parallel()
+	k := newTestKeeper(t, &fakeSales{kept: []voucher.Voucher{at(3, 5)}})
+	for range 3 {
+		k.Mend(voucherA, NotBroken)
+	}
+	if waits := len(k.mends); waits != 1 {
+		t.Fatalf("%d requests wait, want 1", waits)
+	}
+	k.mend(t.Context(), <-k.mends)
+	k.Mend(voucherA, NotBroken)
+	if waits := len(k.mends); waits != 0 {
+		t.Errorf("%d requests wait right after one, want 0", waits)
+	}
+	k.Mend(voucherA, 7) // knows something new
+	if waits := len(k.mends); waits != 1 {
+		t.Errorf("%d requests wait after a new finding, want 1", waits)
+	}
+}
+
 func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 	t.Parallel()
 	f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}

@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -23,7 +24,11 @@ type Waitroom struct {
 	mu      sync.Mutex
 	waiting map[int64]map[*Seat]struct{} // order id → who waits for it
 	arrived chan struct{}                // holds one when somebody came into the empty room
+	closing chan struct{}                // closed once nobody may wait any more
 }
+
+// ErrDismissed says that the process is stopping and nobody may wait any more.
+var ErrDismissed = errors.New("nobody may wait any more")
 
 // Seat is one caller's place in the room.
 type Seat struct {
@@ -34,7 +39,10 @@ type Seat struct {
 
 // NewWaitroom returns an empty room; Run serves those who wait for other instances.
 func NewWaitroom(rows Rows, log *slog.Logger) *Waitroom {
-	return &Waitroom{rows: rows, log: log, waiting: make(map[int64]map[*Seat]struct{}), arrived: make(chan struct{}, 1)}
+	return &Waitroom{
+		rows: rows, log: log, waiting: make(map[int64]map[*Seat]struct{}),
+		arrived: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
 }
 
 // Enter takes a seat for an order. Enter before the order is asked for, so that nothing is missed; Leave in any case.
@@ -55,11 +63,13 @@ func (w *Waitroom) Enter(orderID int64) *Seat {
 	return s
 }
 
-// Wait returns the order's status once it has a row, or ctx's error. It is called once.
+// Wait returns the order's status once it has a row, ctx's error, or ErrDismissed. It is called once.
 func (s *Seat) Wait(ctx context.Context) (Status, error) {
 	select {
 	case status := <-s.called:
 		return status, nil
+	case <-s.room.closing:
+		return StatusUnknown, ErrDismissed
 	case <-ctx.Done():
 		return StatusUnknown, ctx.Err()
 	}
@@ -75,6 +85,10 @@ func (s *Seat) Leave() {
 		delete(s.room.waiting, s.orderID)
 	}
 }
+
+// Dismiss ends all waiting, of those who wait and of those who come: the process stops, and their orders are recorded
+// by another. It is called once.
+func (w *Waitroom) Dismiss() { close(w.closing) }
 
 // Told calls those who wait for any of the orders.
 func (w *Waitroom) Told(outcomes map[int64]Status) {
