@@ -26,15 +26,21 @@ func TestBuy(t *testing.T) {
 		location string
 	}{
 		{
-			"queued", order.Order{ID: orderID, Status: order.Queued}, http.StatusAccepted,
+			"queued",
+			order.Order{ID: orderID, Status: order.Queued},
+			http.StatusAccepted,
 			`{"success":true,"data":{"orderId":"660000000123456789","status":"queued"}}`, "/order/660000000123456789",
 		},
 		{
-			"recorded", order.Order{ID: orderID, Status: order.Unpaid}, http.StatusCreated,
+			"recorded",
+			order.Order{ID: orderID, Status: order.Unpaid},
+			http.StatusCreated,
 			`{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid"}}`, "/order/660000000123456789",
 		},
 		{
-			"state not known", order.Order{ID: 1, Status: order.StatusUnknown}, http.StatusAccepted,
+			"state not known",
+			order.Order{ID: 1, Status: order.StatusUnknown},
+			http.StatusAccepted,
 			`{"success":true,"data":{"orderId":"1"}}`, "/order/1",
 		},
 	} {

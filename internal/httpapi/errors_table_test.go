@@ -19,7 +19,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// toldErrors are what callers may hear of the domain; privateErrors are between the domain and its stores and becomes INTERNAL.
+// toldErrors are what callers may hear of the domain. privateErrors stay inside it, or between it and its stores; one
+// that got out would be INTERNAL.
 var (
 	toldErrors = map[string]error{
 		"voucher.ErrNotFound": voucher.ErrNotFound, "voucher.ErrNotSeckill": voucher.ErrNotSeckill, "voucher.ErrOffShelf": voucher.ErrOffShelf,
@@ -30,7 +31,7 @@ var (
 	}
 	privateErrors = map[string]error{
 		"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrSuperseded": order.ErrSuperseded,
-		"order.ErrBusy": order.ErrBusy,
+		"order.ErrBusy": order.ErrBusy, "order.ErrDismissed": order.ErrDismissed,
 	}
 )
 
@@ -178,13 +179,16 @@ func TestSharedBodiesStayAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bought := &order.AlreadyBoughtError{OrderID: 1}
-	e := book.match(bought)
-	before := string(e.problem[english])
-	first := string(e.body(problemDocument, english, bought))
-	_ = e.body(problemDocument, english, &order.AlreadyBoughtError{OrderID: 999_999})
-	if again := string(e.body(problemDocument, english, bought)); again != first || string(e.problem[english]) != before {
-		t.Errorf("%s became %s", first, again)
+	for _, err := range []error{&order.AlreadyBoughtError{OrderID: 1}, &orderFailedError{}, &voucher.InvalidError{}} {
+		for tongue := range tongues {
+			e := book.match(err)
+			e.problem[tongue] = slices.Grow(e.problem[tongue], 1000) // with room behind, appending would write into it
+			before := string(e.problem[tongue])
+			_ = e.body(problemDocument, tongue, err)
+			if after := string(e.problem[tongue]); after != before {
+				t.Errorf("%s became %s", before, after)
+			}
+		}
 	}
 	if !errors.Is(errors.Join(order.ErrSoldOut), order.ErrSoldOut) || book.match(errors.Join(order.ErrSoldOut)).code != "SOLD_OUT" {
 		t.Error("a joined error is not found")

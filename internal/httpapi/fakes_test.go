@@ -217,15 +217,15 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 
 // told is any answer of the API, read back.
 type told struct {
-	Type     string          `json:"type"`
-	Title    string          `json:"title"`
-	Status   int             `json:"status"`
-	Detail   string          `json:"detail"`
-	Code     string          `json:"code"`
-	Success  *bool           `json:"success"`
-	ErrorMsg string          `json:"errorMsg"`
-	Data     json.RawMessage `json:"data"`
-	Errors   []voucher.Problem
+	Type     string            `json:"type"`
+	Title    string            `json:"title"`
+	Status   int               `json:"status"`
+	Detail   string            `json:"detail"`
+	Code     string            `json:"code"`
+	Success  *bool             `json:"success"`
+	ErrorMsg string            `json:"errorMsg"`
+	Data     json.RawMessage   `json:"data"`
+	Errors   []voucher.Problem `json:"errors"`
 }
 
 func read(tb testing.TB, w *httptest.ResponseRecorder) told {
@@ -277,13 +277,23 @@ func withLog(l *lines, level slog.Level) func(*Config) {
 	}
 }
 
-// readInto reads a success back.
-func readInto(tb testing.TB, w *httptest.ResponseRecorder, into any) {
+// page is a page of orders, read back.
+type page struct {
+	Data []struct {
+		ID string `json:"id"`
+	} `json:"data"`
+	Total int    `json:"total"`
+	Next  string `json:"next"`
+}
+
+func readPage(tb testing.TB, w *httptest.ResponseRecorder) page {
 	tb.Helper()
 	if w.Code != http.StatusOK {
 		tb.Fatalf("answer is %d %s", w.Code, w.Body)
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+	var p page
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		tb.Fatalf("answer %q: %v", w.Body, err)
 	}
+	return p
 }

@@ -103,11 +103,10 @@ func (a *API) readBody(c *gin.Context, fields ...bodyField) error {
 	return decodeObject(body, fields)
 }
 
-// bodyOf reads the body up to the limit. A larger one is not read to its end: the connection is closed after the
-// answer instead.
+// bodyOf reads the body up to the limit. A larger one is not read to its end: net/http closes the connection after the
+// answer instead, when more is left than the little that it throws away by itself.
 func (a *API) bodyOf(c *gin.Context) ([]byte, error) {
 	if c.Request.ContentLength > a.cfg.BodyLimit {
-		c.Writer.Header().Set("Connection", "close")
 		return nil, errTooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rawWriter(c), c.Request.Body, a.cfg.BodyLimit))
@@ -200,9 +199,7 @@ type objectDecoder struct {
 }
 
 func (d *objectDecoder) bad(field, reason, allowed string) {
-	if len(d.problems) < maxProblems {
-		d.problems = append(d.problems, voucher.Problem{Field: clipped(field), Reason: reason, Allowed: allowed})
-	}
+	d.problems = append(d.problems, voucher.Problem{Field: clipped(field), Reason: reason, Allowed: allowed})
 }
 
 // object reads the whole text. Its error is not about the caller's fields: the text was found valid before.

@@ -110,12 +110,7 @@ func TestOrderPages(t *testing.T) {
 				if next != "" {
 					target += "&before=" + next
 				}
-				var page struct {
-					Data  []struct{ ID string }
-					Total int
-					Next  string
-				}
-				readInto(t, do(t, a, request{method: http.MethodGet, target: target}), &page)
+				page := readPage(t, do(t, a, request{method: http.MethodGet, target: target}))
 				if page.Total != n {
 					t.Fatalf("total is %d", page.Total)
 				}

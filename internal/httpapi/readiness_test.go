@@ -30,14 +30,30 @@ func TestReadiness(t *testing.T) {
 		body   string
 	}{
 		{"no checks", nil, 200, `{"status":"ready","checks":[]}`},
-		{"ready", []Check{check("redis", true, nil), check("mysql", false, nil)}, 200,
-			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":true}]}`},
-		{"degraded", []Check{check("redis", true, nil), check("mysql", false, away)}, 200,
-			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`},
-		{"unready", []Check{check("redis", true, away), check("mysql", false, away)}, 503,
-			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`},
-		{"panic", []Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}}, 200,
-			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the check panicked: oops"}]}`},
+		{
+			"ready",
+			[]Check{check("redis", true, nil), check("mysql", false, nil)},
+			200,
+			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":true}]}`,
+		},
+		{
+			"degraded",
+			[]Check{check("redis", true, nil), check("mysql", false, away)},
+			200,
+			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+		},
+		{
+			"unready",
+			[]Check{check("redis", true, away), check("mysql", false, away)},
+			503,
+			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+		},
+		{
+			"panic",
+			[]Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}},
+			200,
+			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the check panicked: oops"}]}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

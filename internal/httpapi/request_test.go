@@ -34,7 +34,7 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q became %q", id, got)
 		}
 	}
-	if ask("") == ask("") {
+	if one, another := ask(""), ask(""); one == another {
 		t.Error("two requests have one id")
 	}
 }
@@ -59,9 +59,12 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 				t.Errorf("the caller is told %s", w.Body)
 			}
 			var line struct {
-				Level, Msg, Error, Code, Route, Path string
-				RequestID                            string `json:"request_id"`
-				Status                               int
+				Level     string `json:"level"`
+				Code      string `json:"code"`
+				Route     string `json:"route"`
+				Path      string `json:"path"`
+				RequestID string `json:"request_id"`
+				Status    int    `json:"status"`
 			}
 			if err := json.Unmarshal([]byte(log.String()), &line); err != nil {
 				t.Fatalf("log %q: %v", log.String(), err)

@@ -51,19 +51,25 @@ func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
+// answered is the head of an answer.
+type answered struct {
+	status int
+	closes bool // the connection, says the server
+}
+
 // answerOn reads one answer from a connection.
-func answerOn(t *testing.T, r *bufio.Reader) (*http.Response, string) {
+func answerOn(t *testing.T, r *bufio.Reader) (resp answered, body string) {
 	t.Helper()
-	resp, err := http.ReadResponse(r, nil)
+	got, err := http.ReadResponse(r, nil)
 	if err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
 	if err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
-	return resp, string(body)
+	return answered{status: got.StatusCode, closes: got.Close}, string(text)
 }
 
 // A body of 20 MB is refused without being read, whether or not it says its length beforehand; the server closes that
@@ -84,16 +90,17 @@ func TestHugeBody(t *testing.T) {
 			conn, r := dial(t, addr)
 			sent := make(chan int, 1)
 			go func() {
-				n, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s",
+				_, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s",
 					token(t, adminID, RoleAdmin), c.header, c.before)
-				for n = 0; err == nil && n < size; n += len(chunk) {
+				n := 0
+				for ; err == nil && n < size; n += len(chunk) {
 					_, err = conn.Write(chunk)
 				}
 				sent <- n
 			}()
 			resp, body := answerOn(t, r)
-			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"TOO_LARGE"`) || !resp.Close {
-				t.Errorf("%d %s, close %t", resp.StatusCode, body, resp.Close)
+			if resp.status != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"TOO_LARGE"`) || !resp.closes {
+				t.Errorf("%d %s, close %t", resp.status, body, resp.closes)
 			}
 			if _, err := r.ReadByte(); err == nil {
 				t.Error("the connection stays open")
@@ -111,8 +118,8 @@ func TestHugeBody(t *testing.T) {
 			token(t, adminID, RoleAdmin), size); err != nil {
 			t.Fatal(err)
 		}
-		if resp, _ := answerOn(t, r); resp.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("status %d", resp.StatusCode)
+		if resp, _ := answerOn(t, r); resp.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("status %d", resp.status)
 		}
 	})
 	t.Cleanup(func() {
@@ -142,15 +149,15 @@ func TestHugeHeaders(t *testing.T) {
 	go func() {
 		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Pad: %s\r\n\r\n", strings.Repeat("x", 1<<20)) // cut off by the server
 	}()
-	if resp, _ := answerOn(t, r); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("status %d", resp.StatusCode)
+	if resp, _ := answerOn(t, r); resp.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("status %d", resp.status)
 	}
 	conn, r = dial(t, addr)
 	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusOK || body != healthzBody {
-		t.Errorf("afterwards: %d %s", resp.StatusCode, body)
+	if resp, body := answerOn(t, r); resp.status != http.StatusOK || body != healthzBody {
+		t.Errorf("afterwards: %d %s", resp.status, body)
 	}
 }
 
@@ -172,22 +179,22 @@ func TestServerTimeouts(t *testing.T) {
 		}
 	}
 	s := a.Server("")
-	s.ReadHeaderTimeout, s.ReadTimeout = 50*time.Millisecond, 50*time.Millisecond
+	s.ReadHeaderTimeout, s.ReadTimeout = 400*time.Millisecond, 400*time.Millisecond
 	addr := start(t, s)
 	conn, r := dial(t, addr)
-	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=200ms HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=800ms HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusCreated {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	if resp, body := answerOn(t, r); resp.status != http.StatusCreated {
+		t.Errorf("%d %s", resp.status, body)
 	}
 	// A body that never comes ends in a refusal.
 	conn, r = dial(t, addr)
 	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, RoleAdmin)); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	if resp, body := answerOn(t, r); resp.status != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
+		t.Errorf("%d %s", resp.status, body)
 	}
 	// So does a header that never ends, with the connection.
 	conn, r = dial(t, addr)
@@ -244,8 +251,8 @@ func TestConnectionSurvivesRefusals(t *testing.T) {
 		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n\r\n", c.request); err != nil {
 			t.Fatal(err)
 		}
-		if resp, body := answerOn(t, r); resp.StatusCode != c.status || resp.Close {
-			t.Errorf("%s: %d %s", c.request, resp.StatusCode, body)
+		if resp, body := answerOn(t, r); resp.status != c.status || resp.closes {
+			t.Errorf("%s: %d %s", c.request, resp.status, body)
 		}
 	}
 }
