@@ -34,7 +34,10 @@ var (
 // in MySQL its statements are made to be repeated, in SQLite it was rolled back. A schema that is newer than this
 // program is left alone.
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
-	pool := s.migrationPool()
+	pool, err := s.migrationPool()
+	if err != nil {
+		return nil, fmt.Errorf("opening the %s schema to migrate: %w", s.dialect, err)
+	}
 	applied, err := s.migrateLocked(ctx, pool)
 	if err = errors.Join(err, pool.Close()); err != nil {
 		return applied, fmt.Errorf("migrating the %s schema: %w", s.dialect, err)

@@ -89,7 +89,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return &Store{
 		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
 		maxConns:      o.MaxConns,
-		migrationPool: func() *sql.DB { return sql.OpenDB(ddlConnector) },
+		migrationPool: func() (*sql.DB, error) { return sql.OpenDB(ddlConnector), nil },
 	}, nil
 }
 

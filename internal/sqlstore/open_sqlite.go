@@ -37,11 +37,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{
 		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
-		migrationPool: func() *sql.DB {
-			// sql.Open only fails for a driver that is not registered, and this one was a few lines above.
-			ddl, _ := sql.Open("sqlite", dsn)
-			return ddl
-		},
+		migrationPool: func() (*sql.DB, error) { return sql.Open("sqlite", dsn) },
 	}
 	s.writer <- struct{}{}
 	return s, nil

@@ -43,7 +43,7 @@ func (s *Store) RaiseEpoch(ctx context.Context, voucherID int64) (int64, error) 
 	return epoch, nil
 }
 
-// Snapshot implements order.SaleLedger. Whoever changes the sale's stock waits until it has been read: about a second
+// Snapshot implements order.SaleLedger. Whoever changes the sale's stock waits until it has been read: a second or two
 // for a million orders.
 func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot

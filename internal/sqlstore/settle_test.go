@@ -196,7 +196,7 @@ func TestSettleHoldsTheSale(t *testing.T) {
 			return []order.Decision{{Claim: mine[0], Verb: order.Insert}}, nil
 		})
 		if err != nil {
-			t.Errorf("Settle: %v", err)
+			t.Fatalf("Settle: %v", err)
 		}
 		if err := <-inserted; !errors.Is(err, order.ErrConflict) {
 			t.Errorf("Insert: %v, want ErrConflict", err)

@@ -27,7 +27,7 @@ type Store struct {
 	// writers poll, so that the unlucky starve; here they queue.
 	writer chan struct{}
 	// migrationPool opens connections for DDL, which may take longer than any order may. The caller closes it.
-	migrationPool func() *sql.DB
+	migrationPool func() (*sql.DB, error)
 }
 
 var (
