@@ -103,10 +103,11 @@ func (a *API) readBody(c *gin.Context, fields ...bodyField) error {
 	return decodeObject(body, fields)
 }
 
-// bodyOf reads the body up to the limit. A larger one is not read to its end: net/http closes the connection after the
-// answer instead, when more is left than the little that it throws away by itself.
+// bodyOf reads the body up to the limit. Of a larger one nothing more is read: the connection is closed after the answer
+// instead. Left to itself, net/http would first wait for another 256 KiB, which may never come.
 func (a *API) bodyOf(c *gin.Context) ([]byte, error) {
 	if c.Request.ContentLength > a.cfg.BodyLimit {
+		c.Writer.Header().Set("Connection", "close")
 		return nil, errTooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rawWriter(c), c.Request.Body, a.cfg.BodyLimit))

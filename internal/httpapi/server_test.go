@@ -111,6 +111,23 @@ func TestHugeBody(t *testing.T) {
 			}
 		})
 	}
+	// The rest of a body that is too large is not waited for: the answer comes before it.
+	for name, sent := range map[string]string{
+		"length, stalled":  fmt.Sprintf("Content-Length: %d\r\n\r\n", DefaultBodyLimit+1),
+		"chunked, stalled": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", size, strings.Repeat(" ", int(DefaultBodyLimit)+1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, r := dial(t, addr)
+			if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
+				token(t, adminID, RoleAdmin), sent); err != nil {
+				t.Fatal(err)
+			}
+			if resp, body := answerOn(t, r); resp.status != http.StatusRequestEntityTooLarge || !resp.closes {
+				t.Errorf("%d %s, closes %t", resp.status, body, resp.closes)
+			}
+		})
+	}
 	t.Run("expect", func(t *testing.T) { // asked first, nothing is sent at all
 		t.Parallel()
 		conn, r := dial(t, addr)
