@@ -90,8 +90,14 @@ func TestTruncate(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"详细内容", 3, "详细内"}, {"🎟🎟", 1, "🎟"},
-		{"a\xff\xfeb", 9, "a\uFFFDb"}, {"a\x00b", 9, "a\uFFFDb"}, {"abc", 0, ""},
+		{"", 3, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc"},
+		{"详细内容", 3, "详细内"},
+		{"🎟🎟", 1, "🎟"},
+		{"a\xff\xfeb", 9, "a\uFFFDb"},
+		{"a\x00b", 9, "a\uFFFDb"},
+		{"abc", 0, ""},
 	} {
 		if got := truncate(test.in, test.n); got != test.want {
 			t.Errorf("truncate(%q, %d) = %q, want %q", test.in, test.n, got, test.want)

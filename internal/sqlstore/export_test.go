@@ -4,5 +4,6 @@ import "context"
 
 // Setting asks a connection of the store's pool for one value.
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
-	return value, s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
+	err = s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
+	return value, err
 }

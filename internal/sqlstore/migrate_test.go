@@ -121,6 +121,7 @@ func TestMigrateAtOnce(t *testing.T) {
 
 // A process died after some statement: before the first row of the table of migrations, or after some of the tables.
 func TestMigrateAfterACrash(t *testing.T) {
+	t.Parallel()
 	for name, undo := range map[string][]string{
 		"no first row":   {"DELETE FROM tb_migration", "DROP TABLE tb_setting"},
 		"not marked":     {"DELETE FROM tb_migration WHERE version_id = 1"},

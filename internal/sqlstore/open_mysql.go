@@ -51,7 +51,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrDSN: the data source name cannot be used, and why.
+// ErrDSN says that the data source name cannot be used, and the text after it why.
 var ErrDSN = errors.New("unusable MySQL DSN")
 
 // OpenMySQL opens the ledger in MySQL or MariaDB and pings it. The DSN is the Go driver's,

@@ -27,7 +27,8 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	if err != nil && !isDuplicate(err) { // another instance was first: its key is the key
 		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)
 	}
-	return key, s.loadSetting(ctx, idKeySetting, key[:])
+	err = s.loadSetting(ctx, idKeySetting, key[:])
+	return key, err
 }
 
 // loadSetting fills value, or returns gorm.ErrRecordNotFound. A value of another length is an error: using a part of

@@ -195,6 +195,7 @@ func decideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(orde
 
 // cancelled returns a context that has ended.
 func cancelled(tb testing.TB) context.Context {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	cancel()
 	return ctx
