@@ -65,15 +65,13 @@ type Audience interface {
 }
 
 const (
-	nextWait    = time.Second           // how long a read waits for new entries
-	beatEvery   = time.Second           // heartbeat of a consumer; the others wait for several of them
-	orphanEvery = time.Second           // how often entries of dead consumers are looked for
-	ownEvery    = time.Minute           // how often own entries are looked through that could not be settled
-	firstPause  = 20 * time.Millisecond // before the first repetition after the infrastructure's fault
-	longPause   = 2 * time.Second       // between repetitions at most
-	commitTime  = 30 * time.Second      // one transaction at most; a lock wait ends much earlier
-	redisTime   = 5 * time.Second       // one call to Redis at most, blocking included
-	finishTime  = 10 * time.Second      // what is in hand when the recorder is stopped gets as long
+	nextWait    = time.Second      // how long a read waits for new entries
+	beatEvery   = time.Second      // heartbeat of a consumer; the others wait for several of them
+	orphanEvery = time.Second      // how often entries of dead consumers are looked for
+	ownEvery    = time.Minute      // how often own entries are looked through that could not be settled
+	commitTime  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
+	redisTime   = 5 * time.Second  // one call to Redis at most, blocking included
+	finishTime  = 10 * time.Second // what is in hand when the recorder is stopped gets as long
 )
 
 // RecorderStores are the stores of a Recorder.
@@ -395,38 +393,4 @@ func (r *Recorder) persist(ctx context.Context, step func(context.Context) error
 		r.log.WarnContext(ctx, "stopped with entries in hand; they are delivered again", "error", err)
 	}
 	return err == nil
-}
-
-// outlive returns a context that ends a while after ctx does, so that what was begun can be finished.
-func outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(while)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
-		stop()
-		cancel()
-	}
-}
-
-func newPause() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = firstPause, longPause
-	return b
-}
-
-// rest sleeps, or until ctx ends.
-func rest(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
