@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -53,7 +52,7 @@ func TestBlockingReadsApart(t *testing.T) {
 	r := rigOn(t, newClients(t, ClientConfig{
 		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 1, Readers: 1, Timeout: 500 * time.Millisecond,
 	}), fmt.Sprintf("apart%d:", time.Now().UnixNano()))
-	t.Cleanup(func() { r.must(r.commands.Del(context.Background(), r.keys.orders(0)).Err()) })
+	t.Cleanup(func() { r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err()) })
 	c := r.Consumer(0, "a")
 	r.next(c, 1)
 	done := make(chan error, 1)
@@ -153,7 +152,7 @@ func examineLog(t *testing.T, addr string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Examine(context.Background()); err != nil {
+	if err := store.Examine(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return log.String()

@@ -199,41 +199,57 @@ func eventually(t *testing.T, ok func() bool) {
 	t.Fatal("it did not come to pass")
 }
 
-// TestClusterSendsOnce: the cluster client repeats what failed on the network, as a rule; scripts go out once.
+// TestClusterSendsOnce: the cluster client repeats what failed on the network, as a rule; scripts and reads of new
+// entries go out once.
 func TestClusterSendsOnce(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
-	var breaking atomic.Bool
-	var sent atomic.Int64
+	breaking := &breaker{}
 	options := ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, Timeout: time.Second}.options()
 	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		return &breaksAfterWrite{Conn: conn, breaking: &breaking, sent: &sent}, err
+		return &breaksAfterWrite{Conn: conn, breaker: breaking}, err
 	}
 	client := redis.NewUniversalClient(options)
 	defer func() { _ = client.Close() }()
 	r := rigOn(t, &Clients{Commands: client, Blocking: client}, "")
 	r.open(1, r.hour(5))
 	r.admit(applicants(1, 1)...)
-	breaking.Store(true)
+
+	breaking.verb.Store("evalsha")
 	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: applicants(2, 1), MaxBacklog: 100})
-	breaking.Store(false)
 	if err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("the answer was lost: %v", err)
 	}
-	equal(t, int64(1), sent.Load())
+	equal(t, int64(1), breaking.sent.Load())
 	eventually(t, func() bool { return len(r.stream()) == 2 })
+
+	c := r.Consumer(0, "a")
+	r.must(c.createGroup(r.ctx()))
+	breaking.verb.Store("xreadgroup")
+	if entries, err := c.Next(r.ctx(), 1, 0); err == nil {
+		t.Errorf("the answer was lost, and then there came %v", users(entries))
+	}
+	equal(t, int64(2), breaking.sent.Load())
+	breaking.verb.Store("")
+	eventually(t, func() bool { return len(r.own(c, "", 5)) == 1 })
 }
 
-// breaksAfterWrite is a connection that, while breaking, sends scripts and then ends.
+// breaker says which commands break their connections.
+type breaker struct {
+	verb atomic.Value // string; "" for none
+	sent atomic.Int64 // how many did
+}
+
+// breaksAfterWrite is a connection that ends once it has sent a command that the breaker names.
 type breaksAfterWrite struct {
 	net.Conn
-	breaking *atomic.Bool
-	sent     *atomic.Int64
+	*breaker
 }
 
 func (c *breaksAfterWrite) Write(p []byte) (int, error) {
-	if !c.breaking.Load() || !bytes.Contains(p, []byte("evalsha")) {
+	verb, _ := c.verb.Load().(string)
+	if verb == "" || !bytes.Contains(p, []byte(verb)) {
 		return c.Conn.Write(p)
 	}
 	c.sent.Add(1)

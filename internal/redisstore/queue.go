@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,20 +69,24 @@ func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order
 	return entries, translateRead(err)
 }
 
-// read runs XREADGROUP. Its error is the client's.
+// read runs XREADGROUP once; a negative block does not wait. Its error is the client's. The connection's read timeout must
+// be longer than block.
 func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration) ([]order.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	streams, err := client.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: group, Consumer: c.name, Streams: []string{c.store.keys.orders(c.partition), from},
-		Count: int64(n), Block: block,
-	}).Result()
-	if err != nil {
+	line := []any{"xreadgroup", "group", group, c.name, "count", n}
+	if block >= 0 {
+		line = append(line, "block", block.Milliseconds())
+	}
+	line = append(line, "streams", c.store.keys.orders(c.partition), from)
+	cmd := redis.NewXStreamSliceCmd(ctx, line...)
+	cmd.SetFirstKeyPos(int8(len(line) - 2)) // the cluster client finds the slot there
+	if err := client.Process(ctx, once{cmd}); err != nil {
 		return nil, err
 	}
 	var entries []order.Entry
-	for _, stream := range streams { // one, or none
+	for _, stream := range cmd.Val() { // one, or none
 		for _, message := range stream.Messages {
 			entries = append(entries, decode(c.partition, message))
 		}
@@ -91,7 +96,7 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 
 // translateRead is translate for a read, in which redis.Nil means that there is nothing.
 func translateRead(err error) error {
-	if err == redis.Nil { //nolint:errorlint // the client returns it bare, and a wrapped one would be something else
+	if errors.Is(err, redis.Nil) {
 		return nil
 	}
 	return translate(err)

@@ -2,9 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the digest by which Redis names scripts; nothing is protected by it
-	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -17,8 +14,7 @@ import (
 type script struct{ source, digest string }
 
 func newScript(source string) script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return script{source: source, digest: hex.EncodeToString(sum[:])}
+	return script{source: source, digest: redis.NewScript(source).Hash()}
 }
 
 // scriptSet is the scripts of this package.
@@ -39,9 +35,9 @@ func newScriptSet() scriptSet {
 }
 
 // once is a command that the client must not send a second time by itself. The plain client is told so by its
-// settings; the cluster client retries after network errors whatever they are, and could then report a refused
-// connection for a script that ran.
-type once struct{ *redis.Cmd }
+// settings; the cluster client retries after network errors whatever they are. It could then report a refused
+// connection for a script that ran, or read new entries twice and hand over only the second lot.
+type once struct{ redis.Cmder }
 
 var _ redis.Cmder = once{}
 
@@ -58,10 +54,7 @@ func (s script) run(ctx context.Context, client redis.UniversalClient, keys []st
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = s.eval(ctx, client, "eval", s.source, keys, args)
 	}
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, translate(err)
-	}
-	return reply, nil
+	return reply, translate(err)
 }
 
 func (s script) eval(ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any) (any, error) {
