@@ -62,9 +62,10 @@ type output struct {
 // command runs the server's binary with arguments to its end, with only the given settings.
 func command(tb testing.TB, settings map[string]string, args ...string) output {
 	tb.Helper()
+	server := binary(tb) // before the clock runs: it may have to be built
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(tb), args...)
+	cmd := exec.CommandContext(ctx, server, args...)
 	cmd.Dir = tb.TempDir() // the default data directory is relative
 	cmd.Env = environment(settings)
 	var stdout, stderr bytes.Buffer

@@ -17,14 +17,7 @@ func TestTerminateAnswersWhatIsInFlight(t *testing.T) {
 	s := realSite(t, 1)
 	c := s.crowd(s.createSale(t, 100, time.Now().Add(time.Hour)))
 	c.query = "wait=10s"
-	tx, err := s.ledger.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }() // only after a failure; it is committed below
-	if _, err = tx.ExecContext(t.Context(), "SELECT * FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", c.voucher); err != nil {
-		t.Fatal(err)
-	}
+	release := s.ledger.hold(t, c.voucher)
 	answers := make(chan answer, buyers)
 	for _, user := range people(1, buyers) {
 		go func() { answers <- c.buy(t.Context(), s.servers[0], user) }()
@@ -43,9 +36,7 @@ func TestTerminateAnswersWhatIsInFlight(t *testing.T) {
 	eventually(t, "the server's refusal of new connections", func() error {
 		return refusesConnections(t, s)
 	})
-	if err = tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	for range buyers {
 		if a := <-answers; a.verdict != accepted {
 			t.Errorf("in flight at SIGTERM: %s, want an order id", a)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"testing"
 )
 
 // ledger is the service's SQL as the tests read it: the same tables in MySQL and in the embedded file.
@@ -54,4 +55,25 @@ func (l ledger) sale(ctx context.Context, voucher int64) (stock, issued int64, e
 		return 0, 0, fmt.Errorf("reading sale %d: %w", voucher, err)
 	}
 	return stock, issued, nil
+}
+
+// hold keeps a sale's row locked, so that nothing of it can be recorded, until the returned function is called, or the
+// test ends. MySQL only: the embedded file is read-only to the tests.
+func (l ledger) hold(tb testing.TB, voucher int64) (release func()) {
+	tb.Helper()
+	tx, err := l.db.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatalf("holding sale %d: %v", voucher, err)
+	}
+	tb.Cleanup(func() { _ = tx.Rollback() }) // after release it has nothing to do
+	var stock int64
+	if err = tx.QueryRowContext(tb.Context(), "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", voucher).Scan(&stock); err != nil {
+		tb.Fatalf("holding sale %d: %v", voucher, err)
+	}
+	return func() {
+		tb.Helper()
+		if err := tx.Rollback(); err != nil {
+			tb.Fatalf("releasing sale %d: %v", voucher, err)
+		}
+	}
 }

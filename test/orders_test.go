@@ -96,14 +96,7 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("with wait: %d %s, want 201 and unpaid", r.status, r.body)
 	}
 
-	tx, err := s.ledger.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }() // after a failure; else it has ended below
-	if _, err = tx.ExecContext(t.Context(), "SELECT * FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", voucher); err != nil {
-		t.Fatal(err)
-	}
+	release := s.ledger.hold(t, voucher)
 	began := time.Now()
 	r, placed = buy(3, "?wait=700ms")
 	if took := time.Since(began); r.status != http.StatusAccepted || placed.Status != "queued" || took < 600*time.Millisecond {
@@ -126,9 +119,7 @@ func TestWaiting(t *testing.T) {
 		r, _ := s.client.do(t.Context(), request{method: http.MethodGet, url: s.servers[0].url(path + "?wait=15s"), token: buyerToken(3)})
 		waited <- r
 	}()
-	if err = tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	if r := <-waited; r.status != http.StatusOK || decode[orderJSON](t, r).Status != "unpaid" {
 		t.Errorf("who waited for the order sees %d %s, want unpaid", r.status, r.body)
 	}
