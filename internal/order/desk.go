@@ -67,8 +67,12 @@ func (d *Desk) await(ctx context.Context, seat *Seat, o Order, wait time.Duratio
 	case err == nil && status == Unpaid:
 		o.Status = Unpaid
 		return o, nil
-	case err == nil: // it ended at once: the row says how
-		return d.lookup.Order(ctx, o.UserID, o.ID)
+	case err == nil: // it ended at once: the row says how, if the ledger can be asked just now
+		o.Status = status
+		if row, err := d.lookup.Order(ctx, o.UserID, o.ID); err == nil {
+			o = row
+		}
+		return o, nil
 	case d.options.WaitForRow:
 		return Order{}, fmt.Errorf("%w: order %d was not recorded in time", ErrUnknownOutcome, o.ID)
 	default:

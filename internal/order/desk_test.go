@@ -305,6 +305,35 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	}
 }
 
+// A buyer who was accepted is never told that nothing happened, also when the ledger goes away while he waits.
+func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		away bool
+		want Order
+	}{
+		"the row says why":   {want: Order{ID: 100, UserID: 1, VoucherID: voucherA, Status: Failed, Reason: NoStock}},
+		"the ledger is away": {away: true, want: Order{ID: 100, UserID: 1, VoucherID: voucherA, Status: Failed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newDesk(t, DeskOptions{}, at(1, 0))
+			go func() {
+				waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+				p.rows.mu.Lock()
+				p.rows.away = tc.away
+				p.rows.rows[100] = Order{ID: 100, UserID: 1, VoucherID: voucherA, Status: Failed, Reason: NoStock}
+				p.rows.mu.Unlock()
+				p.room.Told(map[int64]Status{100: Failed})
+			}()
+			got, err := p.desk.Buy(t.Context(), 1, voucherA, time.Hour)
+			if err != nil || got != tc.want {
+				t.Errorf("order = %+v, %v; want %+v", got, err, tc.want)
+			}
+		})
+	}
+}
+
 func TestOrderIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	p := newDesk(t, DeskOptions{}, at(1, 0))

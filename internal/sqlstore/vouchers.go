@@ -10,7 +10,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// CreateVoucher implements voucher.Ledger. When it fails because the reply to COMMIT was lost, the voucher may exist.
+// CreateVoucher implements voucher.Ledger. It returns order.ErrUnavailable when the database is away and certainly
+// nothing was written; when it fails because the reply to COMMIT was lost, the voucher may exist.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
 	now := s.clock()
 	row := voucherRow{
@@ -19,11 +20,13 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
 		Version: 1, CreateTime: now, UpdateTime: now,
 	}
 	var sale *saleRow
+	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("voucher: %w", err)
 		}
-		if v.Sale == nil {
+		committing = v.Sale == nil
+		if committing {
 			return nil
 		}
 		// Epoch 0: no rebuild has opened the sale in Redis yet.
@@ -34,10 +37,15 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
 		if err := tx.Create(sale).Error; err != nil {
 			return fmt.Errorf("sale: %w", err)
 		}
+		committing = true
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("creating a voucher: %w", err)
+	const what = "creating a voucher"
+	switch {
+	case err != nil && committing:
+		return fmt.Errorf("%s: %w", what, err)
+	case err != nil:
+		return readError(what, err)
 	}
 	*v = row.voucher()
 	if sale != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/order"
+	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -122,4 +124,37 @@ func TestVouchersOfShop(t *testing.T) {
 			t.Errorf("a shop without vouchers: %v, %d, %v; want an empty list", vs, total, err)
 		}
 	})
+}
+
+// Only where certainly nothing was written may the caller be told that nothing happened.
+func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	for name, tc := range map[string]struct {
+		fault  func(*testkit.Proxy)
+		absent bool // certainly nothing was written
+	}{
+		"no connection":        {fault: (*testkit.Proxy).Cut, absent: true},
+		"the first reply lost": {fault: func(p *testkit.Proxy) { p.DropRepliesTo("INSERT", 1) }, absent: true},
+		"the last reply lost":  {fault: func(p *testkit.Proxy) { p.DropRepliesTo("COMMIT", 1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, proxy := proxied(t, dsn, options(l.clock))
+			tc.fault(proxy)
+			err := store.CreateVoucher(t.Context(), &voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf})
+			if err == nil || errors.Is(err, order.ErrUnavailable) != tc.absent {
+				t.Errorf("error = %v; unavailable wanted: %v", err, tc.absent)
+			}
+			var rows int
+			query := "SELECT COUNT(*) FROM tb_voucher WHERE title = ?"
+			if err := l.raw.QueryRowContext(t.Context(), query, name).Scan(&rows); err != nil {
+				t.Fatal(err)
+			}
+			if (rows == 0) != tc.absent {
+				t.Errorf("%d rows; absent wanted: %v", rows, tc.absent)
+			}
+		})
+	}
 }
