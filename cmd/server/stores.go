@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/config"
 	"seckill/internal/embedded"
@@ -64,6 +65,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}
+	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client's own lines, which it would print past our log
 	if s.clients, err = redisstore.NewClients(reach); err != nil {
 		return nil, err
 	}
