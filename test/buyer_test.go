@@ -16,6 +16,7 @@ type crowd struct {
 	voucher int64
 	record  *record
 	query   string // for example "wait=2s"
+	faults  sync.Mutex
 }
 
 // buy is one attempt of one user at one server.

@@ -93,10 +93,13 @@ func crash(s *server) error {
 	return s.start()
 }
 
-// strike does something to the site as soon as so many purchases were accepted, while the sale goes on.
+// strike does something to the site as soon as so many purchases were accepted, while the sale goes on. One fault
+// waits for the one before it.
 func strike(t *testing.T, c *crowd, n int, do func() error) {
 	t.Helper()
 	c.record.after(n, func() {
+		c.faults.Lock()
+		defer c.faults.Unlock()
 		if err := do(); err != nil {
 			t.Errorf("the fault after %d accepted purchases: %v", n, err)
 		}

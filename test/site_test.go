@@ -41,7 +41,7 @@ func siteKinds() []siteKind {
 	}
 }
 
-// embeddedSite starts a server that has nothing but a data directory.
+// embeddedSite starts a server that has nothing but a data directory, and waits for its demonstration sale.
 func embeddedSite(tb testing.TB) *site {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "data")
@@ -52,6 +52,13 @@ func embeddedSite(tb testing.TB) *site {
 	})}
 	s.start(tb)
 	s.ledger = openLedger(tb, "sqlite", "file:"+filepath.Join(dir, "seckill.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	eventually(tb, "the demonstration sale", func() error {
+		n, err := s.ledger.count(tb.Context(), "tb_voucher")
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d vouchers", n)
+		}
+		return err
+	})
 	return s
 }
 
