@@ -119,13 +119,13 @@ func lockAsync(ctx context.Context, t *testing.T, m *lock.Mutex, c redis.Univers
 // receive waits for what a channel brings, at most soon.
 func receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
+	var v T
 	select {
-	case v := <-c:
-		return v
+	case v = <-c:
 	case <-time.After(soon):
 		t.Fatalf("no %s within %v", what, soon)
-		panic("unreachable")
 	}
+	return v
 }
 
 // viaProxy returns a client that goes through a proxy to the shared Redis, one that does not, and a key prefix. The

@@ -30,7 +30,7 @@ func TestRenewedLockIsNotLost(t *testing.T) {
 		t.Errorf("time to live %v, want at most %v", d, lease)
 	}
 	mustRelease(t, h)
-	<-ctx.Done()
+	receive(t, "end of the context", ctx.Done())
 	wantErr(t, "cause after the release", context.Cause(ctx), lock.ErrNotHeld)
 	wantErr(t, "Err after the release", h.Err(), lock.ErrNotHeld)
 	select {
@@ -62,7 +62,7 @@ func TestLimitedLeaseIsNotRenewed(t *testing.T) {
 			if took := time.Since(begin); took < tc.least || took > tc.most+2*time.Second {
 				t.Errorf("lost after %v, want between %v and %v", took, tc.least, tc.most)
 			}
-			<-ctx.Done()
+			receive(t, "end of the context", ctx.Done())
 			wantErr(t, "cause", context.Cause(ctx), lock.ErrLost)
 			late, cancelLate := h.Context(t.Context())
 			defer cancelLate()
