@@ -44,3 +44,60 @@ func balance(ctx context.Context, at *place, b books) error {
 	}
 	return err
 }
+
+// audit counts what it had no time to record: everything in the stream that was not acknowledged.
+func (tutorial) audit(ctx context.Context, at *place, accepted int64) error {
+	rdb := at.stores.rdb
+	left, err := rdb.Get(ctx, at.prefix+"seckill:stock:1").Int64()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	entries, err := rdb.XLen(ctx, at.prefix+"stream.orders").Result()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	groups, err := rdb.XInfoGroups(ctx, at.prefix+"stream.orders").Result()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	if len(groups) != 1 {
+		return fmt.Errorf("the stream has %d groups, not 1", len(groups))
+	}
+	return balance(ctx, at, books{
+		accepted: accepted, redisStock: left, waiting: groups[0].Pending + groups[0].Lag,
+		also: map[string][2]int64{"stream entries are the accepted": {entries, accepted}},
+	})
+}
+
+// audit wants everything recorded: this one has caught up.
+func (service) audit(ctx context.Context, at *place, accepted int64) error {
+	voucher, err := at.number(ctx, "SELECT voucher_id FROM tb_seckill_voucher")
+	if err != nil {
+		return err
+	}
+	sale := fmt.Sprintf("{p0}:sale:%d", voucher)
+	left, err := at.hashNumber(ctx, sale, "stock")
+	if err != nil {
+		return err
+	}
+	returned, err := at.hashNumber(ctx, sale, "returned")
+	if err != nil {
+		return err
+	}
+	waiting, err := at.stores.rdb.XLen(ctx, at.prefix+"{p0}:orders").Result()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	dead, err := at.stores.rdb.XLen(ctx, at.prefix+"{p0}:dead").Result()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	failed, err := at.number(ctx, "SELECT COUNT(*) FROM tb_voucher_order WHERE status <> 1")
+	if err != nil {
+		return err
+	}
+	return balance(ctx, at, books{
+		accepted: accepted, redisStock: left + returned, waiting: waiting,
+		also: map[string][2]int64{"nothing waits": {waiting, 0}, "no dead letters": {dead, 0}, "no failed orders": {failed, 0}},
+	})
+}

@@ -50,21 +50,13 @@ func newLoad(p plan) *load {
 
 // sign makes a buyer's token, as any identity provider with the secret would.
 func sign(user, expires int64) []byte {
-	encode := base64.RawURLEncoding.AppendEncode
-	token := encode(nil, []byte(`{"alg":"HS256","typ":"JWT"}`))
-	token = append(token, '.')
-	token = encode(token, fmt.Appendf(nil, `{"sub":"%d","exp":%d}`, user, expires))
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(token)
-	token = append(token, '.')
-	return encode(token, mac.Sum(nil))
+	return []byte(signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, user, expires)))
 }
 
-// signAdmin makes a token that may create vouchers.
-func signAdmin() string {
+// signText makes a token of claims.
+func signText(claims string) string {
 	encode := base64.RawURLEncoding.EncodeToString
-	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +
-		encode(fmt.Appendf(nil, `{"sub":"9000001","role":"admin","exp":%d}`, time.Now().Add(time.Hour).Unix()))
+	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encode([]byte(claims))
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(token))
 	return token + "." + encode(mac.Sum(nil))
@@ -72,15 +64,16 @@ func signAdmin() string {
 
 // burst is what one turn's load came to.
 type burst struct {
-	accepted int64         // answers that accepted, in all
-	rate     float64       // accepted per second of the measured part
+	answered int64         // answers with the wanted status, in all
+	rate     float64       // of them per second of the measured part
 	p50, p99 time.Duration // latency in the measured part
 	began    time.Time     // of the load, warm-up included
 	ended    time.Time     // when the last answer had come
 }
 
-// fire sends purchases of the voucher over all connections until the time is over. Every answer must accept.
-func (l *load) fire(ctx context.Context, addr string, voucher int64) (burst, error) {
+// fire sends purchases of the target's voucher over all connections until the time is over. Every answer must have the
+// status.
+func (l *load) fire(ctx context.Context, to *target, status int) (burst, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b := burst{began: time.Now()}
@@ -90,7 +83,7 @@ func (l *load) fire(ctx context.Context, addr string, voucher int64) (burst, err
 	shooters := make([]*shooter, l.plan.connections)
 	errs := make(chan error, len(shooters))
 	for i := range shooters {
-		shooters[i] = &shooter{load: l, addr: addr, voucher: voucher, from: from, until: until, next: &next}
+		shooters[i] = &shooter{load: l, to: to, status: fmt.Appendf(nil, "HTTP/1.1 %d ", status), from: from, until: until, next: &next}
 		go func() {
 			err := shooters[i].run(ctx)
 			if err != nil {
@@ -111,7 +104,7 @@ func (l *load) fire(ctx context.Context, addr string, voucher int64) (burst, err
 	b.ended = time.Now()
 	var latencies []uint32
 	for _, s := range shooters {
-		b.accepted += s.accepted
+		b.answered += s.answered
 		latencies = append(latencies, s.latencies...)
 	}
 	if len(latencies) == 0 {
@@ -125,23 +118,23 @@ func (l *load) fire(ctx context.Context, addr string, voucher int64) (burst, err
 // shooter is one connection.
 type shooter struct {
 	load        *load
-	addr        string
-	voucher     int64
+	to          *target
+	status      []byte // what every answer begins with
 	from, until time.Time
 	next        *atomic.Int64 // the user whose turn it is
 
-	accepted  int64
+	answered  int64
 	latencies []uint32 // microseconds, of the measured part
 }
 
 func (s *shooter) run(ctx context.Context) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.to.addr)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // every answer has been read
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	head := []byte("POST /voucher/seckill/" + strconv.FormatInt(s.voucher, 10) + " HTTP/1.1\r\nHost: " + s.addr +
+	head := []byte("POST /voucher/seckill/" + strconv.FormatInt(s.to.voucher, 10) + " HTTP/1.1\r\nHost: " + s.to.addr +
 		"\r\nContent-Length: 0\r\nAuthorization: Bearer ")
 	answers := bufio.NewReaderSize(conn, 4096)
 	request := make([]byte, 0, 1024)
@@ -158,23 +151,23 @@ func (s *shooter) run(ctx context.Context) error {
 		if _, err = conn.Write(request); err != nil {
 			return err
 		}
-		if err = readAccepted(answers); err != nil {
+		if err = readAnswer(answers, s.status); err != nil {
 			return fmt.Errorf("user %d: %w", user+1, err)
 		}
-		s.accepted++
+		s.answered++
 		if told := time.Now(); told.After(s.from) && !told.After(s.until) {
 			s.latencies = append(s.latencies, uint32(min(told.Sub(asked).Microseconds(), 1<<32-1)))
 		}
 	}
 }
 
-// readAccepted reads one answer, which must be a 202.
-func readAccepted(r *bufio.Reader) error {
+// readAnswer reads one answer, which must begin with the wanted status line.
+func readAnswer(r *bufio.Reader, want []byte) error {
 	status, err := r.ReadSlice('\n')
 	if err != nil {
 		return err
 	}
-	ok := bytes.HasPrefix(status, []byte("HTTP/1.1 202 "))
+	ok := bytes.HasPrefix(status, want)
 	first := ""
 	if !ok {
 		first = string(bytes.TrimSpace(status))

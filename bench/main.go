@@ -33,7 +33,7 @@ type plan struct {
 	rounds      int
 	duration    time.Duration // measured part of a turn
 	warmUp      time.Duration // unmeasured part before it
-	maxDrain    time.Duration // how long to wait for the recording to catch up
+	maxDrain    time.Duration // a longer drain is extrapolated, not waited for
 	connections int
 	out         string // directory for the report; "" writes none
 }
@@ -61,7 +61,7 @@ func realMain(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 }
 
 func parse(args []string, stderr io.Writer) (plan, error) {
-	p := plan{warmUp: 500 * time.Millisecond, maxDrain: time.Minute}
+	p := plan{warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -72,7 +72,7 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 	flags.DurationVar(&p.duration, "duration", 5*time.Second, "measured time of a turn; half a second of warm-up comes before it")
 	flags.IntVar(&p.connections, "connections", 128, "buyers who press the button at the same time")
 	flags.StringVar(&p.out, "out", "docs/benchmarks", "`directory` for the report; empty writes none")
-	quick := flags.Bool("quick", false, "5 rounds of 2s, in under three minutes, nothing written unless -out is given")
+	quick := flags.Bool("quick", false, "5 rounds of 1.5s, in under three minutes, nothing written unless -out is given")
 	smoke := flags.Bool("smoke", false, "1 round of 300ms: that it runs and its books balance; the figures mean nothing")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -93,9 +93,10 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 	switch {
 	case *smoke:
 		short(1, 300*time.Millisecond)
-		p.warmUp = 100 * time.Millisecond
+		p.warmUp, p.maxDrain = 100*time.Millisecond, time.Second
 	case *quick:
-		short(5, 2*time.Second)
+		short(5, 1500*time.Millisecond)
+		p.warmUp, p.maxDrain = 300*time.Millisecond, 3*time.Second
 	}
 	if flags.NArg() > 0 || p.rounds < 1 || p.duration <= 0 || p.connections < 1 {
 		err := errors.New("-rounds, -duration and -connections must be positive, and there are no other arguments")
@@ -122,9 +123,9 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 	r := report{Plan: p.describe(), Machine: describeMachine(ctx, st)}
 	for round := 1; round <= p.rounds; round++ {
 		for _, c := range contestants(bin) {
-			t, err := takeTurn(ctx, c, st, ld, p)
+			t, err := takeTurn(ctx, c, bin, st, ld, p)
 			if err != nil {
-				return fmt.Errorf("%s, round %d: %w", c.name(), round, err)
+				return fmt.Errorf("%s, round %d: %w", c.name, round, err)
 			}
 			t.Round = round
 			r.Turns = append(r.Turns, t)

@@ -27,13 +27,13 @@ func (r *report) table(w io.Writer) {
 	r.grid(w)
 	fmt.Fprintln(w)
 	for _, q := range r.Ratios {
-		fmt.Fprintf(w, "%-3s %-55s %-22s target %s\n", q.ID, q.What, q, q.Target)
+		fmt.Fprintf(w, "%-3s %-52s %-22s target %s\n", q.ID, q.What, q, q.Target)
 	}
 }
 
 // grid prints one line for each contestant, as a Markdown table.
 func (r *report) grid(w io.Writer) {
-	rows := [][]string{{"", "accepted/s", "p50 ms", "p99 ms", "recorded/s under load", "recorded/s draining", "drain s"}}
+	rows := [][]string{{"", "answers/s", "p50 ms", "p99 ms", "recorded/s under load", "recorded/s draining", "drain s"}}
 	for _, l := range r.Lines {
 		drain := l.Drain.text(2)
 		if l.Extrapolated {
@@ -98,7 +98,7 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "Commit %s, %s on %s, %d × %s, Redis %s, database %s. Load generator, contestant, Redis and database share this machine.\n\n",
 		m.Commit, m.Go, m.System, m.Processors, m.Processor, m.Redis, m.Database)
 	fmt.Fprintf(&b, "Median of %d rounds of %.1f s with %d connections, lowest and highest in brackets. Every request is another user's, "+
-		"with a token of his own; all of them are accepted.\n\n", r.Plan.Rounds, r.Plan.Seconds, r.Plan.Connections)
+		"with a token of his own, and all of them are accepted (refused, where it says sold out).\n\n", r.Plan.Rounds, r.Plan.Seconds, r.Plan.Connections)
 	r.grid(&b)
 	b.WriteString("\n")
 	r.chart(&b)
@@ -106,31 +106,39 @@ func (r *report) markdown() string {
 	for _, q := range r.Ratios {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", q.ID, q.What, q, q.Target)
 	}
-	b.WriteString("\nRecorded per second in the last ratio is everything accepted, over the time until all of it is recorded. " +
-		"A drain that would take minutes is extrapolated from the speed of its first seconds.\n\nDurability: ")
+	b.WriteString("\n\"Recording held back\" keeps the sale's row locked while purchases come in: that is admission alone, " +
+		"with a backlog to drain afterwards. A drain that would take long is extrapolated from the speed of its first seconds. " +
+		"After each turn rows, stocks and answers were compared; they agreed.\n\nDurability: ")
 	var settings []string
 	for _, name := range slices.Sorted(maps.Keys(m.Durability)) {
 		settings = append(settings, name+" "+m.Durability[name])
 	}
 	b.WriteString(strings.Join(settings, ", ") + ".\n\n")
-	for _, l := range r.Lines {
-		fmt.Fprintf(&b, "The load generator took %.2f processors beside %s.\n", l.ClientCPU.Median, l.Contestant)
+	var client []float64
+	for _, t := range r.Turns {
+		if t.ClientCPU > 0 {
+			client = append(client, t.ClientCPU)
+		}
 	}
+	fmt.Fprintf(&b, "The load generator took %s of the %d processors.\n", over(client).text(2), m.Processors)
 	b.WriteString("\nAgain: `make bench`. Every single figure: the JSON file beside this one.\n")
 	return b.String()
 }
 
 // chart draws the accepted rates as bars of text.
 func (r *report) chart(b *strings.Builder) {
-	const width = 50
+	const width = 40
 	most := 0.0
 	for _, l := range r.Lines {
 		most = max(most, l.Rate.Median)
 	}
-	b.WriteString("```\naccepted/s\n")
+	b.WriteString("```\nanswers per second\n")
 	for _, l := range r.Lines {
+		if l.Rate.Median == 0 {
+			continue
+		}
 		bar := strings.Repeat("█", int(width*l.Rate.Median/max(most, 1)+0.5))
-		fmt.Fprintf(b, "%-28s %s %.0f\n", l.Contestant, bar, l.Rate.Median)
+		fmt.Fprintf(b, "%-48s %s %.0f\n", l.Contestant, bar, l.Rate.Median)
 	}
 	b.WriteString("```\n")
 }

@@ -25,10 +25,13 @@ type stores struct {
 	before    map[string]string // Redis settings to put back
 }
 
-// durability is how Redis keeps what it acknowledged: flushed every second. Rewriting its file in the middle of a turn
+// everySecond is what most run Redis with: an append-only file, flushed every second.
+const everySecond = "everysec"
+
+// durability is how Redis keeps what it acknowledged: an append-only file, flushed every second. Rewriting its file in the middle of a turn
 // would slow one contestant down by chance, so it is done between the turns.
 func durability() map[string]string {
-	return map[string]string{"appendonly": "yes", "appendfsync": "everysec", "auto-aof-rewrite-percentage": "0", "save": ""}
+	return map[string]string{"appendonly": "yes", "appendfsync": everySecond, "auto-aof-rewrite-percentage": "0", "save": ""}
 }
 
 func openStores(ctx context.Context) (*stores, error) {
@@ -67,6 +70,14 @@ func (s *stores) close(ctx context.Context, progress io.Writer) {
 	}
 	_ = s.rdb.Close() // nothing is in flight any more
 	_ = s.db.Close()  // the same
+}
+
+// setFsync sets Redis's durability for the next turn.
+func (s *stores) setFsync(ctx context.Context, value string) error {
+	if err := s.rdb.ConfigSet(ctx, "appendfsync", value).Err(); err != nil {
+		return fmt.Errorf("redis: CONFIG SET appendfsync: %w", err)
+	}
+	return nil
 }
 
 // settle waits until Redis does nothing in the background.
@@ -158,4 +169,17 @@ func (p *place) hashNumber(ctx context.Context, key, field string) (int64, error
 		return 0, fmt.Errorf("redis: %w", err)
 	}
 	return strconv.ParseInt(text, 10, 64)
+}
+
+// hold locks the sale's row, so that nothing can be recorded, until the returned function is called.
+func (p *place) hold(ctx context.Context) (release func() error, err error) {
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var stock int64
+	if err = tx.QueryRowContext(ctx, "SELECT stock FROM tb_seckill_voucher FOR UPDATE").Scan(&stock); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx.Rollback, nil
 }

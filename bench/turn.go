@@ -12,11 +12,12 @@ import (
 type turn struct {
 	Contestant string  `json:"contestant"`
 	Round      int     `json:"round"`
-	Accepted   int64   `json:"accepted"`          // purchases, warm-up included
-	Rate       float64 `json:"acceptedPerSecond"` // in the measured part
-	P50        float64 `json:"p50Millis"`
-	P99        float64 `json:"p99Millis"`
-	// Meanwhile is orders recorded per second while purchases came in, Draining after the last of them.
+	Answered   int64   `json:"answered,omitempty"`          // requests, warm-up included
+	Rate       float64 `json:"answeredPerSecond,omitempty"` // in the measured part
+	P50        float64 `json:"p50Millis,omitempty"`
+	P99        float64 `json:"p99Millis,omitempty"`
+	// Meanwhile is orders recorded per second while purchases came in, Draining after the last of them, when there was a
+	// backlog to measure it by.
 	Meanwhile float64 `json:"recordedPerSecondUnderLoad,omitempty"`
 	Draining  float64 `json:"recordedPerSecondDraining,omitempty"`
 	Backlog   int64   `json:"backlog,omitempty"` // accepted and not recorded when the last answer came
@@ -24,84 +25,119 @@ type turn struct {
 	// Extrapolated says that the drain was not waited for, but computed from the backlog and the speed.
 	Extrapolated bool `json:"drainExtrapolated,omitempty"`
 	// ClientCPU is how many processors the load generator took: what it takes, the contestant has not.
-	ClientCPU float64 `json:"loadGeneratorProcessors"`
+	ClientCPU float64 `json:"loadGeneratorProcessors,omitempty"`
 }
 
 func (t turn) String() string {
-	s := fmt.Sprintf("%-28s %8.0f accepted/s  p50 %.2f ms  p99 %.2f ms", t.Contestant, t.Rate, t.P50, t.P99)
-	if t.Meanwhile > 0 {
-		s += fmt.Sprintf("  recorded/s %.0f, draining %.0f  drain %.2f s", t.Meanwhile, t.Draining, t.Drain)
+	s := fmt.Sprintf("%-48s", t.Contestant)
+	if t.Rate > 0 {
+		s += fmt.Sprintf(" %6.0f/s  p50 %.2f ms  p99 %.2f ms", t.Rate, t.P50, t.P99)
 	}
-	if t.Extrapolated {
-		s += " (extrapolated)"
+	if t.Meanwhile > 0 {
+		s += fmt.Sprintf("  recorded %.0f/s", t.Meanwhile)
+	}
+	if t.Draining > 0 {
+		s += fmt.Sprintf("  draining %.0f/s", t.Draining)
+	}
+	if t.Drain > 0 {
+		s += fmt.Sprintf("  drain %.2f s", t.Drain)
 	}
 	return s
 }
 
-// takeTurn starts a contestant, lets the crowd in, waits until what was accepted is recorded, and checks the books.
-func takeTurn(ctx context.Context, c contestant, st *stores, l *load, p plan) (t turn, err error) {
+// takeTurn gives a contestant a place of its own, measures it, and checks its books.
+func takeTurn(ctx context.Context, c contestant, b binaries, st *stores, l *load, p plan) (t turn, err error) {
+	if err = st.setFsync(ctx, c.appendfsync); err != nil {
+		return turn{}, err
+	}
 	at, err := st.newPlace(ctx)
 	if err != nil {
 		return turn{}, err
 	}
 	defer func() { err = errors.Join(err, at.clear(context.WithoutCancel(ctx))) }()
-	target, err := c.start(ctx, at)
+	if c.start == nil {
+		return rawInsert(ctx, b, at, p)
+	}
+	to, err := c.start(ctx, at)
 	if err != nil {
 		return turn{}, err
 	}
-	defer func() { err = errors.Join(err, target.stop()) }()
+	defer func() { err = errors.Join(err, to.stop()) }()
+	return c.measure(ctx, at, to, l, p)
+}
+
+// measure lets the crowd in, waits until what was accepted is recorded, and checks the books.
+func (c contestant) measure(ctx context.Context, at *place, to *target, l *load, p plan) (turn, error) {
+	release := func() error { return nil }
+	if c.held {
+		var err error
+		if release, err = at.hold(ctx); err != nil {
+			return turn{}, err
+		}
+		defer func() { _ = release() }() // released below, unless that is never reached
+	}
 	cpu, wall := processorTime(), time.Now()
-	b, err := l.fire(ctx, target.addr, target.voucher)
+	b, err := l.fire(ctx, to, c.status)
 	if err != nil {
 		return turn{}, err
 	}
-	t = turn{
-		Contestant: c.name(), Accepted: b.accepted, Rate: b.rate,
-		P50: millis(b.p50), P99: millis(b.p99),
+	t := turn{
+		Contestant: c.name, Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
 		ClientCPU: (processorTime() - cpu).Seconds() / time.Since(wall).Seconds(),
 	}
-	if !c.records() {
+	if c.audit == nil {
 		return t, nil
 	}
-	if err = t.watchDrain(ctx, at, b, p); err != nil {
+	if err = release(); err != nil {
+		return turn{}, err
+	}
+	if err = t.watchDrain(ctx, at, b, c.held, p); err != nil {
 		return turn{}, err
 	}
 	// The books are read when nobody writes in them any more.
-	if err = target.stop(); err != nil {
+	if err = to.stop(); err != nil {
 		return turn{}, err
 	}
-	return t, c.audit(ctx, at, b.accepted)
+	return t, c.audit(ctx, at, b.answered)
 }
 
-// watchDrain follows the recording after the last acceptance. A contestant that would take minutes is not waited for:
-// its speed over a few seconds tells how long it would be.
-func (t *turn) watchDrain(ctx context.Context, at *place, b burst, p plan) error {
+// leastBacklog is how many orders must wait for the speed of their recording to be worth a figure.
+const leastBacklog = 2000
+
+// watchDrain follows the recording after the last acceptance. A contestant that would take long is not waited for: its
+// speed over two seconds tells how long it would be.
+func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, p plan) error {
 	const sample = 2 * time.Second
 	first, err := at.recorded(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	t.Backlog = b.accepted - first
-	t.Meanwhile = float64(first) / began.Sub(b.began).Seconds()
+	t.Backlog = b.answered - first
+	if !held {
+		t.Meanwhile = float64(first) / began.Sub(b.began).Seconds()
+	}
 	for {
 		now, err := at.recorded(ctx)
 		if err != nil {
 			return err
 		}
 		passed := time.Since(began)
-		t.Draining = float64(now-first) / passed.Seconds()
+		speed := float64(now-first) / passed.Seconds()
+		if t.Backlog >= leastBacklog {
+			t.Draining = speed
+		}
 		switch {
-		case now > b.accepted:
-			return fmt.Errorf("%d orders recorded, %d accepted", now, b.accepted)
-		case now == b.accepted:
+		case now > b.answered:
+			return fmt.Errorf("%d orders recorded, %d accepted", now, b.answered)
+		case now == b.answered:
 			t.Drain = time.Since(b.ended).Seconds()
 			return nil
-		case passed > sample && float64(b.accepted-now)/max(t.Draining, 1) > p.maxDrain.Seconds():
-			t.Drain, t.Extrapolated = float64(t.Backlog)/max(t.Draining, 1), true
+		case passed > sample && speed > 0 && float64(b.answered-now)/speed > p.maxDrain.Seconds():
+			t.Drain, t.Extrapolated = float64(t.Backlog)/speed, true
 			return nil
-		case passed > p.maxDrain:
-			return fmt.Errorf("%d of %d orders recorded %v after the last was accepted", now, b.accepted, p.maxDrain)
+		case passed > time.Minute:
+			return fmt.Errorf("%d of %d orders recorded a minute after the last was accepted", now, b.answered)
 		}
 		select {
 		case <-ctx.Done():
