@@ -26,10 +26,9 @@ func uncertain(err error) bool {
 	if err == nil {
 		return false
 	}
-	var answer redis.Error
-	if errors.As(err, &answer) {
-		return false // Redis refused it
+	if _, refused := errors.AsType[redis.Error](err); refused {
+		return false
 	}
-	var op *net.OpError
-	return !errors.As(err, &op) || op.Op != "dial" // without a connection nothing was sent
+	op, network := errors.AsType[*net.OpError](err)
+	return !network || op.Op != "dial" // without a connection nothing was sent
 }

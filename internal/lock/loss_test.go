@@ -48,8 +48,11 @@ func TestLimitedLeaseIsNotRenewed(t *testing.T) {
 		least, most time.Duration
 	}{
 		{"lease given", []lock.Option{lock.WithLease(600 * time.Millisecond)}, 0, 600 * time.Millisecond},
-		{"longest hold", []lock.Option{lock.WithRenewedLease(600 * time.Millisecond), lock.WithMaxHold(time.Second)},
-			time.Second, 1600 * time.Millisecond},
+		{
+			"longest hold",
+			[]lock.Option{lock.WithRenewedLease(600 * time.Millisecond), lock.WithMaxHold(time.Second)},
+			time.Second, 1600 * time.Millisecond,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

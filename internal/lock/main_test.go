@@ -21,24 +21,25 @@ const holderLease = time.Second
 
 func TestMain(m *testing.M) {
 	if where := os.Getenv(holderEnv); where != "" {
-		os.Exit(holdForever(where))
+		holdForever(where)
+		os.Exit(1)
 	}
 	testkit.Main(m)
 }
 
-func holdForever(where string) int {
+// holdForever takes the lock and says so; it returns when that fails, or when the lock is lost.
+func holdForever(where string) {
 	var addr, prefix string
 	if _, err := fmt.Sscan(where, &addr, &prefix); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return
 	}
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	h, err := lock.New(client, prefix).Mutex("m", lock.WithRenewedLease(holderLease)).TryLock(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return
 	}
 	fmt.Println("held")
 	<-h.Lost()
-	return 1
 }

@@ -32,7 +32,7 @@ func Main(m *testing.M) {
 
 // sharedServers is the one thing that tests of a package have in common. It is package state because package testing
 // passes nothing from TestMain to tests.
-var sharedServers shared
+var sharedServers shared //nolint:gochecknoglobals // see above
 
 // shared starts each server on first use. A start that failed fails every test in the same way, at once.
 type shared struct {

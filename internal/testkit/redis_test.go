@@ -7,7 +7,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-func TestRedisPrefixesAreCleared(t *testing.T) {
+func TestRedisPrefixesAreCleared(t *testing.T) { //nolint:tparallel // what the part leaves behind is looked at after it
 	t.Parallel()
 	other, _ := testkit.Redis(t)
 	var prefix string
@@ -35,8 +35,11 @@ func TestStartRedisAgain(t *testing.T) {
 	}{
 		{"stopped without persistence", func(r *testkit.RedisServer) { r.Stop() }, nil, 0},
 		{"killed without persistence", func(r *testkit.RedisServer) { r.Kill() }, nil, 0},
-		{"killed with appendfsync always", func(r *testkit.RedisServer) { r.Kill() },
-			[]string{"--appendonly", "yes", "--appendfsync", "always"}, 1},
+		{
+			"killed with appendfsync always", func(r *testkit.RedisServer) { r.Kill() },
+			[]string{"--appendonly", "yes", "--appendfsync", "always"},
+			1,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -107,18 +107,21 @@ type services struct {
 func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	done := make(chan error, 1)
+	var result error
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return s.startRedis(ctx) })
 		group.Go(func() error { return s.startMariaDB(ctx) })
-		done <- group.Wait()
+		result = group.Wait()
 	}()
 	select {
-	case err = <-done:
+	case <-done:
+		err = result
 	case stopped = <-signals:
 		cancel()
-		<-done // its error is the cancellation
+		<-done // its result is the cancellation
 		return stopped, nil
 	}
 	if err != nil {
@@ -198,8 +201,11 @@ func command(args, environment []string, signals <-chan os.Signal, stdout, stder
 		fmt.Fprintln(stderr, "services:", err)
 		return exitNoCommand
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = cmd.Wait() // the process's state says more than the error
+	}()
 	for {
 		select {
 		case sig := <-signals:

@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -137,7 +135,7 @@ func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
 	}
 	outside := c.Clone()
 	outside.DBName = ""
-	outside.Logger = log.New(io.Discard, "", 0) // a server that does not answer yet is not worth a line
+	outside.Logger = &mysql.NopLogger{} // a server that does not answer yet is not worth a line
 	connector, err := mysql.NewConnector(outside)
 	if err != nil {
 		return nil, err

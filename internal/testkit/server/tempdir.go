@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,7 +93,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 func flock(f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR { //nolint:errorlint // a raw errno, never wrapped
+		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
