@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -33,12 +34,15 @@ func choose(env environment) (command, environment, error) {
 		return all[0], env, nil
 	}
 	name := env.args[0]
-	switch name {
-	case "-h", "-help", "--help", "help":
+	switch {
+	case name == "help" && len(env.args) > 1: // help token is token --help
+		name, env.args = env.args[1], []string{"", "--help"}
+	case name == "help", isHelp(name):
 		usage(env.out)
 		return command{}, env, flag.ErrHelp
-	}
-	if strings.HasPrefix(name, "-") {
+	case name == "--version":
+		name = "version"
+	case strings.HasPrefix(name, "-"):
 		return all[0], env, nil
 	}
 	env.args = env.args[1:]
@@ -51,6 +55,8 @@ func choose(env environment) (command, environment, error) {
 	usage(env.err)
 	return command{}, env, errUsage
 }
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 func usage(w io.Writer) {
 	_, _ = fmt.Fprint(w, `The flash-sale coupon service.
@@ -70,32 +76,27 @@ server <command> --help tells more about a command.
 
 // parse reads a command's flags; about says, in its help, what it does and how it is used.
 func parse(env environment, set *flag.FlagSet, about string) error {
+	set.SetOutput(io.Discard) // what is wrong is said in our words
+	err := set.Parse(env.args)
 	set.SetOutput(env.err)
-	set.Usage = func() {
-		w := set.Output()
-		_, _ = fmt.Fprintln(w, about)
+	switch {
+	case errors.Is(err, flag.ErrHelp): // help that was asked for is output, not an error
+		set.SetOutput(env.out)
+		_, _ = fmt.Fprintln(env.out, about)
 		hasFlags := false
 		set.VisitAll(func(*flag.Flag) { hasFlags = true })
 		if hasFlags {
-			_, _ = fmt.Fprintln(w, "\nFlags:")
+			_, _ = fmt.Fprintln(env.out, "\nFlags:")
 			set.PrintDefaults()
 		}
-	}
-	for _, arg := range env.args { // help that was asked for is output, not an error
-		if arg == "-h" || arg == "-help" || arg == "--help" {
-			set.SetOutput(env.out)
-		}
-	}
-	if err := set.Parse(env.args); err != nil {
-		if err == flag.ErrHelp { //nolint:errorlint // flag returns it bare
-			return err
-		}
-		return errUsage // flag has said what is wrong
-	}
-	if set.NArg() > 0 {
+		return err
+	case err != nil:
+		return misuse(set, err.Error())
+	case set.NArg() > 0:
 		return misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
+	default:
+		return nil
 	}
-	return nil
 }
 
 // misuse says what is wrong with a command line.

@@ -121,7 +121,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	log.InfoContext(ctx, "listening", "address", public.addr(), "operations", operations.addr())
 	if stores.home != nil {
-		err = welcome(serving, env.out, stores, vouchers, cfg, public.addr())
+		err = welcome(serving, env.out, stores, vouchers, keeper, cfg, public.addr())
 		if err != nil && serving.Err() == nil {
 			failed(err)
 		}
@@ -134,6 +134,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	// Stop: no new callers, then the requests in flight, then what they wait for.
 	log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
 	api.Drain()
+	<-time.After(cfg.Server.DrainDelay)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
 	if !cfg.Embedded() { // there, every answer waits for its row, and will have it soon
@@ -149,7 +150,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	if ctx.Err() == nil { // nobody asked it to stop
 		err = errors.Join(context.Cause(serving), err)
 	}
-	log.InfoContext(ctx, "stopped", "error", err)
+	if err == nil {
+		log.InfoContext(ctx, "stopped")
+	}
 	return err
 }
 
@@ -157,7 +160,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 func checks(s *stores, keeper *order.Keeper) []httpapi.Check {
 	return []httpapi.Check{
 		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.redis.Ping(ctx), "Redis does not answer") }},
-		{Name: "mysql", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
+		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
 		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(keeper.Ready(), "not all sales are open yet") }},
 		{Name: "keeper", Run: func(context.Context) error { return silent(keeper.Healthy(), "a sale waits to be rebuilt") }},
 	}

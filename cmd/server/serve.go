@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 
 	"seckill/internal/config"
 	"seckill/internal/telemetry"
@@ -37,7 +37,12 @@ func serve(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, cfg, log, env)
+	err = run(ctx, cfg, log, env)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // told to stop while it was starting
+		log.InfoContext(ctx, "stopped before the start was complete", "error", err)
+		return nil
+	}
+	return err
 }
 
 // newLogger logs to the error output: the other one is for what a command was asked for.
@@ -47,13 +52,11 @@ func newLogger(env environment, cfg config.Config) (*slog.Logger, error) {
 	})
 }
 
-// settingsTable lists every setting for people.
+// settingsTable lists every setting for people: what it is and may be, and below that what it does.
 func settingsTable() string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range config.Table() {
-		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", row.Name, row.Default, row.Effect)
+		fmt.Fprintf(&b, "\n  %s=%s\n      %s\n      (%s)\n", row.Name, row.Default, row.Effect, row.Unit)
 	}
-	_ = w.Flush() // a strings.Builder does not fail
 	return strings.TrimRight(b.String(), "\n")
 }

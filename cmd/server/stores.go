@@ -40,7 +40,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	}()
 	reach := redisstore.ClientConfig{
 		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
-		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), DB: cfg.Redis.DB,
+		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
 		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
 	}
 	if cfg.Redis.TLS {

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -16,19 +17,28 @@ const (
 	demoShop  = 1
 	demoStock = 100
 	demoTTL   = 24 * time.Hour // of the tokens that are printed
+	readyPoll = 20 * time.Millisecond
 )
 
 // welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
-func welcome(ctx context.Context, out io.Writer, s *stores, vouchers *voucher.Service, cfg config.Config, addr string) error {
+func welcome(ctx context.Context, out io.Writer, s *stores, vouchers *voucher.Service, keeper *order.Keeper, cfg config.Config, addr string) error {
+	for keeper.Ready() != nil { // until then nothing is on sale
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(readyPoll):
+		}
+	}
 	demo, err := demoVoucher(ctx, s, vouchers)
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
+	user := time.Now().Unix() // somebody who has bought nothing yet, at each start
 	sign := func(user int64, role string) (string, error) {
 		return httpapi.SignToken([]byte(s.secret), user, role, demoTTL, cfg.JWT.Issuer, cfg.JWT.Audience, time.Now())
 	}
-	buyer, err := sign(42, "")
+	buyer, err := sign(user, "")
 	if err != nil {
 		return err
 	}
@@ -37,16 +47,16 @@ func welcome(ctx context.Context, out io.Writer, s *stores, vouchers *voucher.Se
 		return err
 	}
 	url := "http://" + reachable(addr)
-	try := "Shop 1 has no sale to try any more; create one with the admin's token."
+	try := "Nothing is on sale in shop 1 to try it with; create a sale with the admin's token."
 	if demo != 0 {
-		try = fmt.Sprintf(`Buy a coupon:
+		try = fmt.Sprintf(`Buy a coupon (as user %[5]d):
 
   curl -X POST %[1]s/voucher/seckill/%[2]d -H "Authorization: Bearer %[4]s"
 
 Read the order, and see what is on sale:
 
   curl %[1]s/order -H "Authorization: Bearer %[4]s"
-  curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer)
+  curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer, user)
 	}
 	_, err = fmt.Fprintf(out, `
 The coupon service is running in the EMBEDDED mode: everything in this one process,
@@ -63,19 +73,19 @@ An admin's token, valid for a day as the buyer's above (others: server token --h
 	return err
 }
 
-// demoVoucher returns the id of the demonstration sale, made on the first start, or 0 when shop 1 sells nothing any
-// more. A first start that died half-way has made it already, or makes it now.
+// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start that is the demonstration
+// sale, which is made then; a first start that died half-way has made it already, or makes it now.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
 	shown, _, _, err := vouchers.List(ctx, demoShop)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range shown {
-		if v.Sale != nil {
+		if v.Live != nil && v.Live.State == voucher.StateOnSale {
 			return v.ID, s.home.MarkSettled()
 		}
 	}
-	if !s.home.Fresh {
+	if !s.home.Fresh || len(shown) > 0 {
 		return 0, nil
 	}
 	now := time.Now()

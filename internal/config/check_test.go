@@ -55,6 +55,7 @@ func TestProblems(t *testing.T) {
 		"unknown mode":                 {withStores("SECKILL_REDIS_MODE=ring", "SECKILL_REDIS_MASTER=m"), found{"SECKILL_REDIS_MODE": `is "ring"`}},
 		"sentinels without a master":   {withStores("SECKILL_REDIS_MODE=sentinel"), found{"SECKILL_REDIS_MASTER": "is missing, though SECKILL_REDIS_MODE is sentinel"}},
 		"a master without sentinels":   {withStores("SECKILL_REDIS_MASTER=m"), found{"SECKILL_REDIS_MASTER": "is set, but SECKILL_REDIS_MODE is single"}},
+		"a sentinel password alone":    {withStores("SECKILL_REDIS_SENTINEL_PASSWORD=s"), found{"SECKILL_REDIS_SENTINEL_PASSWORD": "is set, but SECKILL_REDIS_MODE is single"}},
 		"a database in a cluster":      {withStores("SECKILL_REDIS_MODE=cluster", "SECKILL_REDIS_DB=1"), found{"SECKILL_REDIS_DB": "is 1, but SECKILL_REDIS_MODE is cluster"}},
 		"a hash tag as prefix":         {withStores("SECKILL_REDIS_PREFIX={shop}:"), found{"SECKILL_REDIS_PREFIX": `is "{shop}:"`}},
 		"a long prefix":                {withStores("SECKILL_REDIS_PREFIX=" + strings.Repeat("x", 65)), found{"SECKILL_REDIS_PREFIX": `is "` + strings.Repeat("x", 65) + `"`}},

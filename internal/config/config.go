@@ -32,7 +32,6 @@ type HTTP struct {
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 
-	// MaxWait also bounds how long an answer waits in the embedded mode, where each waits for its row.
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
 
 	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
@@ -64,6 +63,8 @@ type Redis struct {
 	Username string `env:"SECKILL_REDIS_USERNAME" unit:"name" effect:"user of an access control list; without one, Redis's default user"`
 
 	Password Secret `env:"SECKILL_REDIS_PASSWORD" unit:"text" effect:"password of the user; may be empty"`
+
+	SentinelPassword Secret `env:"SECKILL_REDIS_SENTINEL_PASSWORD" unit:"text" effect:"password of the sentinels themselves, when they have one"`
 
 	DB int `env:"SECKILL_REDIS_DB" envDefault:"0" unit:"number" min:"0" max:"1023" effect:"number of the database; a cluster has only 0"`
 
@@ -114,6 +115,9 @@ type Server struct {
 	// Timezone is a name of the IANA database. Location is what it names, set by Load.
 	Timezone string         `env:"SECKILL_TIMEZONE" envDefault:"UTC" unit:"name such as Asia/Shanghai" effect:"zone of times that are sent without one"`
 	Location *time.Location `env:"-"`
+
+	// DrainDelay is for balancers that poll /readyz: those that notice a refused connection need none.
+	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on taking connections, with /readyz answering 503, when told to stop"`
 
 	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when told to stop"`
 }

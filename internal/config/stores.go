@@ -67,6 +67,9 @@ func checkRedis(c *Config, ps *problems) {
 	if slices.Contains([]string{"single", "cluster"}, r.Mode) && r.Master != "" {
 		ps.add("SECKILL_REDIS_MASTER", "is set, but SECKILL_REDIS_MODE is "+r.Mode, "SECKILL_REDIS_MODE=sentinel with it")
 	}
+	if r.Mode != "sentinel" && r.SentinelPassword != "" {
+		ps.add("SECKILL_REDIS_SENTINEL_PASSWORD", "is set, but SECKILL_REDIS_MODE is "+r.Mode, "SECKILL_REDIS_MODE=sentinel with it")
+	}
 	if r.Mode == "cluster" && r.DB != 0 {
 		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
 	}

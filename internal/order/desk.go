@@ -106,7 +106,21 @@ func (d *Desk) explain(ctx context.Context, userID int64, err error) error {
 
 // Order returns the user's order, or ErrNotFound, also for somebody else's. While it is queued, it waits for up to
 // wait that it be recorded.
+//
+// Where an order may only be named once it has its row (DeskOptions.WaitForRow), it waits for that in any case, and an
+// order that is still queued then is ErrUnavailable.
 func (d *Desk) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (Order, error) {
+	if !d.options.WaitForRow {
+		return d.order(ctx, userID, orderID, wait)
+	}
+	o, err := d.order(ctx, userID, orderID, max(wait, recordTime))
+	if err == nil && o.Status == Queued {
+		return Order{}, fmt.Errorf("%w: order %d is not recorded yet", ErrUnavailable, orderID)
+	}
+	return o, err
+}
+
+func (d *Desk) order(ctx context.Context, userID, orderID int64, wait time.Duration) (Order, error) {
 	if wait <= 0 {
 		return d.lookup.Order(ctx, userID, orderID)
 	}
@@ -125,16 +139,13 @@ func (d *Desk) Order(ctx context.Context, userID, orderID int64, wait time.Durat
 }
 
 // Orders returns the user's orders with an id below before (0 for all), newest first, at most limit, and how many he
-// has in all. Those that are still queued are among them.
+// has in all. Those that are still queued are among them, except where an order may only be named once it has its row.
 func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]Order, int64, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	queued, err := d.lookup.Queued(ctx, userID)
+	queued, err := d.queued(ctx, userID)
 	if err != nil {
-		return nil, 0, err
-	}
-	if queued, err = d.unrecorded(ctx, queued); err != nil {
 		return nil, 0, err
 	}
 	orders, total, err := d.rows.OrdersOf(ctx, userID, before, limit)
@@ -155,10 +166,14 @@ func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]O
 	return orders[:min(len(orders), limit)], total, nil
 }
 
-// unrecorded keeps those of the queued orders that have no row.
-func (d *Desk) unrecorded(ctx context.Context, queued []Order) ([]Order, error) {
-	if len(queued) == 0 {
+// queued returns the user's orders that have no row yet and may be named.
+func (d *Desk) queued(ctx context.Context, userID int64) ([]Order, error) {
+	if d.options.WaitForRow {
 		return nil, nil
+	}
+	queued, err := d.lookup.Queued(ctx, userID)
+	if err != nil || len(queued) == 0 {
+		return nil, err
 	}
 	ids := make([]int64, len(queued))
 	for i, q := range queued {

@@ -300,6 +300,13 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
+	p.held[BuyerKey{voucherA, 3}] = 66
+	if _, err := p.desk.Order(short, 3, 66, 0); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("looked up before it was recorded: error = %v, want ErrUnavailable", err)
+	}
+	if orders, total, err := p.desk.Orders(t.Context(), 3, 0, 10); err != nil || len(orders) != 0 || total != 0 {
+		t.Errorf("listed before it was recorded: %v of %d, %v", orders, total, err)
+	}
 	if _, err := p.desk.Buy(short, 2, voucherA, 0); !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("not recorded in time: error = %v, want ErrUnknownOutcome", err)
 	}
