@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // books are what a turn left behind, besides the rows.
@@ -34,9 +35,7 @@ func balance(ctx context.Context, at *place, b books) error {
 		"stock and rows in SQL are the units issued":    {stock + rows, issued},
 		"stock in Redis and accepted are the units too": {b.redisStock + b.accepted, issued},
 	}
-	for what, pair := range b.also {
-		equal[what] = pair
-	}
+	maps.Copy(equal, b.also)
 	for what, pair := range equal {
 		if pair[0] != pair[1] {
 			err = errors.Join(err, fmt.Errorf("the books do not balance: %s: %d is not %d", what, pair[0], pair[1]))

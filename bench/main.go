@@ -129,7 +129,7 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 			}
 			t.Round = round
 			r.Turns = append(r.Turns, t)
-			fmt.Fprintf(progress, "round %d/%d  %s\n", round, p.rounds, t)
+			fmt.Fprintf(progress, "round %d/%d  %s\n", round, p.rounds, &t)
 		}
 	}
 	r.summarize()

@@ -58,7 +58,10 @@ func openStores(ctx context.Context) (*stores, error) {
 			return nil, fmt.Errorf("redis: CONFIG SET %s: %w", name, err)
 		}
 	}
-	return s, s.settle(ctx)
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // close puts Redis's settings back.

@@ -28,7 +28,7 @@ type turn struct {
 	ClientCPU float64 `json:"loadGeneratorProcessors,omitempty"`
 }
 
-func (t turn) String() string {
+func (t *turn) String() string {
 	s := fmt.Sprintf("%-48s", t.Contestant)
 	if t.Rate > 0 {
 		s += fmt.Sprintf(" %6.0f/s  p50 %.2f ms  p99 %.2f ms", t.Rate, t.P50, t.P99)

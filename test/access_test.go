@@ -48,7 +48,7 @@ func TestAccess(t *testing.T) {
 	t.Parallel()
 	s := embeddedSite(t)
 	voucher := s.createSale(t, 1000, time.Now().Add(time.Hour))
-	vouchers, err := s.ledger.count(t.Context(), "tb_voucher")
+	vouchers, err := s.ledger.vouchers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestAccess(t *testing.T) {
 		}
 		s.expectAccess(t, rt, "a buyer", buyerToken(1), rt.who != admin, http.StatusForbidden)
 	}
-	if n, err := s.ledger.count(t.Context(), "tb_voucher"); err != nil || n != vouchers {
+	if n, err := s.ledger.vouchers(t.Context()); err != nil || n != vouchers {
 		t.Errorf("%d vouchers after all those refusals, had %d (%v)", n, vouchers, err)
 	}
 	if orders, err := s.ledger.orders(t.Context(), voucher); err != nil || len(orders) != 1 {

@@ -31,39 +31,41 @@ func (c *crowd) buy(ctx context.Context, s *server, user int64) answer {
 	if err != nil {
 		a.code = err.Error()
 	} else {
-		a.judge(r)
+		a = a.judged(r)
 	}
 	c.record.add(a)
 	return a
 }
 
-// judge reads what an answer means for the buyer. Whatever it does not understand is unknown.
-func (a *answer) judge(r reply) {
+// judged returns the answer with what it means for the buyer. Whatever it does not understand is unknown.
+func (a answer) judged(r reply) answer {
 	a.code = fmt.Sprintf("%d %.200s", r.status, r.body)
 	switch {
 	case r.status == http.StatusAccepted || r.status == http.StatusCreated:
-		a.named(accepted, r)
+		return a.named(accepted, r)
 	case r.Code == "ALREADY_BOUGHT" && r.status == http.StatusConflict:
-		a.named(held, r)
+		return a.named(held, r)
 	case r.Code == "UNAVAILABLE" || r.Code == "PAUSED" || r.Code == "RATE_LIMITED":
 		a.verdict, a.code = later, r.Code
 	case r.Code == "UNKNOWN_OUTCOME" || r.Code == "INTERNAL" || r.Code == "":
 	default:
 		a.verdict, a.code = refused, r.Code
 	}
+	return a
 }
 
 // named takes the order id from an answer that has to name one.
-func (a *answer) named(v verdict, r reply) {
+func (a answer) named(v verdict, r reply) answer {
 	var placed placedJSON
 	if r.Success == nil || *r.Success != (v == accepted) || unmarshal(r.Data, &placed) != nil {
-		return
+		return a
 	}
 	id, err := strconv.ParseInt(placed.OrderID, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != placed.OrderID {
-		return
+		return a
 	}
 	a.verdict, a.order, a.code = v, id, ""
+	return a
 }
 
 // insist asks until the user knows: an attempt without an outcome is repeated at the next server, which is what the

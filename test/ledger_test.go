@@ -41,9 +41,9 @@ func (l ledger) orders(ctx context.Context, voucher int64) (rows []row, err erro
 	return rows, rs.Err()
 }
 
-// count returns how many rows a table has.
-func (l ledger) count(ctx context.Context, table string) (n int64, err error) {
-	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
+// vouchers returns how many vouchers there are.
+func (l ledger) vouchers(ctx context.Context) (n int64, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher").Scan(&n)
 	return n, err
 }
 

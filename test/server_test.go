@@ -39,18 +39,18 @@ type life struct {
 func newServer(tb testing.TB, name string, settings map[string]string) *server {
 	tb.Helper()
 	s := &server{name: name, binary: binary(tb), settings: settings, log: newLogbook(tb, name)}
-	s.chooseAddresses()
+	s.chooseAddresses(tb.Context())
 	tb.Cleanup(func() { _, _ = s.end(syscall.SIGKILL) }) // it may have ended long ago
 	return s
 }
 
 // chooseAddresses picks two free ports below the range from which the kernel gives ports to clients, so that a server
 // that is down does not find its port taken when it comes back.
-func (s *server) chooseAddresses() {
+func (s *server) chooseAddresses(ctx context.Context) {
 	free := func() string {
 		for {
 			addr := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(16_000))
-			l, err := net.Listen("tcp", addr)
+			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 			if err != nil {
 				continue
 			}
@@ -58,8 +58,9 @@ func (s *server) chooseAddresses() {
 			return addr
 		}
 	}
-	s.addr = free()
-	for s.opsAddr = free(); s.opsAddr == s.addr; s.opsAddr = free() {
+	s.addr, s.opsAddr = free(), free()
+	for s.opsAddr == s.addr {
+		s.opsAddr = free()
 	}
 }
 
@@ -127,7 +128,7 @@ func (s *server) start() error {
 		if attempt == 3 || !strings.Contains(s.log.String(), "address already in use") {
 			return err
 		}
-		s.chooseAddresses()
+		s.chooseAddresses(context.Background())
 	}
 }
 

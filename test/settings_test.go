@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -145,7 +146,7 @@ func TestEmbeddedHome(t *testing.T) {
 	if err = first.start(); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the secret has changed with a restart (%v)", err)
 	}
 }

@@ -53,7 +53,7 @@ func embeddedSite(tb testing.TB) *site {
 	s.start(tb)
 	s.ledger = openLedger(tb, "sqlite", "file:"+filepath.Join(dir, "seckill.db")+"?mode=ro&_pragma=busy_timeout(5000)")
 	eventually(tb, "the demonstration sale", func() error {
-		n, err := s.ledger.count(tb.Context(), "tb_voucher")
+		n, err := s.ledger.vouchers(tb.Context())
 		if err == nil && n != 1 {
 			err = fmt.Errorf("%d vouchers", n)
 		}
