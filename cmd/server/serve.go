@@ -40,7 +40,7 @@ func serve(ctx context.Context, env environment) error {
 	err = run(ctx, cfg, log, env)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // told to stop while it was starting
 		log.InfoContext(ctx, "stopped before the start was complete", "error", err)
-		return nil
+		err = nil
 	}
 	return err
 }
