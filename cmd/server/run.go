@@ -56,12 +56,12 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	catalog := order.NewCatalog(ledger)
 	defer catalog.Close()
 	keeper := order.NewKeeper(order.KeeperStores{
-		Ledger: ledger, Reader: redis, Builder: redis, Retirer: redis,
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis,
 		Locker: locker{lock.New(stores.clients.Commands, cfg.Redis.Prefix+"lock:")},
 	}, catalog, metrics, log)
 	room := order.NewWaitroom(ledger, log)
 	admission := order.NewAdmission(redis, catalog, ledger, keeper, metrics, cfg.Orders.MaxBacklog)
-	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger), ledger, ids, room,
+	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger, catalog), ledger, ids, room,
 		order.DeskOptions{WaitForRow: cfg.Embedded()})
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
 	recorder := order.NewRecorder(
@@ -141,6 +141,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		room.Dismiss()
 	}
 	errShutdown := public.shutdown(stopping)
+	public.close() // what has not ended by now is cut off
 	admission.Close()
 	stopRecording()
 	errRecord := recorders.Wait()

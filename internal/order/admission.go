@@ -72,7 +72,7 @@ func (a *Admission) Apply(ctx context.Context, voucherID int64, who Applicant) e
 	if err != nil {
 		return err
 	}
-	return a.result(v, outcome)
+	return a.result(v, l, outcome)
 }
 
 // Close waits for the calls under way. No Apply may begin after it.
@@ -103,16 +103,22 @@ func tooEarly(s *sighting) bool {
 		s.now().Before(s.view.Begin.Add(-clockMargin))
 }
 
-func (a *Admission) result(v voucher.Voucher, o Outcome) error {
+func (a *Admission) result(v voucher.Voucher, l *line, o Outcome) error {
 	switch o.Code {
 	case Accepted:
 		return nil
 	case AlreadyBought:
 		return &AlreadyBoughtError{OrderID: o.OrderID, Status: StatusUnknown}
-	case NoSale, LostTail, Rebuilding:
+	case LostTail:
+		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
+		a.mender.Mend(v.ID, l.last.Load().view.Mark.Epoch)
+		return ErrPaused
+	case NoSale, Rebuilding:
 		// Somebody has to rebuild it. The keeper also notices a voucher that was retired since it was remembered.
 		a.mender.Mend(v.ID, NotBroken)
 		return ErrPaused
+	case Unreadable, Doubtful:
+		return ErrUnknownOutcome
 	case NotOnShelf:
 		return voucher.ErrOffShelf
 	case Paused:

@@ -128,7 +128,7 @@ func newDesk(t *testing.T, options DeskOptions, vs ...voucher.Voucher) *deskPart
 	t.Cleanup(catalog.Close)
 	admission := NewAdmission(p.gate, catalog, p.rows, p.asked, deaf{}, 100)
 	t.Cleanup(admission.Close)
-	p.desk = NewDesk(admission, NewLookup(p.rows, p.held, p.sales), p.rows, &fakeIDs{last: 99}, p.room, options)
+	p.desk = NewDesk(admission, NewLookup(p.rows, p.held, p.sales, catalog), p.rows, &fakeIDs{last: 99}, p.room, options)
 	return p
 }
 
@@ -142,6 +142,8 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 		"accepted":   {code: Accepted},
 		"no sale":    {code: NoSale, want: ErrPaused, mend: true},
 		"lost tail":  {code: LostTail, want: ErrPaused, mend: true},
+		"unreadable": {code: Unreadable, want: ErrUnknownOutcome},
+		"doubtful":   {code: Doubtful, want: ErrUnknownOutcome},
 		"rebuilding": {code: Rebuilding, want: ErrPaused, mend: true},
 		"off shelf":  {code: NotOnShelf, want: voucher.ErrOffShelf},
 		"paused":     {code: Paused, want: ErrPaused},

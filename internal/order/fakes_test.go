@@ -58,13 +58,17 @@ type fakeStores struct {
 	epoch    int64
 	collided map[CollisionKey]int64
 	refuses  map[int64]bool // order ids that the ledger rejects for good
+	stuck    map[int64]bool // order ids whose places Redis refuses to correct
+	inserts  int
 	commits  int
+	clash    int // so many settlements contradict themselves
 
-	places map[BuyerKey]int64
-	given  int // units given back to Redis
-	mended []int64
-	told   map[int64]Status
-	nextID int64
+	places     map[BuyerKey]int64
+	given      int             // units given back to Redis
+	rebuilding map[int64]int64 // what Correct tells
+	mended     []mendCall
+	told       map[int64]Status
+	nextID     int64
 }
 
 func newFakeStores(stock int64, claims ...Claim) *fakeStores {
@@ -151,12 +155,13 @@ func (f *fakeStores) Leave(context.Context) error {
 
 func (f *fakeStores) Insert(_ context.Context, claims []Claim) error {
 	return f.call("insert", func() error {
+		f.inserts++
 		need := map[int64]int64{}
 		for _, c := range claims {
-			if f.refuses[c.OrderID] {
+			_, taken := f.rows[c.OrderID]
+			if f.refuses[c.OrderID] && !taken {
 				return fmt.Errorf("order %d: %w", c.OrderID, ErrRejected)
 			}
-			_, taken := f.rows[c.OrderID]
 			if taken || f.live(c.Buyer()) != 0 || c.Epoch != f.epoch {
 				return ErrConflict
 			}
@@ -208,6 +213,10 @@ func (f *fakeStores) Settles(claims []Claim, decide func(LedgerView) ([]Decision
 				return fmt.Errorf("order %d: %w", d.Claim.OrderID, ErrRejected)
 			}
 		}
+		if f.clash > 0 && len(claims) > 1 {
+			f.clash--
+			return ErrConflict
+		}
 		f.commits++
 		for _, d := range decisions {
 			row := Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Status: Unpaid, Reason: d.Reason}
@@ -228,9 +237,12 @@ func (f *fakeStores) Settles(claims []Claim, decide func(LedgerView) ([]Decision
 	})
 }
 
-func (f *fakeStores) Correct(_ context.Context, returns []Return) error {
-	return f.call("correct", func() error {
+func (f *fakeStores) Correct(_ context.Context, returns []Return) (map[int64]int64, error) {
+	err := f.call("correct", func() error {
 		for _, r := range returns {
+			if f.stuck[r.OrderID] {
+				return fmt.Errorf("place of order %d: %w", r.OrderID, ErrRejected)
+			}
 			key := BuyerKey{VoucherID: r.Sale.VoucherID, UserID: r.UserID}
 			if f.places[key] != r.OrderID {
 				continue
@@ -245,9 +257,15 @@ func (f *fakeStores) Correct(_ context.Context, returns []Return) error {
 		}
 		return nil
 	})
+	return f.rebuilding, err
 }
 
-func (f *fakeStores) Mend(voucherID, _ int64) { f.mended = append(f.mended, voucherID) }
+// mendCall is one call of Mend.
+type mendCall struct{ voucherID, broken int64 }
+
+func (f *fakeStores) Mend(voucherID, broken int64) {
+	f.mended = append(f.mended, mendCall{voucherID, broken})
+}
 
 func (f *fakeStores) Told(outcomes map[int64]Status) { maps.Copy(f.told, outcomes) }
 
@@ -288,6 +306,8 @@ type fakeSales struct {
 	built    []string // the steps taken
 	dropped  bool
 	retired  []int64
+	waiting  []Claim // in the stream
+	holders  []Claim
 	snapshot Snapshot
 	locked   sync.Mutex
 }
@@ -318,11 +338,11 @@ func (f *fakeSales) SalesToKeep(context.Context) (vs []voucher.Voucher, err erro
 	return vs, err
 }
 
-func (f *fakeSales) RaiseEpoch(_ context.Context, id int64) (epoch int64, err error) {
+func (f *fakeSales) RaiseEpoch(_ context.Context, id, above int64) (epoch int64, err error) {
 	err = f.call("raise", func() error {
 		for i := range f.kept {
 			if f.kept[i].ID == id {
-				f.kept[i].Sale.Epoch++
+				f.kept[i].Sale.Epoch = max(f.kept[i].Sale.Epoch, above) + 1
 				f.kept[i].Sale.Sequence = 0
 				epoch = f.kept[i].Sale.Epoch
 			}
@@ -352,11 +372,21 @@ func (f *fakeSales) Views(_ context.Context, sales []SaleRef) (views []SaleView,
 }
 
 func (f *fakeSales) Waiting(context.Context, SaleRef) iter.Seq2[Claim, error] {
-	return func(func(Claim, error) bool) {}
+	return sequence(f.waiting)
 }
 
 func (f *fakeSales) Holders(context.Context, SaleRef) iter.Seq2[Claim, error] {
-	return func(func(Claim, error) bool) {}
+	return sequence(f.holders)
+}
+
+func sequence(claims []Claim) iter.Seq2[Claim, error] {
+	return func(yield func(Claim, error) bool) {
+		for _, c := range claims {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (f *fakeSales) Begin(_ context.Context, s SaleRef, epoch int64) error {

@@ -27,11 +27,10 @@ type Locker interface {
 const NotBroken int64 = -1
 
 const (
-	sweepEvery  = time.Second
-	sweepTime   = time.Minute            // how long one sweep may take, with all its rebuilds
-	retireAfter = 24 * time.Hour         // from a sale's end until Redis lets it go
-	mendQueue   = 1024                   // requests to mend that can wait; more are found by the next sweep
-	mendEvery   = 100 * time.Millisecond // a sale that every caller complains of is looked at no more often
+	sweepEvery = time.Second
+	lookTime   = time.Minute            // how long reading all sales may take
+	mendQueue  = 1024                   // requests to mend that can wait; more are found by the next sweep
+	mendEvery  = 100 * time.Millisecond // a sale that every caller complains of is looked at no more often
 )
 
 // Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
@@ -39,6 +38,7 @@ const (
 // them from doing the same work, the epoch keeps them from harm when they do.
 type Keeper struct {
 	ledger   SaleLedger
+	rows     Rows
 	reader   SaleReader
 	builder  SaleBuilder
 	retirer  SaleRetirer
@@ -47,26 +47,25 @@ type Keeper struct {
 	observer Observer
 	log      *slog.Logger
 
-	mends chan mend
-	mu    sync.Mutex
-	asked map[int64]asking // by voucher id
+	mends  chan int64 // voucher ids
+	mu     sync.Mutex
+	asked  map[int64]asking // by voucher id
+	broken map[int64]int64  // by voucher id: an epoch known to be wrong, until a rebuild has left it behind
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
 }
 
-type mend struct{ voucherID, broken int64 }
-
 // asking is what is known of the requests to mend a sale.
 type asking struct {
-	waits  bool      // one waits in the queue
-	broken int64     // its broken epoch
-	last   time.Time // when the last one was taken from the queue
+	waits bool      // one waits in the queue
+	last  time.Time // when the last one was taken from the queue
 }
 
 // KeeperStores are the stores of a Keeper.
 type KeeperStores struct {
 	Ledger  SaleLedger
+	Rows    Rows
 	Reader  SaleReader
 	Builder SaleBuilder
 	Retirer SaleRetirer
@@ -76,9 +75,9 @@ type KeeperStores struct {
 // NewKeeper returns a keeper that has not looked at anything yet.
 func NewKeeper(stores KeeperStores, catalog *Catalog, observer Observer, log *slog.Logger) *Keeper {
 	return &Keeper{
-		ledger: stores.Ledger, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
+		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
 		catalog: catalog, observer: observer, log: log,
-		mends: make(chan mend, mendQueue), asked: make(map[int64]asking),
+		mends: make(chan int64, mendQueue), asked: make(map[int64]asking), broken: make(map[int64]int64),
 	}
 }
 
@@ -91,8 +90,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case m := <-k.mends:
-			k.mend(ctx, m)
+		case id := <-k.mends:
+			k.mend(ctx, id)
 		case <-ticker.C:
 			k.sweep(ctx)
 		}
@@ -120,45 +119,71 @@ func (k *Keeper) Healthy() error {
 // Open puts the sale of a new voucher into Redis, waiting for another instance that is at it.
 func (k *Keeper) Open(ctx context.Context, voucherID int64) error {
 	return k.locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
-		return k.rebuildIfNeeded(ctx, voucherID, NotBroken)
+		return k.rebuildIfNeeded(ctx, voucherID)
 	})
 }
 
 // Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger says, or if its epoch is
 // not above broken. It does not wait. Every refused buyer may call it: what is asked again, or again too soon, is
-// dropped, as the next sweep looks anyway.
+// dropped, as the next sweep looks anyway; a broken epoch is remembered until it has been left behind.
 func (k *Keeper) Mend(voucherID, broken int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	known, has := k.broken[voucherID]
+	news := broken > NotBroken && (!has || broken > known)
+	if news {
+		k.broken[voucherID] = broken
+	}
 	before := k.asked[voucherID]
-	if before.waits && before.broken >= broken || broken == NotBroken && time.Since(before.last) < mendEvery {
+	if before.waits || !news && time.Since(before.last) < mendEvery {
 		return
 	}
 	select {
-	case k.mends <- mend{voucherID: voucherID, broken: broken}:
-		k.asked[voucherID] = asking{waits: true, broken: broken, last: before.last}
+	case k.mends <- voucherID:
+		k.asked[voucherID] = asking{waits: true, last: before.last}
 	default: // the next sweep finds what is missing
 	}
 }
 
-func (k *Keeper) mend(ctx context.Context, m mend) {
+func (k *Keeper) mend(ctx context.Context, voucherID int64) {
 	k.mu.Lock()
-	now := k.asked[m.voucherID]
-	now.last = time.Now()
-	if now.broken == m.broken {
-		now.waits = false
-	}
-	k.asked[m.voucherID] = now
+	k.asked[voucherID] = asking{last: time.Now()}
 	k.mu.Unlock()
-	k.tryRebuild(ctx, m.voucherID, m.broken)
+	k.tryRebuild(ctx, voucherID)
+}
+
+// brokenEpoch returns the highest epoch of the sale that is known to be wrong, or NotBroken.
+func (k *Keeper) brokenEpoch(voucherID int64) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if epoch, has := k.broken[voucherID]; has {
+		return epoch
+	}
+	return NotBroken
+}
+
+// leftBehind forgets a broken epoch that the sale is above of.
+func (k *Keeper) leftBehind(voucherID, epoch int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if broken, has := k.broken[voucherID]; has && broken < epoch {
+		delete(k.broken, voucherID)
+	}
+}
+
+// forget drops what is remembered of a sale that has left Redis.
+func (k *Keeper) forget(voucherID int64) {
+	k.catalog.Forget(voucherID)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.asked, voucherID)
+	delete(k.broken, voucherID)
 }
 
 // sweep compares what Redis holds with what it should, for all sales at once. The ledger is read first: Redis is never
 // behind it unless it lost something.
 func (k *Keeper) sweep(ctx context.Context) {
-	sweep, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	err := k.sweepOnce(sweep)
+	err := k.sweepOnce(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -172,27 +197,15 @@ func (k *Keeper) sweep(ctx context.Context) {
 }
 
 func (k *Keeper) sweepOnce(ctx context.Context) error {
-	vs, err := k.ledger.SalesToKeep(ctx)
+	vs, views, err := k.look(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the sales from the ledger: %w", err)
-	}
-	k.catalog.keep(vs)
-	if len(vs) == 0 {
-		return nil
-	}
-	sales := make([]SaleRef, len(vs))
-	for i, v := range vs {
-		sales[i] = saleRef(v)
-	}
-	views, err := k.reader.Views(ctx, sales)
-	if err != nil {
-		return fmt.Errorf("reading the sales from Redis: %w", err)
+		return err
 	}
 	waiting := 0
 	for i, v := range vs {
 		switch {
-		case needsRebuild(views[i], v.Sale, NotBroken):
-			if !k.tryRebuild(ctx, v.ID, NotBroken) {
+		case needsRebuild(views[i], v.Sale, k.brokenEpoch(v.ID)):
+			if !k.tryRebuild(ctx, v.ID) {
 				waiting++
 			}
 		case views[i].Now.After(v.Sale.End.Add(retireAfter)):
@@ -205,17 +218,41 @@ func (k *Keeper) sweepOnce(ctx context.Context) error {
 	return nil
 }
 
-// needsRebuild reports whether Redis does not hold the sale as the ledger knows it.
+// look reads the sales from the ledger and then from Redis.
+func (k *Keeper) look(ctx context.Context) ([]voucher.Voucher, []SaleView, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	vs, err := k.ledger.SalesToKeep(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the sales from the ledger: %w", err)
+	}
+	k.catalog.keep(vs)
+	if len(vs) == 0 {
+		return nil, nil, nil
+	}
+	sales := make([]SaleRef, len(vs))
+	for i, v := range vs {
+		sales[i] = saleRef(v)
+	}
+	views, err := k.reader.Views(ctx, sales)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the sales from Redis: %w", err)
+	}
+	return vs, views, nil
+}
+
+// needsRebuild reports whether Redis does not hold the sale as the ledger knows it. A Redis that is ahead by an epoch
+// says that the ledger was restored from a copy (or, when the lock is not held, that it was rebuilt in between).
 func needsRebuild(view SaleView, sale *voucher.Sale, broken int64) bool {
 	return view.Mode == SaleMissing || view.Mode == SaleRebuilding ||
-		view.Mark.Epoch <= broken ||
+		view.Mark.Epoch <= broken || view.Mark.Epoch > sale.Epoch ||
 		view.Mark.Before(Mark{Epoch: sale.Epoch, Sequence: sale.Sequence})
 }
 
 // tryRebuild rebuilds the sale if it needs it and nobody else is at it, and reports whether it is now as it should be.
-func (k *Keeper) tryRebuild(ctx context.Context, voucherID, broken int64) bool {
+func (k *Keeper) tryRebuild(ctx context.Context, voucherID int64) bool {
 	err := k.locker.TryDo(ctx, lockName(voucherID), func(ctx context.Context) error {
-		return k.rebuildIfNeeded(ctx, voucherID, broken)
+		return k.rebuildIfNeeded(ctx, voucherID)
 	})
 	switch {
 	case err == nil:
@@ -226,29 +263,6 @@ func (k *Keeper) tryRebuild(ctx context.Context, voucherID, broken int64) bool {
 		k.log.ErrorContext(ctx, "a sale could not be rebuilt; trying again", "voucher", voucherID, "error", err)
 	}
 	return false
-}
-
-// tryRetire lets a sale that is over leave Redis, and then says so in the ledger. Dying between the two is mended by
-// the next sweep: it rebuilds the sale and retires it again.
-func (k *Keeper) tryRetire(ctx context.Context, v voucher.Voucher, view SaleView) {
-	err := k.locker.TryDo(ctx, lockName(v.ID), func(ctx context.Context) error {
-		dropped, err := k.retirer.Drop(ctx, saleRef(v), view)
-		if err != nil || !dropped {
-			return err
-		}
-		if err := k.ledger.Retire(ctx, v.ID); err != nil {
-			return err
-		}
-		k.catalog.Forget(v.ID)
-		k.mu.Lock()
-		delete(k.asked, v.ID)
-		k.mu.Unlock()
-		k.log.InfoContext(ctx, "sale retired", "voucher", v.ID)
-		return nil
-	})
-	if err != nil && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
-		k.log.WarnContext(ctx, "a sale could not be retired; trying again", "voucher", v.ID, "error", err)
-	}
 }
 
 func lockName(voucherID int64) string { return fmt.Sprintf("sale:%d", voucherID) }

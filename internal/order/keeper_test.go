@@ -19,7 +19,7 @@ func newTestKeeper(t *testing.T, f *fakeSales) *Keeper {
 	f.before, f.after = map[string]int{}, map[string]int{}
 	catalog := NewCatalog(f)
 	t.Cleanup(catalog.Close)
-	return NewKeeper(KeeperStores{Ledger: f, Reader: f, Builder: f, Retirer: f, Locker: f}, catalog, deaf{}, quiet())
+	return NewKeeper(KeeperStores{Ledger: f, Rows: &fakeRows{rows: map[int64]Order{100: {ID: 100}}}, Reader: f, Builder: f, Retirer: f, Locker: f}, catalog, deaf{}, quiet())
 }
 
 // at is a voucher whose ledger row stands at the mark.
@@ -49,6 +49,7 @@ func TestSweepRebuildsWhatIsWrong(t *testing.T) {
 		"an abandoned rebuild":                  {ledger: at(4, 0), redis: SaleView{Mode: SaleRebuilding, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}, want: rebuildTo(5)},
 		"an older epoch":                        {ledger: at(3, 0), redis: open(2, 50), want: rebuildTo(4)},
 		"a lost tail":                           {ledger: at(3, 9), redis: open(3, 8), want: rebuildTo(4)},
+		"an epoch that the ledger has not":      {ledger: at(3, 9), redis: open(7, 2), want: rebuildTo(8)},
 		"Redis ahead of the ledger is as usual": {ledger: at(3, 9), redis: open(3, 20)},
 		"paused is not broken":                  {ledger: at(3, 9), redis: SaleView{Mode: SalePaused, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
 	} {
@@ -156,6 +157,33 @@ func TestMendIsNotAskedTooOften(t *testing.T) {
 	}
 }
 
+// An epoch that is known to be wrong is not forgotten when its rebuild fails, nor when there is no room to ask for it.
+func TestBrokenEpochIsRemembered(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{
+		kept:  []voucher.Voucher{at(3, 5)},
+		redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
+	}
+	k := newTestKeeper(t, f)
+	for range cap(k.mends) {
+		k.mends <- voucherB
+	}
+	k.Mend(voucherA, 3)
+	f.before["raise"] = 1
+	k.sweep(t.Context())
+	if len(f.built) != 0 {
+		t.Fatalf("built %v though the ledger was away", f.built)
+	}
+	k.sweep(t.Context())
+	k.sweep(t.Context())
+	if diff := cmp.Diff(rebuildTo(4), f.built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if len(k.broken) != 0 {
+		t.Errorf("still remembered: %v", k.broken)
+	}
+}
+
 func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 	t.Parallel()
 	f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}
@@ -176,19 +204,34 @@ func TestSweepRetires(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since   time.Duration // from the end
 		drained bool
+		holders []Claim
+		waiting []Claim
 		want    []int64
+		built   []string
 	}{
 		"a day after the end and drained": {since: 25 * time.Hour, drained: true, want: []int64{voucherA}},
-		"not drained":                     {since: 25 * time.Hour},
-		"within a day":                    {since: 23 * time.Hour, drained: true},
+		"all orders have rows":            {since: 25 * time.Hour, drained: true, holders: []Claim{claim(100, 1, voucherA)}, want: []int64{voucherA}},
+		"an order waits":                  {since: 25 * time.Hour, holders: []Claim{claim(101, 1, voucherA)}, waiting: []Claim{claim(101, 1, voucherA)}},
+		"an order has left no trace but its place": {
+			since: 25 * time.Hour, drained: true, holders: []Claim{claim(101, 1, voucherA)}, built: rebuildTo(2),
+		},
+		"not drained":  {since: 25 * time.Hour},
+		"within a day": {since: 23 * time.Hour, drained: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeSales{
-				kept: []voucher.Voucher{at(1, 0)}, dropped: tc.drained,
+				kept: []voucher.Voucher{at(1, 0)}, dropped: tc.drained, holders: tc.holders, waiting: tc.waiting,
 				redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 1}, Now: end.Add(tc.since)}},
 			}
-			newTestKeeper(t, f).sweep(t.Context())
+			k := newTestKeeper(t, f)
+			k.sweep(t.Context())
+			if len(tc.built) > 0 {
+				k.sweep(t.Context())
+			}
+			if diff := cmp.Diff(tc.built, f.built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
 			if diff := cmp.Diff(tc.want, f.retired); diff != "" {
 				t.Errorf("retired (-want +got):\n%s", diff)
 			}

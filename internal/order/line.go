@@ -102,6 +102,8 @@ func (l *line) serve(ctx context.Context) {
 		if err == nil {
 			l.last.Store(&sighting{view: verdict.View, heard: time.Now()})
 			l.saw(verdict.View.Mark)
+		} else {
+			l.sendHome(err)
 		}
 		for i, t := range batch {
 			if err != nil {
@@ -111,6 +113,17 @@ func (l *line) serve(ctx context.Context) {
 			t.answer <- answer{outcome: verdict.Outcomes[i]}
 		}
 	}
+}
+
+// sendHome answers everybody who waits after a call has failed: they would each wait for as long, batch after batch,
+// for a Redis that does not answer. They were never sent, so certainly nothing was bought for them.
+func (l *line) sendHome(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.waiting {
+		t.answer <- answer{err: fmt.Errorf("%w: the call before failed: %w", ErrUnavailable, unmarked{cause})}
+	}
+	l.waiting = nil
 }
 
 // take removes the next batch from the line, leaving out those that no longer wait; they were never sent, so nothing
@@ -143,8 +156,9 @@ func (l *line) take() ([]*ticket, Mark) {
 	return batch, l.known
 }
 
-// call asks the script, and once more with the identical batch when the first answer did not arrive: the script
-// answers a repeated batch the same (rule 3). What is then still unknown is said to be unknown.
+// call asks the script, and once more with the identical batch when the first answer did not arrive: who was admitted
+// by the first is told so by the second (rule 3). What is then still unknown is said to be unknown. That goes for a
+// refusal too: the first call may be on its way still, and admit him when it arrives.
 func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
 	var first error
 	for {
@@ -154,6 +168,9 @@ func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
 		switch {
 		case err == nil && len(verdict.Outcomes) != len(b.Applicants):
 			return Verdict{}, fmt.Errorf("%w: %d outcomes for %d applicants", ErrUnknownOutcome, len(verdict.Outcomes), len(b.Applicants))
+		case err == nil && first != nil:
+			doubtRefusals(verdict.Outcomes)
+			return verdict, nil
 		case err == nil:
 			return verdict, nil
 		case first == nil && errors.Is(err, ErrUnavailable):
@@ -162,6 +179,17 @@ func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
 			first = err
 		default:
 			return Verdict{}, fmt.Errorf("%w: %w; repeated: %w", ErrUnknownOutcome, first, unmarked{err})
+		}
+	}
+}
+
+// doubtRefusals makes every outcome unknown that a call which arrives late could still change.
+func doubtRefusals(outcomes []Outcome) {
+	for i := range outcomes {
+		switch outcomes[i].Code {
+		case Accepted, AlreadyBought, Ended:
+		default:
+			outcomes[i].Code = Doubtful
 		}
 	}
 }

@@ -92,14 +92,20 @@ func TestLineRepeatsOnceAndNeverGuesses(t *testing.T) {
 	refused := fmt.Errorf("%w: connection refused", ErrUnavailable)
 	for name, tc := range map[string]struct {
 		answers   []error // of the calls, in turn
-		want      error   // nil for success
+		says      OutcomeCode
+		want      error // nil for success
+		wantSays  OutcomeCode
 		wantCalls int
 	}{
-		"answered":                              {answers: []error{nil}, wantCalls: 1},
-		"a lost answer is asked for again":      {answers: []error{reset, nil}, wantCalls: 2},
-		"lost twice is unknown":                 {answers: []error{reset, reset}, want: ErrUnknownOutcome, wantCalls: 2},
-		"lost, then refused, is unknown":        {answers: []error{reset, refused}, want: ErrUnknownOutcome, wantCalls: 2},
-		"refused without effect is unavailable": {answers: []error{refused}, want: ErrUnavailable, wantCalls: 1},
+		"a refusal": {answers: []error{nil}, says: SoldOut, wantSays: SoldOut, wantCalls: 1},
+		"a refusal of the repetition is doubtful": {answers: []error{reset, nil}, says: SoldOut, wantSays: Doubtful, wantCalls: 2},
+		"a sale that has ended stays ended":       {answers: []error{reset, nil}, says: Ended, wantSays: Ended, wantCalls: 2},
+		"the repetition finds the order":          {answers: []error{reset, nil}, says: AlreadyBought, wantSays: AlreadyBought, wantCalls: 2},
+		"answered":                                {answers: []error{nil}, wantCalls: 1},
+		"a lost answer is asked for again":        {answers: []error{reset, nil}, wantCalls: 2},
+		"lost twice is unknown":                   {answers: []error{reset, reset}, want: ErrUnknownOutcome, wantCalls: 2},
+		"lost, then refused, is unknown":          {answers: []error{reset, refused}, want: ErrUnknownOutcome, wantCalls: 2},
+		"refused without effect is unavailable":   {answers: []error{refused}, want: ErrUnavailable, wantCalls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,9 +115,14 @@ func TestLineRepeatsOnceAndNeverGuesses(t *testing.T) {
 				if err := tc.answers[len(batches)-1]; err != nil {
 					return Verdict{}, err
 				}
-				return acceptAll(b), nil
+				v := acceptAll(b)
+				v.Outcomes[0].Code = tc.says
+				return v, nil
 			})
-			_, err := l.join(t.Context(), Applicant{UserID: 1, OrderID: 10}, Mark{Epoch: 3, Sequence: 4})
+			got, err := l.join(t.Context(), Applicant{UserID: 1, OrderID: 10}, Mark{Epoch: 3, Sequence: 4})
+			if got.Code != tc.wantSays {
+				t.Errorf("outcome %d, want %d", got.Code, tc.wantSays)
+			}
 			if !errors.Is(err, tc.want) {
 				t.Errorf("error = %v, want %v", err, tc.want)
 			}
@@ -127,6 +138,49 @@ func TestLineRepeatsOnceAndNeverGuesses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Who waits behind a call that fails is told at once that certainly nothing was bought for him.
+func TestLineSendsTheOthersHome(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	calls := 0
+	l := newTestLine(t, func(context.Context, Batch) (Verdict, error) {
+		if calls++; calls == 1 {
+			close(started)
+			<-release
+		}
+		return Verdict{}, errors.New("no answer")
+	})
+	results := make(chan error, 301)
+	join := func(user int64) {
+		go func() {
+			_, err := l.join(t.Context(), Applicant{UserID: user, OrderID: user}, Mark{})
+			results <- err
+		}()
+	}
+	join(1)
+	<-started
+	for user := int64(2); user <= 301; user++ {
+		join(user)
+	}
+	waitUntil(t, func() bool { return l.length() == 300 })
+	close(release)
+	unknown, unavailable := 0, 0
+	for range 301 {
+		switch err := <-results; {
+		case errors.Is(err, ErrUnknownOutcome) && !errors.Is(err, ErrUnavailable):
+			unknown++
+		case errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrUnknownOutcome):
+			unavailable++
+		default:
+			t.Errorf("error = %v", err)
+		}
+	}
+	l.serving.Wait()
+	if unknown != 1 || unavailable != 300 || calls != 2 {
+		t.Errorf("%d unknown, %d unavailable, %d calls; want 1, 300, 2", unknown, unavailable, calls)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"golang.org/x/sync/singleflight"
 )
 
 // Rows reads recorded orders: the ledger.
@@ -28,34 +26,37 @@ type Held interface {
 
 // Lookup finds orders, recorded or still queued, for their owner.
 type Lookup struct {
-	rows  Rows
-	held  Held
-	sales SaleLedger
-
-	flight singleflight.Group
+	rows    Rows
+	held    Held
+	sales   SaleLedger
+	catalog *Catalog
 }
 
 // NewLookup returns a lookup over the ledger and the places in Redis.
-func NewLookup(rows Rows, held Held, sales SaleLedger) *Lookup {
-	return &Lookup{rows: rows, held: held, sales: sales}
+func NewLookup(rows Rows, held Held, sales SaleLedger, catalog *Catalog) *Lookup {
+	return &Lookup{rows: rows, held: held, sales: sales, catalog: catalog}
 }
 
 // Order returns the user's order, or ErrNotFound, also for somebody else's.
 //
-// An order without a row is queued while its user's place in a sale is held by it. One that gets its row, and loses
-// its place, between the two questions is found by asking the ledger again.
+// An order without a row is queued while its user's place in a sale is held by it. The sales that the catalog knows
+// are asked first; another instance may have created one a moment ago, so before there is said to be no such order,
+// the ledger is asked which sales there are, and once more for the row: the order may have got it, and lost its place,
+// in between.
 func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (Order, error) {
 	o, err := l.recorded(ctx, userID, orderID)
 	if !errors.Is(err, ErrNotFound) {
 		return o, err
 	}
-	queued, err := l.Queued(ctx, userID)
-	if err != nil {
-		return Order{}, err
-	}
-	for _, q := range queued {
-		if q.ID == orderID {
-			return q, nil
+	for _, sales := range []func(context.Context) ([]SaleRef, error){l.known, l.fresh} {
+		queued, err := l.queued(ctx, userID, sales)
+		if err != nil {
+			return Order{}, err
+		}
+		for _, q := range queued {
+			if q.ID == orderID {
+				return q, nil
+			}
 		}
 	}
 	return l.recorded(ctx, userID, orderID)
@@ -75,7 +76,11 @@ func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (Order, er
 
 // Queued returns the orders that hold the user's places in Redis, as queued ones; some may have their row already.
 func (l *Lookup) Queued(ctx context.Context, userID int64) ([]Order, error) {
-	sales, err := l.kept(ctx)
+	return l.queued(ctx, userID, l.fresh)
+}
+
+func (l *Lookup) queued(ctx context.Context, userID int64, which func(context.Context) ([]SaleRef, error)) ([]Order, error) {
+	sales, err := which(ctx)
 	if err != nil || len(sales) == 0 {
 		return nil, err
 	}
@@ -92,24 +97,18 @@ func (l *Lookup) Queued(ctx context.Context, userID int64) ([]Order, error) {
 	return queued, nil
 }
 
-// kept asks which sales Redis holds, one query for all who ask at the same time. The answer must be fresh: another
-// instance may have created the sale a moment ago.
-func (l *Lookup) kept(ctx context.Context) ([]SaleRef, error) {
-	got, err, _ := l.flight.Do("", func() (any, error) {
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTime)
-		defer cancel()
-		vs, err := l.sales.SalesToKeep(call)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		sales := make([]SaleRef, len(vs))
-		for i, v := range vs {
-			sales[i] = saleRef(v)
-		}
-		return sales, nil
-	})
+// known returns the sales that the catalog remembers from the last sweep.
+func (l *Lookup) known(context.Context) ([]SaleRef, error) { return l.catalog.Kept(), nil }
+
+// fresh asks the ledger which sales Redis is to hold.
+func (l *Lookup) fresh(ctx context.Context) ([]SaleRef, error) {
+	vs, err := l.sales.SalesToKeep(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return got.([]SaleRef), nil
+	sales := make([]SaleRef, len(vs))
+	for i, v := range vs {
+		sales[i] = saleRef(v)
+	}
+	return sales, nil
 }

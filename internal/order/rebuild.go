@@ -15,9 +15,9 @@ import (
 type SaleLedger interface {
 	// SalesToKeep returns every seckill voucher whose sale Redis is to hold: all that are not retired.
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
-	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, sets its sequence to 0, and returns the new
-	// epoch. The epoch is the rebuild's fencing token.
-	RaiseEpoch(ctx context.Context, voucherID int64) (int64, error)
+	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
+	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
+	RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error)
 	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed. It
 	// returns ErrSuperseded when the sale's epoch is not the given one.
 	Snapshot(ctx context.Context, voucherID, epoch int64) (Snapshot, error)
@@ -48,31 +48,27 @@ type SaleBuilder interface {
 	Publish(ctx context.Context, sale SaleRef, epoch int64, o Opening) error
 }
 
-// SaleRetirer removes a sale that is over from Redis.
-type SaleRetirer interface {
-	// Drop deletes the sale and its places if no entry of it can be waiting any more, and reports whether it did.
-	Drop(ctx context.Context, sale SaleRef, view SaleView) (bool, error)
-}
-
 // rebuildIfNeeded looks again, now that the lock is held, and rebuilds.
-func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID, broken int64) error {
+func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
 	k.catalog.Forget(voucherID)
 	v, err := k.catalog.Find(ctx, voucherID)
 	if err != nil {
 		return err
 	}
 	if v.Sale == nil || v.Sale.Retired {
+		k.forget(voucherID)
 		return nil
 	}
 	views, err := k.reader.Views(ctx, []SaleRef{saleRef(v)})
 	if err != nil {
 		return fmt.Errorf("reading the sale from Redis: %w", err)
 	}
-	if !needsRebuild(views[0], v.Sale, broken) {
+	if !needsRebuild(views[0], v.Sale, k.brokenEpoch(voucherID)) {
+		k.leftBehind(voucherID, views[0].Mark.Epoch)
 		return nil
 	}
 	start := time.Now()
-	err = k.rebuild(ctx, saleRef(v))
+	err = k.rebuild(ctx, saleRef(v), views[0].Mark.Epoch)
 	if !errors.Is(err, ErrSuperseded) {
 		k.observer.Rebuilt(time.Since(start), err)
 	}
@@ -86,9 +82,11 @@ func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID, broken int64) e
 // seen at least once, and being seen twice is harmless, since orders are told apart by id. An order that is recorded
 // after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
 //
+// above is the epoch that Redis holds: a ledger that was restored from a copy may be behind it.
+//
 // Dying anywhere leaves the sale standing still; the next rebuild, with the next epoch, begins from the top.
-func (k *Keeper) rebuild(ctx context.Context, sale SaleRef) error {
-	epoch, err := k.ledger.RaiseEpoch(ctx, sale.VoucherID)
+func (k *Keeper) rebuild(ctx context.Context, sale SaleRef, above int64) error {
+	epoch, err := k.ledger.RaiseEpoch(ctx, sale.VoucherID, above)
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
@@ -121,6 +119,7 @@ func (k *Keeper) rebuild(ctx context.Context, sale SaleRef) error {
 	if err := k.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
 		return fmt.Errorf("opening the sale: %w", err)
 	}
+	k.leftBehind(sale.VoucherID, epoch)
 	k.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
 		"orders", len(r.ledger.Live), "waiting", len(r.waiting), "requeued", len(plan.requeue))
 	return nil

@@ -48,8 +48,9 @@ type Ledger interface {
 // Places corrects buyers' places in Redis after the ledger decided otherwise.
 type Places interface {
 	// Correct applies returns, each only while the user's place is held by the order it names, so that repeating is
-	// harmless.
-	Correct(ctx context.Context, returns []Return) error
+	// harmless. It also tells, by voucher id, the epoch of a rebuild under way to whose sale a unit was given back: the
+	// rebuild may have counted the unit as taken before. ErrRejected says that repeating cannot help.
+	Correct(ctx context.Context, returns []Return) (rebuilding map[int64]int64, err error)
 }
 
 // IDs gives out order ids.
@@ -65,13 +66,14 @@ type Audience interface {
 }
 
 const (
-	nextWait    = time.Second      // how long a read waits for new entries
-	beatEvery   = time.Second      // heartbeat of a consumer; the others wait for several of them
-	orphanEvery = time.Second      // how often entries of dead consumers are looked for
-	ownEvery    = time.Minute      // how often own entries are looked through that could not be settled
-	commitTime  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
-	redisTime   = 5 * time.Second  // one call to Redis at most, blocking included
-	finishTime  = 10 * time.Second // what is in hand when the recorder is stopped gets as long
+	nextWait     = time.Second      // how long a read waits for new entries
+	beatEvery    = time.Second      // heartbeat of a consumer; the others wait for several of them
+	orphanEvery  = time.Second      // how often entries of dead consumers are looked for
+	ownEvery     = time.Minute      // how often own entries are looked through that could not be settled
+	commitTime   = 30 * time.Second // one transaction at most; a lock wait ends much earlier
+	maxConflicts = 5                // tries of a batch that the ledger contradicts again and again, before it is halved
+	redisTime    = 5 * time.Second  // one call to Redis at most, blocking included
+	finishTime   = 10 * time.Second // what is in hand when the recorder is stopped gets as long
 )
 
 // RecorderStores are the stores of a Recorder.
@@ -106,14 +108,15 @@ type Recorder struct {
 	observer Observer
 	log      *slog.Logger
 
-	finishTime time.Duration // what is in hand when the recorder is stopped gets as long
+	finishTime time.Duration   // what is in hand when the recorder is stopped gets as long
+	epochs     map[int64]int64 // by voucher id: the sale's epoch when it was last seen; a hint, for outdated
 }
 
 // NewRecorder returns a recorder; Run starts it.
 func NewRecorder(stores RecorderStores, options RecorderOptions, ids IDs, mender Mender, audience Audience, observer Observer, log *slog.Logger) *Recorder {
 	return &Recorder{
 		stores: stores, options: options, ids: ids, mender: mender, audience: audience, observer: observer, log: log,
-		finishTime: finishTime,
+		finishTime: finishTime, epochs: make(map[int64]int64),
 	}
 }
 
@@ -127,15 +130,18 @@ func (r *Recorder) Run(ctx context.Context) error {
 		defer close(beats)
 		r.beat(beating)
 	}()
-	r.loop(ctx)
-	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.finishTime)
+	// What is in hand when ctx ends may be finished, all of it within finishTime.
+	work, cancel := outlive(ctx, r.finishTime)
 	defer cancel()
+	r.loop(ctx, work)
 	if r.options.Drain {
-		r.drain(finish)
+		r.drain(work)
 	}
 	stopBeating()
 	<-beats
-	if err := r.stores.Membership.Leave(finish); err != nil {
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTime)
+	defer cancel()
+	if err := r.stores.Membership.Leave(leaving); err != nil {
 		r.log.WarnContext(ctx, "leaving the recorders' group failed; the others take over", "error", err)
 	}
 	return nil
@@ -159,24 +165,24 @@ func (r *Recorder) beat(ctx context.Context) {
 	}
 }
 
-// loop reads and records. Whenever a read may have delivered entries whose answer was lost, and once a minute, it
-// looks through its own pending entries first.
-func (r *Recorder) loop(ctx context.Context) {
+// loop reads until ctx ends, and records what it read as long as work lasts. Whenever a read may have delivered entries
+// whose answer was lost, and once a minute, it looks through its own pending entries first.
+func (r *Recorder) loop(ctx, work context.Context) {
 	pause := newPause()
 	var lookedOwn, lookedOrphans time.Time
 	for ctx.Err() == nil {
 		var err error
 		switch {
 		case time.Since(lookedOwn) > ownEvery:
-			if err = r.own(ctx); err == nil {
+			if err = r.own(ctx, work); err == nil {
 				lookedOwn = time.Now()
 			}
 		case time.Since(lookedOrphans) > orphanEvery:
-			if err = r.batch(ctx, r.orphans); err == nil {
+			if err = r.batch(ctx, work, r.orphans); err == nil {
 				lookedOrphans = time.Now()
 			}
 		default:
-			err = r.batch(ctx, r.next)
+			err = r.batch(ctx, work, r.next)
 		}
 		if err == nil {
 			pause.Reset()
@@ -200,11 +206,11 @@ func (r *Recorder) orphans(ctx context.Context) ([]Entry, error) {
 }
 
 // own goes through everything that was delivered to this consumer and not settled.
-func (r *Recorder) own(ctx context.Context) error {
+func (r *Recorder) own(ctx, work context.Context) error {
 	after := ""
 	for ctx.Err() == nil {
 		var got []Entry
-		err := r.batch(ctx, func(ctx context.Context) (entries []Entry, err error) {
+		err := r.batch(ctx, work, func(ctx context.Context) (entries []Entry, err error) {
 			got, err = r.stores.Queue.Own(ctx, after, r.options.Batch)
 			return got, err
 		})
@@ -217,14 +223,14 @@ func (r *Recorder) own(ctx context.Context) error {
 }
 
 // batch reads entries and settles them. Once read, they are settled even when ctx ends meanwhile.
-func (r *Recorder) batch(ctx context.Context, read func(context.Context) ([]Entry, error)) error {
+func (r *Recorder) batch(ctx, work context.Context, read func(context.Context) ([]Entry, error)) error {
 	call, cancel := context.WithTimeout(ctx, redisTime)
 	entries, err := read(call)
 	cancel()
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	r.settle(ctx, entries)
+	r.settle(work, entries)
 	return nil
 }
 
@@ -243,7 +249,7 @@ func (r *Recorder) drain(ctx context.Context) {
 	}
 }
 
-// settle brings every entry to its end: a row, or a dead letter.
+// settle brings every entry to its end: a row, or a dead letter. What could not be brought there stays pending.
 func (r *Recorder) settle(ctx context.Context, entries []Entry) {
 	sound := make([]Entry, 0, len(entries))
 	for _, e := range entries {
@@ -270,16 +276,21 @@ func (r *Recorder) record(ctx context.Context, entries []Entry) {
 	}
 	var decisions []Decision
 	var rejected error
+	conflicts := 0
 	start := time.Now()
 	committed := r.persist(ctx, func(ctx context.Context) error {
 		var err error
 		decisions, err = r.commit(ctx, claims, rejected)
-		if errors.Is(err, ErrRejected) {
+		switch {
+		case errors.Is(err, ErrConflict): // with another batch, which has gone by now; or in itself
+			if conflicts++; conflicts == maxConflicts && len(claims) > 1 {
+				return backoff.Permanent(err)
+			}
+		case errors.Is(err, ErrRejected):
 			if len(claims) > 1 || rejected != nil {
 				return backoff.Permanent(err)
 			}
 			rejected = err // alone: it becomes a failed row that says why
-			return err
 		}
 		return err
 	})
@@ -301,7 +312,7 @@ func (r *Recorder) record(ctx context.Context, entries []Entry) {
 func (r *Recorder) commit(ctx context.Context, claims []Claim, rejected error) ([]Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
-	if rejected == nil {
+	if rejected == nil && !r.outdated(claims) {
 		if err := r.stores.Ledger.Insert(ctx, claims); !errors.Is(err, ErrConflict) {
 			return nil, err
 		}
@@ -310,6 +321,9 @@ func (r *Recorder) commit(ctx context.Context, claims []Claim, rejected error) (
 	var spare []int64
 	for {
 		err := r.stores.Ledger.Settle(ctx, claims, func(view LedgerView) ([]Decision, error) {
+			for id, sale := range view.Sales {
+				r.epochs[id] = sale.Epoch
+			}
 			var err error
 			if rejected != nil {
 				decisions, err = reject(claims[0], view, spare, rejected)
@@ -327,6 +341,17 @@ func (r *Recorder) commit(ctx context.Context, claims []Claim, rejected error) (
 		}
 		spare = append(spare, id)
 	}
+}
+
+// outdated reports whether the plain insert of the claims is known to fail: one of them is of an epoch that its sale has
+// left. So the orders that waited during a rebuild cost one transaction each batch, not two.
+func (r *Recorder) outdated(claims []Claim) bool {
+	for _, c := range claims {
+		if c.Epoch < r.epochs[c.VoucherID] {
+			return true
+		}
+	}
+	return false
 }
 
 // finish does what follows a commit. Each step may be repeated by whoever gets the entries again.
@@ -354,15 +379,16 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 			d.Return.Sale.Partition = r.options.Partition
 			returns = append(returns, *d.Return)
 		}
-		if d.Verb == Fail && (d.Reason == NoStock || d.Reason == DuplicateBuyer) {
-			// Redis promised what the ledger does not have: its sale is wrong (rule 6).
+		if d.Reason == NoStock || d.Reason == DuplicateBuyer {
+			// Redis promised what the ledger does not have: its sale is wrong (rule 6). Also when the row is there
+			// already, for whoever wrote it may have died before he asked.
 			r.mender.Mend(d.Claim.VoucherID, d.Claim.Epoch)
 		}
 	}
 	r.audience.Told(outcomes)
 	r.observer.Recorded(orders, failed, took)
-	if len(returns) > 0 && !r.persist(ctx, func(ctx context.Context) error { return r.stores.Places.Correct(ctx, returns) }) {
-		return // stopped: whoever gets the entries again corrects Redis
+	if !r.correct(ctx, returns) {
+		return // whoever gets the entries again corrects Redis
 	}
 	keys := make([]string, len(entries))
 	for i, e := range entries {
@@ -377,19 +403,34 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 	})
 }
 
-// persist repeats a step until it succeeds, fails for good, or the recorder is stopped and its last seconds are over,
-// and reports whether it succeeded. Pauses grow from milliseconds to seconds; the infrastructure's faults never count
-// against a batch.
+// correct tells Redis what the ledger decided otherwise, and reports whether it did.
+func (r *Recorder) correct(ctx context.Context, returns []Return) bool {
+	if len(returns) == 0 {
+		return true
+	}
+	return r.persist(ctx, func(ctx context.Context) error {
+		rebuilding, err := r.stores.Places.Correct(ctx, returns)
+		for voucherID, epoch := range rebuilding {
+			r.mender.Mend(voucherID, epoch) // that rebuild may have counted the unit as taken: it is missing then
+		}
+		if errors.Is(err, ErrRejected) {
+			r.log.ErrorContext(ctx, "Redis refuses a correction for good; the entries stay pending", "error", err)
+			return backoff.Permanent(err)
+		}
+		return err
+	})
+}
+
+// persist repeats a step until it succeeds, fails for good, or ctx ends, and reports whether it succeeded. Pauses grow
+// from milliseconds to seconds; the infrastructure's faults never count against a batch.
 func (r *Recorder) persist(ctx context.Context, step func(context.Context) error) bool {
-	work, cancel := outlive(ctx, r.finishTime)
-	defer cancel()
-	_, err := backoff.Retry(work, func() (struct{}, error) {
-		return struct{}{}, step(work)
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		return struct{}{}, step(ctx)
 	}, backoff.WithBackOff(newPause()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
 		r.observer.RecordRetried(err)
 		r.log.WarnContext(ctx, "recording failed; trying again", "pause", pause, "error", err)
 	}))
-	if err != nil && work.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		r.log.WarnContext(ctx, "stopped with entries in hand; they are delivered again", "error", err)
 	}
 	return err == nil

@@ -148,6 +148,76 @@ func TestRecorderBisects(t *testing.T) {
 	}
 }
 
+// A batch that contradicts itself for ever is halved as well.
+func TestRecorderHalvesWhatContradictsItself(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))
+	f.epoch, f.clash = 2, 1<<30
+	record(t, f, 10)
+	if diff := cmp.Diff(map[int64]Status{1: Unpaid, 2: Unpaid}, statuses(f)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// Whoever wrote the failed row may have died before he asked for the sale to be rebuilt.
+func TestRecorderAsksForARebuildAgain(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA))
+	f.rows[1] = Order{ID: 1, UserID: 1, VoucherID: voucherA, Status: Failed, Reason: NoStock}
+	record(t, f, 10)
+	if diff := cmp.Diff([]mendCall{{voucherA, 1}}, f.mended, cmp.AllowUnexported(mendCall{})); diff != "" {
+		t.Errorf("mended (-want +got):\n%s", diff)
+	}
+}
+
+// A unit that is given back while the sale is being rebuilt may be missing in what the rebuild opens.
+func TestRecorderAsksForAnotherRebuild(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(6, 1, voucherA))
+	f.rebuilding = map[int64]int64{voucherA: 9}
+	f.rows[6] = Order{ID: 6, UserID: 1, VoucherID: voucherA, Status: Cancelled}
+	record(t, f, 10)
+	if diff := cmp.Diff([]mendCall{{voucherA, 9}}, f.mended, cmp.AllowUnexported(mendCall{})); diff != "" {
+		t.Errorf("mended (-want +got):\n%s", diff)
+	}
+}
+
+// After it has seen that the sale is at another epoch, it no longer tries what must fail.
+func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA), claim(3, 3, voucherA))
+	f.epoch = 2
+	record(t, f, 1)
+	if f.inserts != 1 || f.commits != 3 {
+		t.Errorf("%d inserts and %d commits, want 1 and 3", f.inserts, f.commits)
+	}
+}
+
+// A correction that Redis refuses for good holds up nobody else; its entry stays pending.
+func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
+	t.Parallel()
+	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))
+	f.rows[1] = Order{ID: 1, UserID: 1, VoucherID: voucherA, Status: Cancelled}
+	f.stuck = map[int64]bool{1: true}
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: 1},
+		&fakeIDs{}, f, f, deaf{}, quiet())
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	waitUntil(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.settled) == 1
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if len(f.pending) != 1 || f.pending[0].Claim.OrderID != 1 || f.rows[2].Status != Unpaid {
+		t.Errorf("pending %v, rows %v", f.pending, f.rows)
+	}
+}
+
 func TestRecorderBuriesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))

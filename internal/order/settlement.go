@@ -18,6 +18,8 @@ type settlement struct {
 	stock map[int64]int64
 	live  map[BuyerKey]int64
 	rows  map[int64]Order
+
+	collisions map[CollisionKey]int64
 }
 
 // settle decides about the claims in stream order. It returns errNeedIDs, wrapped, when spare runs out.
@@ -27,12 +29,15 @@ func settle(claims []Claim, view LedgerView, spare []int64) ([]Decision, error) 
 		stock: make(map[int64]int64, len(view.Sales)),
 		live:  make(map[BuyerKey]int64, len(view.Live)),
 		rows:  make(map[int64]Order, len(view.Rows)),
+
+		collisions: make(map[CollisionKey]int64, len(view.Collided)),
 	}
 	for id, sale := range view.Sales {
 		s.stock[id] = sale.Stock
 	}
 	maps.Copy(s.live, view.Live)
 	maps.Copy(s.rows, view.Rows)
+	maps.Copy(s.collisions, view.Collided)
 	decisions := make([]Decision, len(claims))
 	for i, c := range claims {
 		d, err := s.decide(c)
@@ -86,7 +91,7 @@ func (s *settlement) replayed(c Claim, row Order) Decision {
 func (s *settlement) collided(c Claim, row Order) (Decision, error) {
 	key := CollisionKey{OrderID: c.OrderID, UserID: c.UserID}
 	instead := s.live[c.Buyer()]
-	if id, before := s.view.Collided[key]; before {
+	if id, before := s.collisions[key]; before {
 		return Decision{Claim: c, Verb: Keep, RowID: id, Reason: IDCollision, Return: s.giveBack(c, true, instead)}, nil
 	}
 	if len(s.spare) == 0 {
@@ -94,6 +99,7 @@ func (s *settlement) collided(c Claim, row Order) (Decision, error) {
 	}
 	d := s.fail(c, IDCollision, fmt.Sprintf("id %d is an order of user %d for voucher %d", c.OrderID, row.UserID, row.VoucherID), instead)
 	d.RowID, s.spare = s.spare[0], s.spare[1:]
+	s.collisions[key] = d.RowID // the same claim may come twice in a batch
 	return d, nil
 }
 

@@ -67,6 +67,14 @@ func TestSettleDecides(t *testing.T) {
 			view: LedgerView{Sales: sales, Rows: map[int64]Order{100: {ID: 100, UserID: 2, VoucherID: voucherA, Status: Unpaid}}},
 			want: []Decision{{Claim: mine, Verb: Fail, RowID: 900, Reason: IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Return: back(mine, true, 0)}},
 		},
+		"the same collision twice in a batch: one row": {
+			claims: []Claim{mine, mine}, spare: []int64{900, 901},
+			view: LedgerView{Sales: sales, Rows: map[int64]Order{100: {ID: 100, UserID: 2, VoucherID: voucherA, Status: Unpaid}}},
+			want: []Decision{
+				{Claim: mine, Verb: Fail, RowID: 900, Reason: IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Return: back(mine, true, 0)},
+				{Claim: mine, Verb: Keep, RowID: 900, Reason: IDCollision, Return: back(mine, true, 0)},
+			},
+		},
 		"the same collision again: nothing to write": {
 			claims: []Claim{mine},
 			view: LedgerView{
@@ -146,6 +154,9 @@ func (m *ledgerModel) apply(t *rapid.T, decisions []Decision) (written int) {
 			}
 		}
 		m.rows[row.ID] = row
+		if key := (CollisionKey{OrderID: d.Claim.OrderID, UserID: d.Claim.UserID}); m.collided[key] != 0 {
+			t.Fatalf("collision %+v is written twice", key)
+		}
 		if d.RowID != d.Claim.OrderID {
 			m.collided[CollisionKey{OrderID: d.Claim.OrderID, UserID: d.Claim.UserID}] = d.RowID
 		}

@@ -73,6 +73,13 @@ type Outcome struct {
 // OutcomeCode is the script's decision; its numbers are those in scripts/seckill.lua.
 type OutcomeCode int8
 
+// Unreadable is no decision of the script: the user's place holds something that is no order id, so that only he
+// cannot be answered.
+const Unreadable OutcomeCode = -1
+
+// Doubtful is no decision of the script either: it refused a repeated call, while the first one may still arrive.
+const Doubtful OutcomeCode = -2
+
 // The decisions of scripts/seckill.lua, in the order in which it takes them.
 const (
 	Accepted      OutcomeCode = 0  // a unit was taken, the order is in the stream; also when this very order was before

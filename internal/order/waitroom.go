@@ -23,7 +23,7 @@ type Waitroom struct {
 
 	mu      sync.Mutex
 	waiting map[int64]map[*Seat]struct{} // order id → who waits for it
-	arrived chan struct{}                // holds one when somebody came into the empty room
+	arrived chan struct{}                // holds one when somebody began to wait
 	closing chan struct{}                // closed once nobody may wait any more
 }
 
@@ -35,6 +35,7 @@ type Seat struct {
 	room    *Waitroom
 	orderID int64
 	called  chan Status // holds one
+	waits   bool        // Wait was called; guarded by the room
 }
 
 // NewWaitroom returns an empty room; Run serves those who wait for other instances.
@@ -54,17 +55,18 @@ func (w *Waitroom) Enter(orderID int64) *Seat {
 		w.waiting[orderID] = make(map[*Seat]struct{}, 1)
 	}
 	w.waiting[orderID][s] = struct{}{}
-	if len(w.waiting) == 1 {
-		select {
-		case w.arrived <- struct{}{}:
-		default:
-		}
-	}
 	return s
 }
 
 // Wait returns the order's status once it has a row, ctx's error, or ErrDismissed. It is called once.
 func (s *Seat) Wait(ctx context.Context) (Status, error) {
+	s.room.mu.Lock()
+	s.waits = true
+	s.room.mu.Unlock()
+	select {
+	case s.room.arrived <- struct{}{}:
+	default: // the ledger is being asked already
+	}
 	select {
 	case status := <-s.called:
 		return status, nil
@@ -142,12 +144,18 @@ func (w *Waitroom) poll(ctx context.Context, ids []int64) error {
 	return nil
 }
 
+// ids returns the orders that somebody waits for. Whoever has only a seat does not know yet whether he got in.
 func (w *Waitroom) ids() []int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ids := make([]int64, 0, len(w.waiting))
-	for id := range w.waiting {
-		ids = append(ids, id)
+	for id, seats := range w.waiting {
+		for s := range seats {
+			if s.waits {
+				ids = append(ids, id)
+				break
+			}
+		}
 	}
 	return ids
 }

@@ -24,11 +24,11 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 
 // RaiseEpoch implements order.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s *Store) RaiseEpoch(ctx context.Context, voucherID int64) (int64, error) {
+func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error) {
 	var epoch int64
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).
-			Updates(map[string]any{"epoch": gorm.Expr("epoch + 1"), "sequence": 0})
+			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
 		if result.Error != nil {
 			return result.Error
 		}

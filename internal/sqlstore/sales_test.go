@@ -53,13 +53,21 @@ func TestRaiseEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, other := l.seckill(t, 10), l.seckill(t, 10)
 		insert(t, l, claims(v, 1, 4))
-		if epoch, err := l.RaiseEpoch(t.Context(), v); err != nil || epoch != 2 {
+		if epoch, err := l.RaiseEpoch(t.Context(), v, 0); err != nil || epoch != 2 {
 			t.Errorf("RaiseEpoch = %d, %v; want 2", epoch, err)
 		}
 		if sale := l.sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
 			t.Errorf("sale = %+v, want epoch 2, sequence 0, stock 6", sale)
 		}
-		if sale := l.sale(t, other); sale.Epoch != 1 {
+		// A Redis that is ahead (of a ledger that was restored from a copy) is overtaken.
+		if epoch, err := l.RaiseEpoch(t.Context(), other, 8); err != nil || epoch != 9 {
+			t.Errorf("RaiseEpoch above 8 = %d, %v; want 9", epoch, err)
+		}
+		if epoch, err := l.RaiseEpoch(t.Context(), other, 3); err != nil || epoch != 10 {
+			t.Errorf("RaiseEpoch above 3 = %d, %v; want 10", epoch, err)
+		}
+		third := l.seckill(t, 1)
+		if sale := l.sale(t, third); sale.Epoch != 1 {
 			t.Errorf("the other sale = %+v", sale)
 		}
 		old := claims(v, 10, 1)
@@ -78,7 +86,7 @@ func TestRaiseEpochAtOnce(t *testing.T) {
 		epochs := make(chan int64, callers)
 		for range callers {
 			go func() {
-				epoch, err := l.RaiseEpoch(t.Context(), v)
+				epoch, err := l.RaiseEpoch(t.Context(), v, 0)
 				if err != nil {
 					t.Errorf("RaiseEpoch: %v", err)
 				}
@@ -199,7 +207,7 @@ func TestInsertBehindARebuild(t *testing.T) {
 		cs := claims(v, 1, 10)
 		done := make(chan error, 1)
 		go func() { done <- l.Insert(t.Context(), cs) }()
-		epoch, err := l.RaiseEpoch(t.Context(), v)
+		epoch, err := l.RaiseEpoch(t.Context(), v, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +232,7 @@ func TestSaleNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
-			_, raiseErr := l.RaiseEpoch(t.Context(), id)
+			_, raiseErr := l.RaiseEpoch(t.Context(), id, 0)
 			_, snapshotErr := l.Snapshot(t.Context(), id, 0)
 			for name, err := range map[string]error{
 				"RaiseEpoch": raiseErr, "Snapshot": snapshotErr, "Retire": l.Retire(t.Context(), id),

@@ -32,7 +32,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		recorded, cancelled, elsewhere := claims(v, 1, 2), claims(v, 3, 1), claims(w, 1, 1)
 		insert(t, l, slices.Concat(recorded, cancelled, elsewhere))
 		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?", stored(recordedAt), cancelled[0].OrderID)
-		if _, err := l.RaiseEpoch(t.Context(), w); err != nil {
+		if _, err := l.RaiseEpoch(t.Context(), w, 0); err != nil {
 			t.Fatal(err)
 		}
 		again := claims(v, 2, 1)[0]                                                               // a second order of user 2

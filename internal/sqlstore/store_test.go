@@ -117,7 +117,7 @@ func (l ledger) seckill(tb testing.TB, stock int64) int64 {
 	if err := l.CreateVoucher(tb.Context(), &v); err != nil {
 		tb.Fatal(err)
 	}
-	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID); err != nil || epoch != 1 {
+	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {
 		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
 	}
 	return v.ID

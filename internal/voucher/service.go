@@ -32,6 +32,9 @@ type Opener interface {
 // MaxListed is how many vouchers of a shop a list shows at most.
 const MaxListed = 500
 
+// openTime is how long the answer to a creation waits for the sale to be open in Redis.
+const openTime = 3 * time.Second
+
 // Service creates and shows vouchers.
 type Service struct {
 	ledger Ledger
@@ -72,7 +75,9 @@ func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Sho
 	}
 	// A failure here is not the caller's: the keeper finds the sale missing within seconds and tries again. Show says
 	// what became of it.
-	_ = s.opener.Open(ctx, v.ID)
+	opening, cancel := context.WithTimeout(ctx, openTime)
+	_ = s.opener.Open(opening, v.ID)
+	cancel()
 	shown, _, err := s.show(ctx, []Voucher{v})
 	if err != nil {
 		return Shown{}, err
