@@ -50,3 +50,11 @@ func TestMySQLKeepsWhatItCommits(t *testing.T) {
 		t.Error("its data are not on a volume")
 	}
 }
+
+// Without it the image makes a root for every address, on a network that others share.
+func TestMySQLHasNoRootFromAfar(t *testing.T) {
+	t.Parallel()
+	if got := variables(project(t).Services["mysql"])["MYSQL_ROOT_HOST"]; got != "localhost" {
+		t.Errorf("MYSQL_ROOT_HOST is %q, want localhost", got)
+	}
+}
