@@ -105,11 +105,13 @@ docs: ## generate it anew
 # The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
 .PHONY: cc
 cc:
-	@command -v "$$(go env CC)" >/dev/null && exit 0; \
+	@compiler() { set -- $$(go env CC); command -v "$$1"; }; \
+	if compiler >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing gcc, which the race detector needs"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; \
-	else \
+	fi; \
+	if ! compiler >/dev/null; then \
 		echo "The race detector needs a C compiler ($$(go env CC)): install gcc, or run make test-unit test-box." >&2; exit 1; \
 	fi
 
@@ -157,10 +159,11 @@ tidy-check: ## fail when go.mod or go.sum is not tidy
 .PHONY: env
 env: ## write .env for docker compose, with fresh secrets; keeps one that is there
 	@if [ -e .env ]; then echo ".env is there already; it is left as it is"; exit 0; fi; \
-	umask 077; \
+	umask 077; trap 'rm -f .env.part' EXIT; \
 	secret() { head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n'; }; \
 	while IFS= read -r line; do \
-		case "$$line" in *=) printf '%s%s\n' "$$line" "$$(secret)";; *) printf '%s\n' "$$line";; esac; \
+		case "$$line" in *=) value=$$(secret); line=$$line$$value;; esac; \
+		printf '%s\n' "$$line"; \
 	done < .env.example > .env.part; \
 	mv .env.part .env; echo "wrote .env (mode 0600)"
 
