@@ -43,7 +43,7 @@ Examples
 
   go run ./test/services -- go test ./internal/...
   go run ./test/services -- go test -race -run TestRecorder ./internal/order
-  SECKILL_TEST_REDIS_ADDR=127.0.0.1:6379 go run ./test/services -- make test-inner
+  SECKILL_TEST_REDIS_ADDR=127.0.0.1:6379 go run ./test/services -- make test-unit
 
 The exit code is the command's: 128 + the signal if a signal ended it, 127 if it could not
 be run, 125 if the servers could not be started.
