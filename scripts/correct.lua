@@ -10,17 +10,25 @@
 --              go on saying SOLD_OUT from memory (rule 11, docs/architecture.md)
 --   2… user id, order id, give back ("1" or "0"), instead (order id, "0" empties the place); 1 to 250 corrections
 --
--- Returns an array with 1 (acted) or 0 (the place is not held by that order) for each correction, in order.
+-- Returns a flat array:
+--   1   the epoch of the rebuild during which a unit of this sale was given back, now or by an earlier call, as long as
+--       that rebuild goes on or the sale stands at its epoch; else 0. The rebuild may have counted the unit as promised
+--       before, so the caller has the sale rebuilt once more. It is kept in the sale, so that neither a lost answer nor
+--       a caller who died over it makes anybody forget
+--   2…  1 (acted) or 0 (the place is not held by that order) for each correction, in order
 --
 -- A unit comes back only to a sale that exists; what has been emptied is rebuilt from the ledger, which has the unit.
 -- A unit that comes back while others wait for their time waits with them: whoever remembers "sold out" was told so
--- before the first of them came back.
+-- before the first of them came back. A time further off than a minute comes from a clock that was set back since, and
+-- counts as past: returns are never put off by as much.
+
+local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
 local delay = tonumber(ARGV[1])
 local n = (#ARGV - 1) / 4
-if not delay or n < 1 or n > 250 or n ~= math.floor(n) then
+if not delay or delay > MAX_DELAY or n < 1 or n > 250 or n ~= math.floor(n) then
   return redis.error_reply('ERR correct.lua: bad arguments')
 end
 
@@ -29,9 +37,13 @@ for i = 1, n do
   users[i] = ARGV[4 * i - 2]
 end
 local held = call('HMGET', buyers_key, unpack(users))
-local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at')
-local stock = sale[1] and tonumber(sale[1])
-local returned, returned_at = tonumber(sale[2] or '0') or 0, tonumber(sale[3] or '0') or 0
+local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in')
+local function number(field)
+  return field and tonumber(field) or nil
+end
+local stock = number(sale[1])
+local returned, returned_at = number(sale[2]) or 0, number(sale[3]) or 0
+local epoch, building, returned_in = number(sale[4]) or 0, number(sale[5]) or 0, number(sale[6]) or 0
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
@@ -69,7 +81,7 @@ if #empty > 0 then
   call('HDEL', buyers_key, unpack(empty))
 end
 if units > 0 and stock then
-  if returned > 0 and now >= returned_at then
+  if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
     stock, returned = stock + returned, 0
   end
   if stock > 0 then
@@ -79,7 +91,18 @@ if units > 0 and stock then
   else
     returned, returned_at = units, now + delay
   end
+  if building > 0 then
+    returned_in = building
+  end
   call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
-    'returned_at', string.format('%.0f', returned_at))
+    'returned_at', string.format('%.0f', returned_at), 'returned_in', string.format('%.0f', returned_in))
 end
-return acted
+
+local answer = {0}
+if returned_in > 0 and returned_in == (building > 0 and building or epoch) then
+  answer[1] = returned_in
+end
+for i = 1, n do
+  answer[i + 1] = acted[i]
+end
+return answer

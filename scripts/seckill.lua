@@ -30,7 +30,8 @@
 --                   was lost is told his order whatever has happened to the sale since
 --   2 NO_SALE       there is no readable sale; for every applicant
 --   3 LOST_TAIL     the sale is behind the known mark: this Redis has lost writes that it had acknowledged. The sale
---                   is stopped (mode "rebuild"). For every applicant, as the places may be out of date too
+--                   is stopped (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the
+--                   epoch in this answer either way. For every applicant, as the places may be out of date too
 --   4 REBUILDING    5 NOT_ON_SHELF   6 PAUSED   7 NOT_STARTED   8 ENDED
 --   9 SOLD_OUT      no sellable unit
 --   10 BACKLOGGED   too many orders wait in the stream
@@ -43,6 +44,7 @@ local ACCEPTED, NO_SALE, LOST_TAIL, REBUILDING, NOT_ON_SHELF, PAUSED, NOT_STARTE
   0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local FIRST = 5 -- where the pairs begin in ARGV
 local MAX_APPLICANTS = 256
+local MAX_DELAY = 60000 -- milliseconds by which units that come back wait at most; as in correct.lua
 
 local call = redis.call
 local sale_key, buyers_key, orders_key = KEYS[1], KEYS[2], KEYS[3]
@@ -88,15 +90,16 @@ if not readable then
 end
 if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) then
   if mode ~= 'rebuild' then
-    -- Refused when out of memory; whoever reads this answer has the sale rebuilt all the same.
+    -- Refused when out of memory or read-only; whoever reads this answer has the sale rebuilt all the same.
     redis.pcall('HSET', sale_key, 'mode', 'rebuild')
     mode = 'rebuild'
   end
   return answer_all(LOST_TAIL)
 end
 
--- Units that came back to a sold-out sale join the stock once their time has come (rule 11).
-if returned > 0 and now >= returned_at then
+-- Units that came back to a sold-out sale join the stock once their time has come (rule 11). A time that is further off
+-- than any can be comes from a clock that was set back since, as by a failover to a server that is behind.
+if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
   stock, returned = stock + returned, 0
 end
 

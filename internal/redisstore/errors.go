@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +21,10 @@ var refusals = [...]string{
 	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
 	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
 }
+
+// passing begin replies that speak of Redis's state too, but may come after a script's first write, or that end a script
+// from outside.
+var passing = [...]string{"NOPERM ", "ERR Script killed by user"}
 
 // translate puts an error of the client into the domain's words: it wraps order.ErrUnavailable exactly when the
 // command certainly had no effect. Everything that happens after bytes may have been sent (a timeout, a closed
@@ -47,14 +52,23 @@ func hadNoEffect(err error) bool {
 	if !errors.As(err, &reply) {
 		return false
 	}
+	return speaksOf(reply, refusals[:])
+}
+
+// rejects reports whether the reply refuses the request itself, so that repeating it cannot help: it is an error of a
+// script or of the data that it met, and says nothing of Redis's own state.
+func rejects(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && !errors.Is(err, redis.Nil) && !hadNoEffect(err) && !speaksOf(reply, passing[:])
+}
+
+// speaksOf reports whether the reply begins with one of the words.
+func speaksOf(reply redis.Error, words []string) bool {
 	text := reply.Error()
-	for _, refusal := range refusals {
+	return slices.ContainsFunc(words, func(word string) bool {
 		// Redis 6 puts what a script's command answered, with a dash, behind words of its own.
-		if strings.HasPrefix(text, refusal) || strings.Contains(text, ": -"+refusal) {
-			return true
-		}
-	}
-	return false
+		return strings.HasPrefix(text, word) || strings.Contains(text, ": -"+word)
+	})
 }
 
 // isNoGroup reports whether err says that the stream or its group does not exist (any more).

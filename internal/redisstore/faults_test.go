@@ -45,6 +45,8 @@ func TestRefusedWrites(t *testing.T) {
 			r.open(1, r.hour(50))
 			r.admit(applicants(1, 2)...)
 			before := r.view()
+			broken := order.SaleRef{VoucherID: 8}
+			r.must(r.commands.Set(r.ctx(), r.keys.buyers(broken), "not a hash", 0).Err())
 			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
 
 			r.refused(before)
@@ -52,10 +54,13 @@ func TestRefusedWrites(t *testing.T) {
 			equal(t, []string{"0"}, codes(r.admit(applicants(1, 1)...).Outcomes))
 			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Applicants: applicants(1, 1)}).Outcomes))
 			for step, err := range map[string]error{
-				"begin":   r.Begin(r.ctx(), r.sale, 2),
-				"correct": r.Correct(r.ctx(), []order.Return{{Sale: r.sale, UserID: 1, OrderID: 1001, Instead: 5, GiveBack: true}}),
+				"begin": r.Begin(r.ctx(), r.sale, 2),
+				"correct": second(r.Correct(r.ctx(), []order.Return{
+					{Sale: r.sale, UserID: 1, OrderID: 1001, Instead: 5, GiveBack: true},
+					{Sale: broken, UserID: 1, OrderID: 1001}, // what cannot be helped is told once the rest is done
+				})),
 			} {
-				if !errors.Is(err, order.ErrUnavailable) {
+				if !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrRejected) {
 					t.Errorf("%s: %v", step, err)
 				}
 			}
@@ -260,43 +265,48 @@ func (c *breaksAfterWrite) Write(p []byte) (int, error) {
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	reply := func(text string) error { return fmt.Errorf("wrapped: %w", replyError(text)) }
+	const nothing, unavailable, rejected = "", "unavailable", "rejected"
 	for _, c := range []struct {
-		err         error
-		unavailable bool
+		err  error
+		want string
 	}{
-		{&net.OpError{Op: "dial", Err: errors.New("refused")}, true},
-		{fmt.Errorf("sentinels: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
-		{redis.ErrPoolTimeout, true},
-		{redis.ErrClosed, true},
-		{reply("OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:12."), true},
-		{reply("ERR Error running script (call to f_abc): @user_script:12: -OOM command not allowed"), true},
-		{reply("LOADING Redis is loading the dataset in memory"), true},
-		{reply("READONLY You can't write against a read only replica."), true},
-		{reply("MISCONF Errors writing to the AOF file: No space left on device"), true},
-		{reply("NOREPLICAS Not enough good replicas to write."), true},
-		{reply("CLUSTERDOWN The cluster is down"), true},
-		{reply("MASTERDOWN Link with MASTER is down"), true},
-		{reply("TRYAGAIN Multiple keys request during rehashing of slot"), true},
-		{reply("BUSY Redis is busy running a script."), true},
-		{reply("NOAUTH Authentication required."), true},
-		{reply("WRONGPASS invalid username-password pair or user is disabled."), true},
-		{reply("ERR max number of clients reached"), true},
+		{&net.OpError{Op: "dial", Err: errors.New("refused")}, unavailable},
+		{fmt.Errorf("sentinels: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), unavailable},
+		{redis.ErrPoolTimeout, unavailable},
+		{redis.ErrClosed, unavailable},
+		{reply("OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:12."), unavailable},
+		{reply("ERR Error running script (call to f_abc): @user_script:12: -OOM command not allowed"), unavailable},
+		{reply("LOADING Redis is loading the dataset in memory"), unavailable},
+		{reply("READONLY You can't write against a read only replica."), unavailable},
+		{reply("MISCONF Errors writing to the AOF file: No space left on device"), unavailable},
+		{reply("NOREPLICAS Not enough good replicas to write."), unavailable},
+		{reply("CLUSTERDOWN The cluster is down"), unavailable},
+		{reply("MASTERDOWN Link with MASTER is down"), unavailable},
+		{reply("TRYAGAIN Multiple keys request during rehashing of slot"), unavailable},
+		{reply("BUSY Redis is busy running a script."), unavailable},
+		{reply("NOAUTH Authentication required."), unavailable},
+		{reply("WRONGPASS invalid username-password pair or user is disabled."), unavailable},
+		{reply("ERR max number of clients reached"), unavailable},
 
-		{&net.OpError{Op: "read", Err: errors.New("i/o timeout")}, false},
-		{&net.OpError{Op: "write", Err: errors.New("broken pipe")}, false},
-		{io.EOF, false},
-		{context.DeadlineExceeded, false},
-		{reply("ERR user_script:3: attempt to index a nil value script: abc"), false},
-		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), false},
-		{reply("NOPERM ACL failure in script"), false}, // may come after the script's first write
-		{reply("OOMPH"), false},
+		{&net.OpError{Op: "read", Err: errors.New("i/o timeout")}, nothing},
+		{&net.OpError{Op: "write", Err: errors.New("broken pipe")}, nothing},
+		{io.EOF, nothing},
+		{context.DeadlineExceeded, nothing},
+		{reply("ERR user_script:3: attempt to index a nil value script: abc"), rejected},
+		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), rejected},
+		{reply("ERR Error running script (call to f_abc): @user_script:3: user_script:3: attempt to index a nil value"), rejected},
+		{reply("CROSSSLOT Keys in request don't hash to the same slot"), rejected},
+		{reply("ERR Script killed by user with SCRIPT KILL."), nothing},
+		{redis.Nil, nothing},
+		{reply("NOPERM ACL failure in script"), nothing}, // may come after the script's first write
+		{reply("OOMPH"), rejected},
 	} {
 		got := translate(c.err)
 		if !errors.Is(got, c.err) {
 			t.Errorf("%v: the cause is lost", c.err)
 		}
-		if errors.Is(got, order.ErrUnavailable) != c.unavailable {
-			t.Errorf("%v: unavailable is %v", c.err, !c.unavailable)
+		if errors.Is(got, order.ErrUnavailable) != (c.want == unavailable) || rejects(got) != (c.want == rejected) {
+			t.Errorf("%v: %v, rejected %v, want it %q", c.err, got, rejects(got), c.want)
 		}
 	}
 	if translate(nil) != nil {

@@ -23,6 +23,7 @@ const (
 	fieldSequence   = "seq"         // admissions in this epoch
 	fieldOperation  = "op"          // number of the last operation that is applied (rule 1)
 	fieldBuilding   = "building"    // epoch of the rebuild under way, 0 when none is
+	fieldReturnedIn = "returned_in" // epoch of the last rebuild during which a unit came back, 0 or absent for none
 )
 
 // The words in a sale's mode field.

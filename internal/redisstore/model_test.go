@@ -214,13 +214,13 @@ func (h *history) correct() {
 	}
 	before := h.r.now()
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
-		acted, err := h.r.correctSale(h.r.ctx(), h.r.sale, []order.Return{c})
+		done, err := h.r.correctSale(h.r.ctx(), h.r.sale, []order.Return{c})
 		h.fatal(err)
 		waited, at := h.m.returned > 0, before
 		if waited && h.number(fieldReturned) == 0 {
 			at = h.m.returnedAt // their time may have come during the call: only Redis knows
 		}
-		h.equal(h.m.correct(c, at, testDelay), acted[0])
+		h.equal(h.m.correct(c, at, testDelay), done.acted[0])
 		if !waited && h.m.returned > 0 { // the exact time is Redis's to say
 			at := h.number(fieldReturnedAt)
 			if low, high := before.Add(testDelay).UnixMilli(), h.r.now().Add(testDelay).UnixMilli(); at < low || at > high {

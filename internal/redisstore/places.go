@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -15,20 +16,35 @@ import (
 const maxCorrections = 250
 
 // Correct applies returns, each only while the user's place is held by the order that it names, so that repeating is
-// harmless. Returns of one sale travel together. A sale whose call fails does not keep the others from being
-// corrected; the errors are joined.
-func (s *Store) Correct(ctx context.Context, returns []order.Return) error {
-	var errs []error
+// harmless. Returns of one sale travel together, and a sale whose call fails does not keep the others from being
+// corrected. The error wraps order.ErrRejected when all that is left is what repeating cannot help.
+//
+// By voucher id, it tells the epoch of a rebuild during which a unit was given back, as long as that epoch is the
+// sale's last; also together with an error. It tells it again whenever it is called for that sale.
+func (s *Store) Correct(ctx context.Context, returns []order.Return) (rebuilding map[int64]int64, err error) {
+	var failed, rejected []error
 	for sale, of := range bySale(returns) {
-		for len(of) > 0 {
-			n := min(len(of), maxCorrections)
-			if _, err := s.correctSale(ctx, sale, of[:n]); err != nil {
-				errs = append(errs, fmt.Errorf("correcting %d places of voucher %d: %w", n, sale.VoucherID, err))
+		for batch := range slices.Chunk(of, maxCorrections) {
+			c, err := s.correctSale(ctx, sale, batch)
+			if c.rebuilding > 0 {
+				if rebuilding == nil {
+					rebuilding = make(map[int64]int64)
+				}
+				rebuilding[sale.VoucherID] = max(rebuilding[sale.VoucherID], c.rebuilding)
 			}
-			of = of[n:]
+			switch {
+			case err == nil:
+			case rejects(err):
+				rejected = append(rejected, fmt.Errorf("%w: correcting places of voucher %d: %w", order.ErrRejected, sale.VoucherID, err))
+			default:
+				failed = append(failed, fmt.Errorf("correcting %d places of voucher %d: %w", len(batch), sale.VoucherID, err))
+			}
 		}
 	}
-	return errors.Join(errs...)
+	if len(failed) > 0 {
+		return rebuilding, errors.Join(failed...) // once these have succeeded, the rejected ones are told
+	}
+	return rebuilding, errors.Join(rejected...)
 }
 
 func bySale(returns []order.Return) map[order.SaleRef][]order.Return {
@@ -39,8 +55,14 @@ func bySale(returns []order.Return) map[order.SaleRef][]order.Return {
 	return sales
 }
 
-// correctSale corrects places of one sale and reports for each whether it acted.
-func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []order.Return) ([]bool, error) {
+// correction is what scripts/correct.lua answers.
+type correction struct {
+	acted      []bool // for each return, in order
+	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
+}
+
+// correctSale corrects places of one sale.
+func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []order.Return) (correction, error) {
 	args := make([]any, 0, 1+4*len(returns))
 	args = append(args, s.options.ReturnDelay.Milliseconds())
 	for _, r := range returns {
@@ -48,14 +70,14 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []o
 	}
 	raw, err := s.scripts.correct.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
-		return nil, err
+		return correction{}, err
 	}
 	r := newReply(raw)
-	acted := make([]bool, len(returns))
-	for i := range acted {
-		acted[i] = r.number() == 1
+	c := correction{rebuilding: r.number(), acted: make([]bool, len(returns))}
+	for i := range c.acted {
+		c.acted[i] = r.number() == 1
 	}
-	return acted, r.err
+	return c, r.err
 }
 
 // HeldBy returns the user's order id in each of the sales, 0 where he has none, in one round trip.

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ var placesTests = behaviour{
 	"a missing sale":             testCorrectMissingSale,
 	"returned units wait":        testReturnedUnitsWait,
 	"returned units join a wait": testReturnedUnitsJoin,
+	"clock set back":             testClockSetBack,
+	"returns during a rebuild":   testReturnsDuringRebuild,
+	"a sale beyond repair":       testRejectedCorrection,
 	"held by":                    testHeldBy,
 }
 
@@ -60,14 +64,14 @@ func testCorrectionsOfManySales(t *testing.T, r *rig) {
 		}
 	}
 	for range 2 {
-		r.must(r.Correct(r.ctx(), returns))
+		r.must(second(r.Correct(r.ctx(), returns)))
 	}
 	for voucher := int64(1); voucher <= 3; voucher++ {
 		r.sale.VoucherID = voucher
 		equal(t, 0, len(r.places()))
 		equal(t, int64(200), r.view().Stock)
 	}
-	r.must(r.Correct(r.ctx(), nil))
+	r.must(second(r.Correct(r.ctx(), nil)))
 }
 
 // testCorrectMissingSale: a unit of a sale that Redis has lost is in the ledger; here it must not make half a sale.
@@ -119,9 +123,9 @@ func (r *rig) stop() {
 
 func (r *rig) correct(returns ...order.Return) []bool {
 	r.t.Helper()
-	acted, err := r.correctSale(r.ctx(), r.sale, returns)
+	c, err := r.correctSale(r.ctx(), r.sale, returns)
 	r.must(err)
-	return acted
+	return c.acted
 }
 
 // testReturnedUnitsWait: a unit that comes back to a sold-out sale is in the view at once and can be sold after the
@@ -159,4 +163,85 @@ func testReturnedUnitsJoin(t *testing.T, r *rig) {
 	// Their time has come: the next one joins the stock at once.
 	r.correct(order.Return{UserID: 3, OrderID: 1003, GiveBack: true})
 	equal(t, []string{"3", "0"}, []string{r.field(fieldStock), r.field(fieldReturned)})
+}
+
+// testClockSetBack: units that came back by a clock that was ahead can be sold, by buying as by the next return; a time
+// that may be right is waited for.
+func testClockSetBack(t *testing.T, r *rig) {
+	for _, c := range []struct {
+		ahead time.Duration
+		want  string
+		stock string // after a return
+	}{
+		{30 * time.Second, "9", "0"},
+		{time.Hour, "0", "2"},
+	} {
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
+		r.open(1, r.hour(2))
+		r.admit(applicants(1, 2)...)
+		ahead := []any{fieldReturned, 1, fieldReturnedAt, r.now().Add(c.ahead).UnixMilli()}
+		r.set(ahead...)
+		equal(t, []string{c.want}, codes(r.admit(applicants(3, 1)...).Outcomes))
+		r.set(ahead...)
+		equal(t, []bool{true}, r.correct(order.Return{UserID: 1, OrderID: 1001, GiveBack: true}))
+		equal(t, c.stock, r.field(fieldStock))
+	}
+}
+
+// testReturnsDuringRebuild: a unit that comes back while its sale is rebuilt may be lost by that rebuild, so whoever
+// gave it back is told, also when he did not hear the first answer, until the next rebuild makes it good.
+func testReturnsDuringRebuild(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 5)...)
+	give := func(want int64, user int64, back bool) {
+		t.Helper()
+		got, err := r.Correct(r.ctx(), []order.Return{{Sale: r.sale, UserID: user, OrderID: user + 1000, GiveBack: back}})
+		r.must(err)
+		var rebuilding map[int64]int64
+		if want > 0 {
+			rebuilding = map[int64]int64{r.sale.VoucherID: want}
+		}
+		equal(t, rebuilding, got)
+	}
+	give(0, 1, true) // nothing is rebuilt
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	give(0, 2, false) // no unit came back
+	give(0, 2, true)  // nor did it act
+	give(2, 3, true)
+	give(2, 3, true) // its answer was lost
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(1)))
+	give(2, 3, true) // who gave it back died before he could say so
+	give(2, 4, true)
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	give(0, 4, true)
+	r.must(r.Publish(r.ctx(), r.sale, 3, r.hour(1)))
+	give(0, 4, true)
+	give(0, 5, true)
+}
+
+// testRejectedCorrection: a sale of which the data is not what it should be is told apart from what passes, and keeps no
+// other from being corrected.
+func testRejectedCorrection(t *testing.T, r *rig) {
+	var returns []order.Return
+	for voucher := int64(1); voucher <= 5; voucher++ {
+		r.sale.VoucherID = voucher
+		r.open(1, r.hour(1))
+		r.admit(applicants(1, 1)...)
+		returns = append(returns, order.Return{Sale: r.sale, UserID: 1, OrderID: 1001, GiveBack: true})
+		r.must(r.Begin(r.ctx(), r.sale, 2))
+	}
+	r.sale.VoucherID = 3
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
+	for range 2 {
+		rebuilding, err := r.Correct(r.ctx(), returns)
+		if !errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("Correct: %v, want one that wraps only ErrRejected", err)
+		}
+		equal(t, map[int64]int64{1: 2, 2: 2, 4: 2, 5: 2}, rebuilding)
+	}
+	for _, voucher := range []int64{1, 2, 4, 5} {
+		r.sale.VoucherID = voucher
+		equal(t, 0, len(r.places()))
+		equal(t, "1", r.field(fieldReturned))
+	}
 }

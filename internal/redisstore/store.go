@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -28,7 +29,7 @@ type Options struct {
 	// Prefix stands in front of every key. It holds no braces. Default: none.
 	Prefix string
 	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold: no shorter than
-	// instances answer SOLD_OUT from memory (rule 11). Default: one second.
+	// instances answer SOLD_OUT from memory (rule 11), and no longer than a minute. Default: one second.
 	ReturnDelay time.Duration
 	// OrphanAfter is after how much silence a consumer counts as dead. It must be several heartbeats, and longer
 	// than a blocking read. Default: five seconds.
@@ -37,6 +38,7 @@ type Options struct {
 
 const (
 	defaultReturnDelay = time.Second
+	maxReturnDelay     = time.Minute // the scripts take what is further off for the work of a clock that was set back
 	defaultOrphanAfter = 5 * time.Second
 )
 
@@ -50,7 +52,8 @@ type Store struct {
 	log      *slog.Logger
 }
 
-// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces.
+// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces
+// and for a return delay that is too long.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
@@ -58,6 +61,9 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	}
 	if o.ReturnDelay <= 0 {
 		o.ReturnDelay = defaultReturnDelay
+	}
+	if o.ReturnDelay > maxReturnDelay {
+		return nil, fmt.Errorf("return delay of %v, allowed is %v", o.ReturnDelay, maxReturnDelay)
 	}
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter
