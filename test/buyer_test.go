@@ -16,7 +16,9 @@ type crowd struct {
 	voucher int64
 	record  *record
 	query   string // for example "wait=2s"
-	faults  sync.Mutex
+	// pick returns the server of the i-th attempt; nil: one after the other.
+	pick   func(i int) *server
+	faults sync.Mutex
 }
 
 // buy is one attempt of one user at one server.
@@ -73,7 +75,11 @@ func (a answer) named(v verdict, r reply) answer {
 func (c *crowd) insist(ctx context.Context, user int64) answer {
 	pause := 5 * time.Millisecond
 	for i := int(user); ; i++ {
-		a := c.buy(ctx, c.servers[i%len(c.servers)], user)
+		s := c.servers[i%len(c.servers)]
+		if c.pick != nil {
+			s = c.pick(i)
+		}
+		a := c.buy(ctx, s, user)
 		if a.verdict != unknown && a.verdict != later {
 			return a
 		}

@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,6 +31,11 @@ type answer struct {
 	server  string
 	asked   time.Time
 	told    time.Time
+}
+
+// nobodyThere reports whether the attempt found no server at all: it certainly had no effect.
+func (a answer) nobodyThere() bool {
+	return a.verdict == unknown && strings.Contains(a.code, "connection refused")
 }
 
 func (a answer) String() string {
@@ -108,13 +114,16 @@ func (r *record) winners() map[int64]int64 {
 	return won
 }
 
-// tally counts the answers by verdict, refusals by code.
+// tally counts the answers by verdict, refusals by code, and apart those attempts that found nobody to answer them.
 func (r *record) tally() map[string]int {
 	n := map[string]int{}
 	for _, a := range r.all() {
 		key := a.verdict.String()
 		if a.verdict == refused || a.verdict == later {
 			key += " " + a.code
+		}
+		if a.nobodyThere() {
+			key = "nobody there"
 		}
 		n[key]++
 	}
