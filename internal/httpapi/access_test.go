@@ -42,6 +42,15 @@ func forgeries(t *testing.T) map[string]string {
 		return func(cl jwt.MapClaims) { cl[name] = value }
 	}
 	without := func(name string) func(jwt.MapClaims) { return func(cl jwt.MapClaims) { delete(cl, name) } }
+	critical := func(extensions any) string { // RFC 7515, section 4.1.11
+		tok := jwt.NewWithClaims(jwt.SigningMethodHS256, good())
+		tok.Header["crit"], tok.Header["exp"] = extensions, noon.Unix()
+		s, err := tok.SignedString(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +91,9 @@ func forgeries(t *testing.T) map[string]string {
 		"sub beyond 64 bits": hs(set("sub", "18446744073709551617")),
 		"sub a number":       hs(set("sub", 42)),
 		"role a list":        hs(set("role", []string{"admin"})),
+		"crit":               critical([]string{"exp"}),
+		"crit empty":         critical([]string{}),
+		"crit null":          critical(nil),
 		"payload changed":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"43"}`)) + "." + parts[2],
 		"loose bits":         looseBits(whole),
 		"signature cut":      parts[0] + "." + parts[1] + "." + parts[2][:10],
@@ -124,13 +136,19 @@ func TestEveryRouteLetsInWhomItShould(t *testing.T) {
 		"POST /voucher":                   forAdmins,
 		"POST /voucher/seckill":           forAdmins,
 		"GET /voucher/list/:shopId":       forAll,
+		"HEAD /voucher/list/:shopId":      forAll,
 		"GET /voucher/:id":                forAll,
+		"HEAD /voucher/:id":               forAll,
 		"POST /voucher/seckill/:id":       forBuyers,
 		"POST /voucher-order/seckill/:id": forBuyers,
 		"GET /order/:id":                  forBuyers,
+		"HEAD /order/:id":                 forBuyers,
 		"GET /order":                      forBuyers,
+		"HEAD /order":                     forBuyers,
 		"GET /healthz":                    forAll,
+		"HEAD /healthz":                   forAll,
 		"GET /readyz":                     forAll,
+		"HEAD /readyz":                    forAll,
 	}
 	a := newAPI(t, forgeryRules)
 	sign := func(role string) string {

@@ -54,10 +54,17 @@ func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
 	return said{status: ans.status}
 }
 
-// fail writes a failure in the route's voice and the caller's language.
+// fail writes a failure in the route's voice and the caller's language, which errorMsg is in.
 func (a *API) fail(c *gin.Context, v voice, err error) said {
 	e := a.book.find(c.Request, err)
+	t := a.speech.choose(c.Request.Header)
 	h := c.Writer.Header()
+	h["Content-Language"] = a.speech.names[t]
+	if h["Vary"] == nil {
+		h["Vary"] = a.headers.byLanguage
+	} else { // by origin too
+		h.Add("Vary", "Accept-Language")
+	}
 	if e.retryAfter != nil {
 		h["Retry-After"] = e.retryAfter
 	}
@@ -70,16 +77,20 @@ func (a *API) fail(c *gin.Context, v voice, err error) said {
 		h["Content-Type"] = a.headers.json
 		status = plainStatus(status)
 	}
-	write(c, status, e.body(v, a.speech.choose(c.Request.Header), err))
+	write(c, status, e.body(v, t, err))
 	return said{status: status, code: e.code, err: err}
 }
 
-// plainStatus is the status with which the tutorial's route tells a failure.
+// plainStatus is the status with which the tutorial's route tells a failure: 200 for a refusal of the business, its own
+// for what stands before it or breaks it.
 func plainStatus(status int) int {
-	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests,
+		status >= http.StatusInternalServerError:
 		return status
+	default:
+		return http.StatusOK
 	}
-	return http.StatusOK
 }
 
 // write sends status and body. A caller who has gone cannot be told, and what was decided stands: the order is

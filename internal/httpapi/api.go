@@ -52,7 +52,7 @@ type API struct {
 }
 
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
-type fixedHeaders struct{ json, problem, nosniff, noStore []string }
+type fixedHeaders struct{ json, problem, nosniff, noStore, hangUp, byLanguage []string }
 
 // New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
 func New(cfg Config) (*API, error) {
@@ -77,10 +77,12 @@ func New(cfg Config) (*API, error) {
 		ready:  newReadiness(cfg.Checks, cfg.Now),
 		alarms: rate.NewLimiter(alarmsPerSecond, alarmsPerSecond),
 		headers: fixedHeaders{
-			json:    []string{"application/json"},
-			problem: []string{"application/problem+json"},
-			nosniff: []string{"nosniff"},
-			noStore: []string{"no-store"},
+			json:       []string{"application/json"},
+			problem:    []string{"application/problem+json"},
+			nosniff:    []string{"nosniff"},
+			noStore:    []string{"no-store"},
+			hangUp:     []string{"close"},
+			byLanguage: []string{"Accept-Language"},
 		},
 	}
 	if err := a.build(); err != nil {
@@ -104,7 +106,11 @@ func (a *API) build() error {
 		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
 	}
 	for _, r := range a.routes() {
-		e.Handle(r.method, r.path, a.serve(r))
+		h := a.serve(r)
+		e.Handle(r.method, r.path, h)
+		if r.method == http.MethodGet {
+			e.Handle(http.MethodHead, r.path, h) // net/http keeps the body back
+		}
 	}
 	e.NoRoute(a.serve(route{handle: refuse(errNoRoute)}))
 	e.NoMethod(a.serve(route{handle: refuse(errMethod)}))
@@ -112,7 +118,7 @@ func (a *API) build() error {
 	return nil
 }
 
-// routes is every route of the public listener.
+// routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},

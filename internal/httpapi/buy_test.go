@@ -206,7 +206,9 @@ func TestReadRunsOutOfTime(t *testing.T) {
 		a := newAPI(t, withDesk(fakeDesk{order: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 			return order.Order{}, fmt.Errorf("reading: %w", err)
 		}}))
-		wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5"}), http.StatusServiceUnavailable, "UNAVAILABLE")
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			wantProblem(t, do(t, a, request{method: method, target: "/order/5"}), http.StatusServiceUnavailable, "UNAVAILABLE")
+		}
 	}
 }
 

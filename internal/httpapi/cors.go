@@ -37,7 +37,7 @@ func (p *cors) handle(c *gin.Context) {
 		return
 	}
 	if c.Request.Method == http.MethodOptions && c.GetHeader("Access-Control-Request-Method") != "" {
-		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST")
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id")
 		h.Set("Access-Control-Max-Age", "600")
 		c.AbortWithStatus(http.StatusNoContent)

@@ -20,7 +20,10 @@
 // refusals are rendered once at the start and not once for each of a million callers.
 //
 // The route of the tutorial's frontend, POST /voucher-order/seckill/:id, keeps the plain envelope as application/json:
-// refusals there are 200 with success:false, except 401, 429 and everything from 500 up, which keep their status.
+// refusals there are 200 with success:false, except 401, 413, 429 and everything from 500 up, which keep their status.
+//
+// Nothing may be stored by caches. Failures say their language, that of errorMsg; titles and details are always English.
+// Times are never finer than milliseconds. What answers GET answers HEAD.
 //
 // # What is authoritative, and what can go wrong
 //
@@ -33,7 +36,8 @@
 //	a store is away, too much waits    503 UNAVAILABLE with Retry-After: nothing was bought
 //	the reply of a purchase is lost    504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
 //	the caller hangs up                nothing to answer; an order accepted meanwhile is recorded all the same
-//	a body of 20 MB                    413 TOO_LARGE after 64 KiB at most, and the connection is closed
+//	a body that announces 20 MB        413 TOO_LARGE on every route, nothing of it read, the connection closed
+//	a body of 20 MB in chunks          413 TOO_LARGE after 64 KiB where a body is read, else net/http cuts it off
 //	slow headers, slow bodies          the listener's timeouts (server.go)
 //	a check hangs                      /readyz answers after two seconds, with the check as failed
 //

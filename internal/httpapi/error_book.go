@@ -65,12 +65,15 @@ func (b *errorBook) find(r *http.Request, err error) *entry {
 	switch {
 	case cancelled && r.Context().Err() != nil:
 		return &b.cancelled
-	case r.Method == http.MethodGet && (cancelled || errors.Is(err, context.DeadlineExceeded)):
+	case isRead(r.Method) && (cancelled || errors.Is(err, context.DeadlineExceeded)):
 		return b.match(order.ErrUnavailable)
 	default:
 		return e
 	}
 }
+
+// isRead says whether a method only reads.
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // match returns the first entry that matches err, or the internal one.
 func (b *errorBook) match(err error) *entry {

@@ -146,10 +146,12 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, c := range []struct{ method, target, allow string }{
 		{http.MethodPut, "/voucher", "POST"},
-		{http.MethodDelete, "/order/5", "GET"},
-		{http.MethodPost, "/order", "GET"},
+		{http.MethodDelete, "/order/5", "GET, HEAD"},
+		{http.MethodPost, "/order", "GET, HEAD"},
 		{http.MethodGet, "/voucher/seckill/5", "POST"},
-		{"BREW", "/readyz", "GET"},
+		{http.MethodHead, "/voucher/seckill/5", "POST"},
+		{http.MethodPost, "/healthz", "GET, HEAD"},
+		{"BREW", "/readyz", "GET, HEAD"},
 	} {
 		w := do(t, a, request{method: c.method, target: c.target})
 		wantProblem(t, w, http.StatusMethodNotAllowed, "METHOD")

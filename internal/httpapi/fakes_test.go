@@ -24,8 +24,11 @@ const (
 	orderID = 660_000_000_123_456_789
 )
 
-// noon is the time in most tests.
-var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+// noon is the time in most tests. redisNoon is the same as Redis tells it, to the microsecond.
+var (
+	noon      = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	redisNoon = noon.Add(120*time.Millisecond + 999*time.Microsecond)
+)
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
 
@@ -84,15 +87,15 @@ func (f *fakeVouchers) Get(_ context.Context, id int64) (voucher.Shown, time.Tim
 		return voucher.Shown{}, time.Time{}, voucher.ErrNotFound
 	}
 	v, err := f.get(id)
-	return v, noon, err
+	return v, redisNoon, err
 }
 
 func (f *fakeVouchers) List(_ context.Context, shopID int64) ([]voucher.Shown, int64, time.Time, error) {
 	if f.list == nil {
-		return nil, 0, noon, nil
+		return nil, 0, redisNoon, nil
 	}
 	vs, err := f.list(shopID)
-	return vs, int64(len(vs)), noon, err
+	return vs, int64(len(vs)), redisNoon, err
 }
 
 // CreateVoucher is the ledger's part.

@@ -104,12 +104,8 @@ func (a *API) readBody(c *gin.Context, fields ...bodyField) error {
 }
 
 // bodyOf reads the body up to the limit. Of a larger one nothing more is read: the connection is closed after the answer
-// instead. Left to itself, net/http would first wait for another 256 KiB, which may never come.
+// instead. One that says so beforehand does not get here (announcesTooMuch).
 func (a *API) bodyOf(c *gin.Context) ([]byte, error) {
-	if c.Request.ContentLength > a.cfg.BodyLimit {
-		c.Writer.Header().Set("Connection", "close")
-		return nil, errTooLarge
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(rawWriter(c), c.Request.Body, a.cfg.BodyLimit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, errTooLarge

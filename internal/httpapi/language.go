@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	maxAcceptLanguage = 256 // bytes; browsers send some 50, longer ones are answered in English
+	maxAcceptLanguage = 256 // bytes, of all lines; browsers send some 50, longer ones are answered in English
 	languageCache     = 512 // headers remembered; there are few that browsers send
 )
 
@@ -28,6 +28,7 @@ const (
 type languages struct {
 	matcher language.Matcher
 	chosen  *otter.Cache[string, tongue]
+	names   [tongues][]string // the tongues as values of Content-Language; nobody changes them
 }
 
 func newLanguages() (*languages, error) {
@@ -35,17 +36,21 @@ func newLanguages() (*languages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: language cache: %w", err)
 	}
-	// In the order of the tongues.
-	return &languages{matcher: language.NewMatcher([]language.Tag{language.English, language.Chinese}), chosen: chosen}, nil
+	l := &languages{chosen: chosen}
+	known := [tongues]language.Tag{english: language.English, chinese: language.Chinese}
+	l.matcher = language.NewMatcher(known[:])
+	for t, tag := range known {
+		l.names[t] = []string{tag.String()}
+	}
+	return l, nil
 }
 
 // choose returns the tongue that the caller would like best, English when the header says nothing sensible.
 func (l *languages) choose(h http.Header) tongue {
-	lines := h["Accept-Language"]
-	if len(lines) == 0 || lines[0] == "" || len(lines[0]) > maxAcceptLanguage {
+	asked := wholeHeader(h["Accept-Language"])
+	if asked == "" || len(asked) > maxAcceptLanguage {
 		return english
 	}
-	asked := lines[0]
 	if t, ok := l.chosen.GetIfPresent(asked); ok {
 		return t
 	}
@@ -57,4 +62,12 @@ func (l *languages) choose(h http.Header) tongue {
 	t := tongue(i)
 	l.chosen.Set(strings.Clone(asked), t)
 	return t
+}
+
+// wholeHeader returns the lines of a list header as the one line that they stand for (RFC 9110, section 5.3).
+func wholeHeader(lines []string) string {
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return strings.Join(lines, ",")
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,8 +32,63 @@ func TestLanguage(t *testing.T) {
 	} {
 		for range 2 { // read, and remembered
 			r := request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Accept-Language": header}}
-			if got := read(t, do(t, a, r)); got.ErrorMsg != want {
+			w := do(t, a, r)
+			if got := read(t, w); got.ErrorMsg != want {
 				t.Errorf("Accept-Language %q: %q, want %q", header, got.ErrorMsg, want)
+			}
+			name := "en"
+			if want != "The sale has ended." {
+				name = "zh"
+			}
+			if h := w.Header(); h.Get("Content-Language") != name || !slices.Equal(h["Vary"], []string{"Accept-Language"}) {
+				t.Errorf("Accept-Language %q: %v", header, h)
+			}
+		}
+	}
+}
+
+// Both voices say their language, wherever they fail; a success has none.
+func TestFailuresSayTheirLanguage(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, c := range []struct{ method, target, want string }{
+		{http.MethodPost, "/voucher-order/seckill/x", "zh"},
+		{http.MethodPost, "/voucher", "zh"},
+		{http.MethodGet, "/nothing", "zh"},
+		{http.MethodPut, "/order", "zh"},
+		{http.MethodHead, "/order/x", "zh"},
+		{http.MethodPost, "/voucher/seckill/5", ""},
+		{http.MethodGet, "/order", ""},
+	} {
+		h := do(t, a, request{method: c.method, target: c.target, header: map[string]string{"Accept-Language": "zh"}}).Header()
+		if got := h.Get("Content-Language"); got != c.want || (h.Get("Vary") == "Accept-Language") != (c.want != "") {
+			t.Errorf("%s %s: %v", c.method, c.target, h)
+		}
+	}
+}
+
+// Several lines of a list header are one list (RFC 9110, section 5.3).
+func TestAcceptLanguageInSeveralLines(t *testing.T) {
+	t.Parallel()
+	l, err := newLanguages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		lines []string
+		want  tongue
+	}{
+		{[]string{"fr", "zh;q=0.5"}, chinese},
+		{[]string{"en;q=0.1", "zh;q=0.2"}, chinese},
+		{[]string{"zh;q=0.1", "en;q=0.2"}, english},
+		{[]string{"", "zh"}, chinese},
+		{[]string{"zh", ""}, chinese},
+		{[]string{"", ""}, english},
+		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, english}, // too long together
+	} {
+		for range 2 { // read, and remembered
+			if got := l.choose(http.Header{"Accept-Language": c.lines}); got != c.want {
+				t.Errorf("%q: %d, want %d", c.lines, got, c.want)
 			}
 		}
 	}

@@ -145,11 +145,15 @@ func orderView(o order.Order) orderJSON {
 	return v
 }
 
-// timeView is a time as it is shown, RFC 3339 in UTC, or nil for one that has not come.
+// timeView is a time as it is shown, or nil for one that has not come.
 func timeView(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	t = t.UTC()
+	t = shownTime(t)
 	return &t
 }
+
+// shownTime is a time as it is shown, RFC 3339 in UTC. None is finer than milliseconds, which is what the ledger keeps
+// and JavaScript knows; the clock that serverTime comes from is finer.
+func shownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -35,7 +35,7 @@ func TestOrderDocuments(t *testing.T) {
 		{
 			order.Order{
 				ID: math.MaxInt64, UserID: buyerID, VoucherID: 5, Status: order.Refunded, Amount: 1000, CreatedAt: at(0), PaidAt: at(1),
-				RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5).Add(7 * time.Millisecond),
+				RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5).Add(7*time.Millisecond + 900*time.Microsecond),
 			},
 			`{"id":"9223372036854775807","voucherId":5,"userId":42,"status":"refunded","amount":1000,"createTime":"2026-01-02T12:00:00Z",` +
 				`"payTime":"2026-01-02T12:01:00Z","redeemTime":"2026-01-02T12:02:00Z","cancelTime":"2026-01-02T12:03:00Z",` +

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,11 +192,12 @@ func TestCORS(t *testing.T) {
 		t.Errorf("all: %v", h)
 	}
 	// Refusals carry the headers too, else the page could not read them.
-	if h, status := ask([]string{shop}, http.MethodPost, "/voucher", shop); status != http.StatusForbidden || h.Get(allow) != shop {
+	h, status = ask([]string{shop}, http.MethodPost, "/voucher", shop)
+	if status != http.StatusForbidden || h.Get(allow) != shop || !slices.Equal(h.Values("Vary"), []string{"Origin", "Accept-Language"}) {
 		t.Errorf("refusal: %d %v", status, h)
 	}
 	h, status = ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", shop, "Access-Control-Request-Method", "POST", "Authorization", "")
-	if status != http.StatusNoContent || h.Get(allow) != shop || h.Get("Access-Control-Allow-Methods") != "GET, POST" ||
+	if status != http.StatusNoContent || h.Get(allow) != shop || h.Get("Access-Control-Allow-Methods") != "GET, HEAD, POST" ||
 		!strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") || h.Get("Access-Control-Max-Age") == "" {
 		t.Errorf("preflight: %d %v", status, h)
 	}
@@ -207,9 +209,12 @@ func TestCORS(t *testing.T) {
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for _, target := range []string{"/healthz", "/order", "/nothing", "/order/x"} {
-		if got := do(t, a, request{method: http.MethodGet, target: target}).Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %v", target, got)
+	for target, method := range map[string]string{
+		"/healthz": http.MethodGet, "/order": http.MethodGet, "/nothing": http.MethodGet, "/order/x": http.MethodHead,
+		"/voucher/seckill/5": http.MethodPost, "/voucher-order/seckill/x": http.MethodPost, "/voucher": http.MethodPost, "/readyz": http.MethodPost,
+	} {
+		if got := do(t, a, request{method: method, target: target}).Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %v", method, target, got)
 		}
 	}
 }

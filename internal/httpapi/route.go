@@ -50,8 +50,9 @@ func (a *API) serve(r route) gin.HandlerFunc {
 		h := c.Writer.Header()
 		h["X-Request-Id"] = []string{id}
 		h["X-Content-Type-Options"] = a.headers.nosniff
-		if c.Request.Method == http.MethodGet {
-			h["Cache-Control"] = a.headers.noStore // live stock and people's orders
+		h["Cache-Control"] = a.headers.noStore // live stock, people's orders, and what became of a purchase
+		if a.announcesTooMuch(c.Request) {
+			h["Connection"] = a.headers.hangUp // whatever the answer is: the body stays unread
 		}
 		who, ans, err := a.run(&r, c)
 		said := a.say(c, r.voice, ans, err)
@@ -70,7 +71,13 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// run authenticates the caller and lets the handler work. A panic is an unknown error, which is an answer too.
+// announcesTooMuch says whether a request declares a body beyond the limit. Nothing of such a body is read, and the
+// connection is closed after the answer; left to itself, net/http would first wait for up to 256 KiB, which may never
+// come. A body that does not say its length is cut while it is read (bodyOf), or by net/http where nobody reads it.
+func (a *API) announcesTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
+
+// run authenticates the caller, refuses what is too large, and lets the handler work. A panic is an unknown error, which
+// is an answer too.
 func (a *API) run(r *route, c *gin.Context) (who identity, ans answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,6 +91,9 @@ func (a *API) run(r *route, c *gin.Context) (who identity, ans answer, err error
 		if r.access == forAdmins && !who.admin {
 			return who, answer{}, errForbidden
 		}
+	}
+	if a.announcesTooMuch(c.Request) {
+		return who, answer{}, errTooLarge
 	}
 	ans, err = r.handle(c, who)
 	return who, ans, err

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -25,6 +27,15 @@ func start(t *testing.T, s *http.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var conns sync.WaitGroup
+	s.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+		if state == http.StateClosed {
+			conns.Done()
+		}
+	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -32,6 +43,7 @@ func start(t *testing.T, s *http.Server) string {
 		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("Serve: %v", err)
 		}
+		conns.Wait() // a connection that was refused lingers for half a second
 	})
 	return l.Addr().String()
 }
@@ -70,93 +82,6 @@ func answerOn(t *testing.T, r *bufio.Reader) (resp answered, body string) {
 		t.Fatalf("reading the answer: %v", err)
 	}
 	return answered{status: got.StatusCode, closes: got.Close}, string(text)
-}
-
-// A body of 20 MB is refused without being read, whether or not it says its length beforehand; the server closes that
-// connection in order and serves others.
-func TestHugeBody(t *testing.T) {
-	t.Parallel()
-	kept := &fakeVouchers{}
-	a := newAPI(t, func(cfg *Config) { cfg.Vouchers = kept })
-	addr := start(t, a.Server(""))
-	const size = 20 << 20
-	chunk := bytes.Repeat([]byte(" "), 64<<10)
-	for name, c := range map[string]struct{ header, before string }{
-		"length":  {fmt.Sprintf("Content-Length: %d", size), ""},
-		"chunked": {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n", size)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn, r := dial(t, addr)
-			sent := make(chan int, 1)
-			go func() {
-				_, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s",
-					token(t, adminID, RoleAdmin), c.header, c.before)
-				n := 0
-				for ; err == nil && n < size; n += len(chunk) {
-					_, err = conn.Write(chunk)
-				}
-				sent <- n
-			}()
-			resp, body := answerOn(t, r)
-			if resp.status != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"TOO_LARGE"`) || !resp.closes {
-				t.Errorf("%d %s, close %t", resp.status, body, resp.closes)
-			}
-			if _, err := r.ReadByte(); err == nil {
-				t.Error("the connection stays open")
-			}
-			_ = conn.Close()
-			if n := <-sent; n >= size {
-				t.Errorf("all %d bytes were taken", n)
-			}
-		})
-	}
-	// The rest of a body that is too large is not waited for: the answer comes before it.
-	for name, sent := range map[string]string{
-		"length, stalled":  fmt.Sprintf("Content-Length: %d\r\n\r\n", DefaultBodyLimit+1),
-		"chunked, stalled": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", size, strings.Repeat(" ", int(DefaultBodyLimit)+1)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn, r := dial(t, addr)
-			if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
-				token(t, adminID, RoleAdmin), sent); err != nil {
-				t.Fatal(err)
-			}
-			if resp, body := answerOn(t, r); resp.status != http.StatusRequestEntityTooLarge || !resp.closes {
-				t.Errorf("%d %s, closes %t", resp.status, body, resp.closes)
-			}
-		})
-	}
-	t.Run("expect", func(t *testing.T) { // asked first, nothing is sent at all
-		t.Parallel()
-		conn, r := dial(t, addr)
-		if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
-			token(t, adminID, RoleAdmin), size); err != nil {
-			t.Fatal(err)
-		}
-		if resp, _ := answerOn(t, r); resp.status != http.StatusRequestEntityTooLarge {
-			t.Errorf("status %d", resp.status)
-		}
-	})
-	t.Cleanup(func() {
-		if created := kept.all(); len(created) != 0 {
-			t.Errorf("created %+v", created)
-		}
-	})
-}
-
-// The largest allowed body is taken, one byte more is not.
-func TestBodyLimit(t *testing.T) {
-	t.Parallel()
-	body := object(goodBody())
-	pad := func(size int) string { return body + strings.Repeat(" ", size-len(body)) }
-	if _, status, _ := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)), nil); status != http.StatusCreated {
-		t.Errorf("at the limit: %d", status)
-	}
-	if got, status, created := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)+1), nil); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
-		t.Errorf("beyond the limit: %d", status)
-	}
 }
 
 func TestHugeHeaders(t *testing.T) {
@@ -220,6 +145,38 @@ func TestServerTimeouts(t *testing.T) {
 	}
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		t.Errorf("the connection stays open: %v", err)
+	}
+}
+
+// HEAD is GET without the body: the same status and headers, and the connection goes on behind them.
+func TestHeadIsGetWithoutBody(t *testing.T) {
+	t.Parallel()
+	addr := start(t, newAPI(t).Server(""))
+	conn, r := dial(t, addr)
+	head := func(method, target string) (int, http.Header) {
+		t.Helper()
+		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nX-Request-Id: a\r\n\r\n", method, target, token(t, buyerID, "")); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, &http.Request{Method: method}) // what follows a HEAD is the next answer
+		if err != nil {
+			t.Fatalf("%s %s: %v", method, target, err)
+		}
+		defer resp.Body.Close()
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatalf("%s %s: %v", method, target, err)
+		}
+		resp.Header.Del("Date")
+		return resp.StatusCode, resp.Header
+	}
+	for target, status := range map[string]int{
+		"/healthz": 200, "/readyz": 200, "/order": 200, "/voucher/list/5": 200, "/voucher/5": 404, "/order/5": 404, "/order/x": 400, "/nothing": 404,
+	} {
+		gotStatus, got := head(http.MethodHead, target)
+		_, want := head(http.MethodGet, target)
+		if diff := cmp.Diff(want, got); diff != "" || gotStatus != status || got.Get("Content-Length") == "" {
+			t.Errorf("HEAD %s: %d, headers (-GET +HEAD):\n%s", target, gotStatus, diff)
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 	}
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
-		BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(), SaleState: voucher.StatePreparing,
+		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing,
 	}
 	if v.Live != nil {
 		view.Stock, view.SaleState = v.Live.Stock, v.Live.State

@@ -58,7 +58,7 @@ func TestVoucherDocuments(t *testing.T) {
 			},
 		}
 	})
-	const now = `"serverTime":"2026-01-02T12:00:00Z"`
+	const now = `"serverTime":"2026-01-02T12:00:00.12Z"` // the microseconds left out, not rounded
 	for target, want := range map[string]string{
 		"/voucher/1":                `{"success":true,"data":{` + ordinaryDocument + `,` + now + `}}`,
 		"/voucher/9007199254740991": `{"success":true,"data":{` + seckillDocument + `,` + now + `}}`,

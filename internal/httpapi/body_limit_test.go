@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// huge is the size of a body that nobody should send, in bytes.
+const huge = 20 << 20
+
+// bodyRoutes are routes by what a body is to them, and what they answer to one that does not say its length: those that
+// read it refuse it, the others do their work. Either way net/http takes no more than 256 KiB of it.
+var bodyRoutes = []struct {
+	route   string
+	role    string // of the token
+	chunked int    // status
+}{
+	{"POST /voucher", RoleAdmin, http.StatusRequestEntityTooLarge},
+	{"POST /voucher/seckill", RoleAdmin, http.StatusRequestEntityTooLarge},
+	{"POST /voucher/seckill/5", "", http.StatusAccepted},
+	{"POST /voucher-order/seckill/5", "", http.StatusOK},
+	{"GET /order", "", http.StatusOK},
+	{"GET /voucher/list/5", "", http.StatusOK},
+	{"GET /healthz", "", http.StatusOK},
+	{"PUT /order", "", http.StatusMethodNotAllowed},
+	{"POST /nothing", "", http.StatusNotFound},
+}
+
+// bodyAPI serves an API whose purchases are counted, and whose vouchers are kept.
+func bodyAPI(t *testing.T) (addr string, purchases *atomic.Int64, kept *fakeVouchers) {
+	t.Helper()
+	purchases, kept = &atomic.Int64{}, &fakeVouchers{}
+	a := newAPI(t, func(cfg *Config) {
+		cfg.Vouchers = kept
+		cfg.Desk = fakeDesk{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+			purchases.Add(1)
+			return order.Order{ID: orderID, Status: order.Queued}, nil
+		}}
+	})
+	return start(t, a.Server("")), purchases, kept
+}
+
+// begin sends the head of a request, its last lines given, and what follows it at once.
+func begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
+	t.Helper()
+	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: %s\r\n%s", route, authorization, rest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A body of 20 MB is not read, whether or not it says its length beforehand; the server closes that connection in order
+// and serves others. One that says its length is refused on every route before anything is done.
+func TestHugeBody(t *testing.T) {
+	t.Parallel()
+	addr, purchases, kept := bodyAPI(t)
+	t.Cleanup(func() {
+		if n := purchases.Load(); n != 2 { // chunked, on each of the two routes that buy
+			t.Errorf("%d purchases", n)
+		}
+		if created := kept.all(); len(created) != 0 {
+			t.Errorf("created %+v", created)
+		}
+	})
+	for _, c := range bodyRoutes {
+		for how, rest := range map[string]string{
+			"length":  fmt.Sprintf("Content-Length: %d\r\n\r\n", huge),
+			"chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", huge),
+		} {
+			t.Run(c.route+", "+how, func(t *testing.T) {
+				t.Parallel()
+				status := c.chunked
+				if how == "length" {
+					status = http.StatusRequestEntityTooLarge
+				}
+				conn, r := dial(t, addr)
+				begin(t, conn, c.route, token(t, buyerID, c.role), rest)
+				sent := make(chan int, 1)
+				go func() { sent <- pour(conn, huge) }()
+				resp, body := answerOn(t, r)
+				if resp.status != status || !resp.closes || strings.Contains(body, `"TOO_LARGE"`) != (status == http.StatusRequestEntityTooLarge) {
+					t.Errorf("%d %s, closes %t, want %d", resp.status, body, resp.closes, status)
+				}
+				if _, err := r.ReadByte(); err == nil {
+					t.Error("the connection stays open")
+				}
+				_ = conn.Close() // ends the pouring
+				if n := <-sent; n >= huge {
+					t.Errorf("all %d bytes were taken", n)
+				}
+			})
+		}
+	}
+}
+
+// pour writes spaces until somebody closes the connection, and returns how many went out.
+func pour(conn net.Conn, size int) int {
+	chunk := bytes.Repeat([]byte(" "), 64<<10)
+	for n := 0; n < size; n += len(chunk) {
+		if _, err := conn.Write(chunk); err != nil {
+			return n
+		}
+	}
+	return size
+}
+
+// The rest of a body that is too large is not waited for: the answer comes before it. So does the refusal of a caller
+// whose token is not good, which comes first.
+func TestHugeBodyIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	addr, purchases, _ := bodyAPI(t)
+	length := fmt.Sprintf("Content-Length: %d\r\n\r\n", DefaultBodyLimit+1)
+	try := func(name, route, authorization, rest string, status int) {
+		t.Run(name+", "+route, func(t *testing.T) {
+			t.Parallel()
+			conn, r := dial(t, addr)
+			begin(t, conn, route, authorization, rest)
+			if resp, body := answerOn(t, r); resp.status != status || !resp.closes {
+				t.Errorf("%d %s, closes %t, want %d", resp.status, body, resp.closes, status)
+			}
+		})
+	}
+	for _, c := range bodyRoutes {
+		try("length", c.route, token(t, buyerID, c.role), length, http.StatusRequestEntityTooLarge)
+	}
+	admin := token(t, adminID, RoleAdmin)
+	try("chunked", "POST /voucher", admin,
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", int(DefaultBodyLimit)+1)), http.StatusRequestEntityTooLarge)
+	try("asked first", "POST /voucher", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
+	try("asked first", "POST /voucher/seckill/5", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
+	try("no token", "POST /voucher/seckill/5", "", length, http.StatusUnauthorized)
+	try("no token", "GET /order", "", length, http.StatusUnauthorized)
+	try("no admin", "POST /voucher", token(t, buyerID, ""), length, http.StatusForbidden)
+	t.Cleanup(func() {
+		if n := purchases.Load(); n != 0 {
+			t.Errorf("%d purchases", n)
+		}
+	})
+}
+
+// The largest allowed body is taken, one byte more is not, also where nobody reads it.
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	body := object(goodBody())
+	pad := func(size int) string { return body + strings.Repeat(" ", size-len(body)) }
+	if _, status, _ := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)), nil); status != http.StatusCreated {
+		t.Errorf("at the limit: %d", status)
+	}
+	if got, status, created := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)+1), nil); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
+		t.Errorf("beyond the limit: %d", status)
+	}
+	a := newAPI(t)
+	for target, status := range map[string]int{"/voucher/seckill/5": http.StatusAccepted, "/voucher-order/seckill/5": http.StatusOK} {
+		if w := do(t, a, request{method: http.MethodPost, target: target, body: pad(int(DefaultBodyLimit))}); w.Code != status || w.Header().Get("Connection") != "" {
+			t.Errorf("%s at the limit: %d %s", target, w.Code, w.Body)
+		}
+		w := do(t, a, request{method: http.MethodPost, target: target, body: pad(int(DefaultBodyLimit) + 1)})
+		if w.Code != http.StatusRequestEntityTooLarge || read(t, w).Code != "TOO_LARGE" || w.Header().Get("Connection") != "close" {
+			t.Errorf("%s beyond the limit: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
