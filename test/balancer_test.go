@@ -21,19 +21,15 @@ const balancerPoll = 20 * time.Millisecond
 func newBalancer(tb testing.TB, servers []*server) *balancer {
 	tb.Helper()
 	b := &balancer{servers: servers, ready: make([]atomic.Bool, len(servers))}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.poll(ctx)
-	}()
 	for i := range b.ready {
 		b.ready[i].Store(true)
 	}
-	tb.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.poll(tb.Context())
+	}()
+	tb.Cleanup(func() { <-done }) // the test's context has ended by then
 	return b
 }
 

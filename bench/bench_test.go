@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	full := plan{7, 5 * time.Second, 500 * time.Millisecond, 15 * time.Second, 128, "docs/benchmarks"}
+	quick := plan{5, 1500 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second, 128, ""}
+	tests := []struct {
+		args string
+		want plan
+		bad  bool
+	}{
+		{args: "", want: full},
+		{args: "-quick", want: quick},
+		{args: "-quick -out elsewhere", want: plan{5, 1500 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second, 128, "elsewhere"}},
+		{args: "-smoke", want: plan{1, 300 * time.Millisecond, 100 * time.Millisecond, time.Second, 128, ""}},
+		{args: "-smoke -rounds 3 -duration 1s", want: plan{3, time.Second, 100 * time.Millisecond, time.Second, 128, ""}},
+		{args: "-rounds 0", bad: true},
+		{args: "-duration -1s", bad: true},
+		{args: "-connections 0", bad: true},
+		{args: "more", bad: true},
+		{args: "-fast", bad: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			got, err := parse(strings.Fields(tt.args), io.Discard)
+			if (err != nil) != tt.bad {
+				t.Fatalf("error %v, want one: %t", err, tt.bad)
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(plan{})); err == nil && diff != "" {
+				t.Errorf("plan differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	r := report{Turns: []turn{
+		{Contestant: serviceName, Round: 1, Rate: 30},
+		{Contestant: bareName, Round: 1, Rate: 60},
+		{Contestant: bareName, Round: 2, Rate: 10},
+		{Contestant: serviceName, Round: 2, Rate: 8},
+		{Contestant: bareName, Round: 3, Rate: 50},
+		{Contestant: serviceName, Round: 3, Rate: 20},
+	}}
+	r.summarize()
+	// The median of the ratios, not the ratio of the medians.
+	want := spread{Median: 0.5, Low: 0.4, High: 0.8}
+	if diff := cmp.Diff(want, r.Ratios[1].spread); diff != "" {
+		t.Errorf("service / bare handler differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(spread{20, 8, 30}, r.Lines[0].Rate); r.Lines[0].Contestant != serviceName || diff != "" {
+		t.Errorf("line of %s differs (-want +got):\n%s", r.Lines[0].Contestant, diff)
+	}
+	if r.Lines[0].Drain != (spread{}) {
+		t.Errorf("a drain that nobody measured is %v", r.Lines[0].Drain)
+	}
+	if got := over([]float64{4, 1, 3, 2}); got != (spread{2.5, 1, 4}) {
+		t.Errorf("spread of an even number of figures: %v", got)
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	micros := make([]uint32, 200)
+	for i := range micros {
+		micros[i] = uint32(200 - i)
+	}
+	for q, want := range map[float64]int64{0.5: 100, 0.99: 198, 1: 200, 0: 1} {
+		if got := percentile(micros, q).Microseconds(); got != want {
+			t.Errorf("percentile %v is %d µs, want %d", q, got, want)
+		}
+	}
+}
+
+// TestToken: what is signed here by hand is what a library reads.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	token := string(sign(42, time.Now().Add(time.Minute).Unix()))
+	parsed, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(secret), nil }, jwt.WithValidMethods([]string{"HS256"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sub, err := parsed.Claims.GetSubject(); err != nil || sub != "42" {
+		t.Errorf("subject %q, %v", sub, err)
+	}
+}
+
+func TestReadAnswer(t *testing.T) {
+	t.Parallel()
+	want := []byte("HTTP/1.1 202 ")
+	good := "HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+	r := bufio.NewReader(strings.NewReader(good + good + "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"))
+	for range 2 {
+		if err := readAnswer(r, want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := readAnswer(r, want); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "busy") {
+		t.Errorf("another status: %v", err)
+	}
+	if err := readAnswer(bufio.NewReader(strings.NewReader("HTTP/1.1 202 Accepted\r\n\r\n")), want); err == nil {
+		t.Error("an answer without a length passes")
+	}
+	if err := readAnswer(bufio.NewReader(strings.NewReader(good[:len(good)-1])), want); err == nil {
+		t.Error("an answer that was cut off passes")
+	}
+}
