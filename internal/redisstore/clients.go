@@ -32,8 +32,8 @@ type ClientConfig struct {
 	TLS              *tls.Config
 	// Name is what CLIENT LIST shows for the connections.
 	Name string
-	// Timeout bounds connecting, and sending a command and reading its answer, each. Default: three seconds. A
-	// context that ends sooner wins.
+	// Timeout bounds sending a command and reading its answer, each; and connecting, and waiting for a connection of the
+	// pool, each of which ends after 450 ms all the same. Default: three seconds. A context that ends sooner wins.
 	Timeout time.Duration
 	// PoolSize is how many connections serve commands. Default: 32. Admissions travel in batches, so few carry much.
 	PoolSize int
@@ -42,7 +42,10 @@ type ClientConfig struct {
 }
 
 const (
-	defaultTimeout  = 3 * time.Second
+	defaultTimeout = 3 * time.Second
+	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second that
+	// one try of an admission has: the client's own error says that nothing was sent, the context's does not.
+	maxConnect      = 450 * time.Millisecond
 	defaultPoolSize = 32
 	defaultReaders  = 4
 )
@@ -119,7 +122,8 @@ func (c ClientConfig) options() *redis.UniversalOptions {
 		Protocol:              2,
 		DisableIdentity:       true,
 		MaxRetries:            -1, // none: see Clients
-		DialTimeout:           c.Timeout,
+		DialTimeout:           min(c.Timeout, maxConnect),
+		PoolTimeout:           min(c.Timeout, maxConnect),
 		DialerRetries:         1, // a Redis that is away is answered with "unavailable" now, not after five attempts
 		ReadTimeout:           c.Timeout,
 		WriteTimeout:          c.Timeout,

@@ -1,15 +1,20 @@
 package redisstore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/order"
 	"seckill/internal/testkit"
 )
 
@@ -75,6 +80,68 @@ func TestBlockingReadsApart(t *testing.T) {
 	}
 }
 
+// TestNeverSent: what was not sent is known not to have been within the second that a try of an admission has, be it
+// that nobody answers or that all connections are in use.
+func TestNeverSent(t *testing.T) {
+	t.Parallel()
+	silent := silentAddr(t)
+	for name, open := range map[string]func(*testing.T) *Clients{
+		"nobody answers": func(t *testing.T) *Clients {
+			return newClients(t, ClientConfig{Topology: Single, Addrs: []string{silent}})
+		},
+		"nobody answers for the cluster": func(t *testing.T) *Clients {
+			return newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{silent, silentAddr(t), silentAddr(t)}})
+		},
+		"no connection to spare": func(t *testing.T) *Clients {
+			clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 1})
+			inUse := clients.Commands.(*redis.Client).Conn()
+			t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
+			if err := inUse.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return clients
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigOn(t, open(t), "")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := r.Admit(ctx, order.Batch{Sale: r.sale, Applicants: applicants(1, 1), MaxBacklog: 1})
+			if !errors.Is(err, order.ErrUnavailable) {
+				t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
+			}
+		})
+	}
+}
+
+// silentAddr is where connecting is neither accepted nor refused: a listener with a full backlog drops what comes.
+func silentAddr(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() }) // nobody was accepted
+	raw, err := listener.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shrunk error
+	if err := raw.Control(func(fd uintptr) { shrunk = syscall.Listen(int(fd), 0) }); err != nil || shrunk != nil {
+		t.Fatal(err, shrunk)
+	}
+	for range 64 {
+		conn, err := (&net.Dialer{Timeout: 100 * time.Millisecond}).DialContext(t.Context(), "tcp", listener.Addr().String())
+		if err != nil {
+			return listener.Addr().String()
+		}
+		t.Cleanup(func() { _ = conn.Close() }) // nothing was sent
+	}
+	t.Fatal("the backlog does not fill")
+	return ""
+}
+
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -82,6 +149,9 @@ func TestPrefix(t *testing.T) {
 	clients := &Clients{Commands: client, Blocking: client}
 	if _, err := New(clients, Options{Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a prefix with a hash tag of its own is accepted")
+	}
+	if _, err := New(clients, Options{ReturnDelay: maxReturnDelay + 1}, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("a return delay is accepted that the scripts take for a clock that was set back")
 	}
 	s, err := New(clients, Options{Prefix: "shop:"}, slog.New(slog.DiscardHandler))
 	if err != nil {
