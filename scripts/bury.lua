@@ -11,16 +11,28 @@
 --   4… its fields and values as they stand
 --
 -- Returns 1 (buried) or 0 (it was not pending any more).
--- The letter has the fields key (the entry's id), why, and the entry's own, each with "raw." before its name.
+-- The letter has the fields key (the entry's id), why, and the entry's own, each with "raw." before its name. Of more
+-- than 1,000 it keeps the first ones, and has a field left_out with the number of the others.
 
-if #ARGV < 3 or #ARGV % 2 == 0 then
+local MOST = 1000 -- fields; unpack fails for some thousands of elements
+
+local fields = (#ARGV - 3) / 2
+if fields < 0 or fields ~= math.floor(fields) then
   return redis.error_reply('ERR bury.lua: bad arguments')
 end
+local kept = math.min(fields, MOST)
 local letter = {'key', ARGV[2], 'why', ARGV[3]}
-for i = 4, #ARGV, 2 do
+if kept < fields then
+  letter[5], letter[6] = 'left_out', string.format('%.0f', fields - kept)
+end
+for i = 4, 3 + 2 * kept, 2 do
   letter[#letter + 1] = 'raw.' .. ARGV[i]
   letter[#letter + 1] = ARGV[i + 1]
 end
+-- A script that fails after a write is not undone, and an entry that is acknowledged without a letter would be lost. So
+-- what can fail comes first: keys of another kind, here.
+redis.call('XLEN', KEYS[1])
+redis.call('XLEN', KEYS[2])
 -- XACK is never refused for want of memory, and what follows a script's first write is not either.
 if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then
   return 0

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/order"
 )
 
@@ -28,5 +30,18 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "applicants/s")
 		})
+	}
+}
+
+// BenchmarkDecode measures reading one stream entry, which every accepted order is once.
+func BenchmarkDecode(b *testing.B) {
+	message := redis.XMessage{ID: "1770000000000-0", Values: map[string]any{
+		entryVoucher: "7", entryUser: "1234567", entryOrder: "657389237843394561", entryEpoch: "3", entrySequence: "4999",
+	}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if e := decode(0, message); e.Malformed != nil {
+			b.Fatal(e.Malformed)
+		}
 	}
 }

@@ -23,6 +23,8 @@
 //	                          beginning, never at its end.
 //	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
-//	Somebody trims a stream   Orders are gone from it. The entries show as malformed or are logged as errors; the places
-//	                          still tell of the orders, and a rebuild queues them again.
+//	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
+//	                          errors. All have their places still: a place without an entry and without a row is found,
+//	                          and its order queued again, by the next rebuild, at the latest when the sale is about to
+//	                          be retired.
 package redisstore

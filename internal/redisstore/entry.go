@@ -14,44 +14,49 @@ import (
 var errEntryGone = errors.New("the entry is gone from the stream")
 
 // decode reads a stream entry strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
-// sequence may be 0, which is how a rebuild queues an order of which only the place is known.
+// sequence may be 0, which is how a rebuild queues an order of which only the place is known. Raw is what stands in a
+// malformed one, nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
 	e := order.Entry{Key: m.ID, Partition: partition}
 	if m.Values == nil {
 		e.Malformed = errEntryGone
 		return e
 	}
-	e.Raw = make(map[string]string, len(m.Values))
-	for field, value := range m.Values {
-		e.Raw[field] = fmt.Sprint(value)
-	}
-	d := decoder{raw: e.Raw}
-	c := order.Claim{
+	d := decoder{values: m.Values}
+	e.Claim = order.Claim{
 		OrderID:   d.number(entryOrder, 1),
 		UserID:    d.number(entryUser, 1),
 		VoucherID: d.number(entryVoucher, 1),
 		Epoch:     d.number(entryEpoch, 0),
 		Sequence:  d.number(entrySequence, 0),
 	}
-	if e.Malformed = d.err; d.err == nil {
-		e.Claim = c
+	if d.err != nil {
+		e.Claim, e.Malformed, e.Raw = order.Claim{}, d.err, make(map[string]string, len(m.Values))
+		for field, value := range m.Values {
+			e.Raw[field] = fmt.Sprint(value)
+		}
 	}
 	return e
 }
 
 // decoder reads fields and remembers the first that is wrong.
 type decoder struct {
-	raw map[string]string
-	err error
+	values map[string]any
+	err    error
 }
 
 func (d *decoder) number(field string, least int64) int64 {
 	if d.err != nil {
 		return 0
 	}
-	text, there := d.raw[field]
+	value, there := d.values[field]
 	if !there {
 		d.err = fmt.Errorf("field %q is missing", field)
+		return 0
+	}
+	text, ok := value.(string)
+	if !ok {
+		d.err = fmt.Errorf("field %q holds a %T instead of text", field, value)
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)

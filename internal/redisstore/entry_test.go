@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ func TestDecode(t *testing.T) {
 		{"no order", "o", nil, `"o" is missing`},
 		{"no epoch", "e", nil, `"e" is missing`},
 		{"no sequence", "s", nil, `"s" is missing`},
+		{"no text", "o", int64(5), "holds a int64 instead of text"},
 		{"empty", "o", "", "invalid syntax"},
 		{"text", "u", "me", "invalid syntax"},
 		{"fraction", "u", "1.5", "invalid syntax"},
@@ -54,5 +56,13 @@ func TestDecode(t *testing.T) {
 		case c.wrong != "" && e.Claim != order.Claim{}:
 			t.Errorf("%s: a claim all the same: %+v", c.name, e.Claim)
 		}
+		var raw map[string]string
+		if c.wrong != "" {
+			raw = make(map[string]string)
+			for field, value := range values {
+				raw[field] = fmt.Sprint(value)
+			}
+		}
+		equal(t, raw, e.Raw)
 	}
 }

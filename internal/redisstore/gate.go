@@ -22,7 +22,13 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.Verdict, error)
 	if err != nil {
 		return order.Verdict{}, err
 	}
-	return readVerdict(raw, b)
+	verdict, err := readVerdict(raw, b)
+	for i, outcome := range verdict.Outcomes {
+		if outcome.Code == order.Unreadable {
+			s.log.ErrorContext(ctx, "a place in a sale cannot be read", "voucher", b.Sale.VoucherID, "user", b.Applicants[i].UserID)
+		}
+	}
+	return verdict, err
 }
 
 // admissionArgs is ARGV of the script. It points into the batch, which therefore must not change during the call: the

@@ -23,6 +23,7 @@ var gateTests = behaviour{
 	"a full batch":              testFullBatch,
 	"ids beyond 2^53":           testLargeIDs,
 	"unreadable sale":           testUnreadableSale,
+	"unreadable place":          testUnreadablePlace,
 	"bad arguments":             testBadArguments,
 	"scripts flushed":           testScriptsFlushed,
 }
@@ -217,6 +218,19 @@ func testUnreadableSale(t *testing.T, r *rig) {
 		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
 	}
 	equal(t, 0, len(r.stream()))
+}
+
+// testUnreadablePlace: only the user himself cannot be answered; the others of the batch are.
+func testUnreadablePlace(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	places := []any{"2", "mine", "4", "0", "5", "-1", "6", "", "8", "99999999999999999999"}
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), places...).Err())
+	for range 2 {
+		got := r.admit(applicants(1, 9)...)
+		equal(t, []string{"0", "-1", "0", "-1", "-1", "-1", "0", "-1", "0"}, codes(got.Outcomes))
+		equal(t, int64(1), got.View.Stock)
+	}
+	equal(t, 4, len(r.stream()))
 }
 
 func testBadArguments(t *testing.T, r *rig) {

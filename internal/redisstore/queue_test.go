@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ var queueTests = behaviour{
 	"settle many":              testSettleMany,
 	"malformed entries":        testMalformed,
 	"buried once":              testBuriedOnce,
+	"buried with many fields":  testBuriedManyFields,
+	"no place for the dead":    testBuryFails,
 	"orphans":                  testOrphans,
 	"orphans little by little": testOrphansLittle,
 	"the living keep theirs":   testLivingKeep,
@@ -113,7 +116,6 @@ func testNextOwnSettle(t *testing.T, r *rig) {
 	equal(t, []int64{1, 2, 3}, users(first))
 	equal(t, order.Entry{
 		Key: first[0].Key, Claim: order.Claim{OrderID: 1001, UserID: 1, VoucherID: 7, Epoch: 1, Sequence: 1},
-		Raw: map[string]string{"v": "7", "u": "1", "o": "1001", "e": "1", "s": "1"},
 	}, first[0])
 	equal(t, []int64{4, 5}, users(r.next(b, 3)))
 	equal(t, []int64{1, 2}, users(r.own(a, "", 2)))
@@ -249,6 +251,45 @@ func testBuriedOnce(t *testing.T, r *rig) {
 	n, err := r.commands.XLen(r.ctx(), r.keys.orders(0)).Result()
 	r.must(err)
 	equal(t, int64(0), n)
+}
+
+// testBuriedManyFields: a letter keeps what it can hold and says that there was more.
+func testBuriedManyFields(t *testing.T, r *rig) {
+	for _, n := range []int{1000, 1001, 20_000} {
+		fields := make([]any, 0, 2*n)
+		for i := range n {
+			fields = append(fields, fmt.Sprintf("f%05d", i), i)
+		}
+		r.must(r.commands.Del(r.ctx(), r.keys.dead(0)).Err())
+		r.must(r.commands.XAdd(r.ctx(), addArgs(r, fields...)).Err())
+		c := r.Consumer(0, "a")
+		r.must(c.Bury(r.ctx(), r.next(c, 1)[0]))
+		letters, err := r.commands.XRange(r.ctx(), r.keys.dead(0), "-", "+").Result()
+		r.must(err)
+		letter := letters[0].Values
+		var leftOut any // nothing
+		size := 2 + n
+		if n > 1000 {
+			leftOut, size = strconv.Itoa(n-1000), 2+1000+1
+		}
+		equal(t, []any{size, leftOut, "0", "999"}, []any{len(letter), letter["left_out"], letter["raw.f00000"], letter["raw.f00999"]})
+		equal(t, 0, len(r.own(c, "", 5)))
+	}
+}
+
+// testBuryFails: an entry for which no letter can be written stays.
+func testBuryFails(t *testing.T, r *rig) {
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "x", "y")).Err())
+	r.must(r.commands.Set(r.ctx(), r.keys.dead(0), "not a stream", 0).Err())
+	c := r.Consumer(0, "a")
+	entry := r.next(c, 1)[0]
+	if err := c.Bury(r.ctx(), entry); err == nil {
+		t.Error("buried in a string")
+	}
+	equal(t, 1, len(r.own(c, "", 5)))
+	r.must(r.commands.Del(r.ctx(), r.keys.dead(0)).Err())
+	r.must(c.Bury(r.ctx(), entry))
+	equal(t, 0, len(r.own(c, "", 5)))
 }
 
 // testOrphans: a dead consumer's entries go to whoever asks, its name goes when it has none left; who beats, or has

@@ -54,15 +54,16 @@ func (r *reply) text() string {
 
 func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
 
-// outcome reads what seckill.lua answers for one applicant: a code, or the order id that he has already.
+// outcome reads what seckill.lua answers for one applicant: a code, or the order id that he has already. A place that
+// holds no order id concerns nobody else of the batch, so it is an outcome and no error.
 func (r *reply) outcome() order.Outcome {
 	switch v := r.next().(type) {
 	case int64:
 		return order.Outcome{Code: order.OutcomeCode(v)}
 	case string:
 		id, err := strconv.ParseInt(v, 10, 64)
-		if err != nil && r.err == nil {
-			r.err = fmt.Errorf("redis: a place holds no order id: %w", err)
+		if err != nil || id <= 0 {
+			return order.Outcome{Code: order.Unreadable}
 		}
 		return order.Outcome{Code: order.AlreadyBought, OrderID: id}
 	default:
