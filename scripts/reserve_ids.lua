@@ -5,9 +5,8 @@
 -- ARGV[1]  how many numbers to reserve, at least 1
 -- ARGV[2]  a number that was certainly given, 0 for none
 -- ARGV[3]  "1": create a missing counter, "0": do not
--- ARGV[4]  "1": leap, "0": leap only where it is found necessary
--- ARGV[5]  a random integer, 0 to 2^31 - 1, another one in each call
--- ARGV[6]  seconds that both keys live
+-- ARGV[4]  a random integer, 0 to 2^31 - 1, another one in each call
+-- ARGV[5]  seconds that both keys live
 --
 -- Returns the last number reserved, or, having written nothing,
 --   -1  the counter is missing
@@ -23,7 +22,7 @@
 
 local LAST = 4294967295 -- 2^32 - 1: an id has 32 bits for the number
 
-local n, known, dice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[5])
+local n, known, dice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
 
 local function leap(from)
   local most = math.max((LAST - from) / 256, 1048576)
@@ -49,7 +48,7 @@ else
     return redis.error_reply('ERR order id counter is not a whole number')
   end
   local moved = server and redis.call('GET', KEYS[2]) ~= server
-  if moved or counter < known or ARGV[4] == '1' then
+  if moved or counter < known then
     counter = leap(math.max(counter, known))
   end
 end
@@ -58,8 +57,8 @@ local last = counter + n
 if last > LAST then
   return -2
 end
-redis.call('SET', KEYS[1], string.format('%.0f', last), 'EX', ARGV[6])
+redis.call('SET', KEYS[1], string.format('%.0f', last), 'EX', ARGV[5])
 if server then
-  redis.call('SET', KEYS[2], server, 'EX', ARGV[6])
+  redis.call('SET', KEYS[2], server, 'EX', ARGV[5])
 end
 return last

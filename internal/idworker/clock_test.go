@@ -45,13 +45,13 @@ func TestNoIDTwiceWhateverHappens(t *testing.T) {
 						t.Fatalf("Next: %v", err)
 					}
 					if id <= 0 || given[id] {
-						t.Fatalf("id %d (number %d of %v) is not positive or was given before", id, workers[i].Number(id), Time(id))
+						t.Fatalf("id %d (number %d of %v) is not positive or was given before", id, workers[i].perm.number(id), Time(id))
 					}
 					if got, want := Time(id), clocks[i].now().Truncate(time.Second); !got.Equal(want) {
 						t.Fatalf("id %d is of %v, want %v", id, got, want)
 					}
-					if day := Time(id).Format("2006:01:02"); !m.reserved(day, workers[i].Number(id)) {
-						t.Fatalf("id %d has number %d, which is not one of %s", id, workers[i].Number(id), day)
+					if day := Time(id).Format("2006:01:02"); !m.reserved(day, workers[i].perm.number(id)) {
+						t.Fatalf("id %d has number %d, which is not one of %s", id, workers[i].perm.number(id), day)
 					}
 					given[id] = true
 					if rapid.Bool().Draw(t, "recorded") {

@@ -25,12 +25,10 @@ type Reservation struct {
 	// Create says that Known is all that can be known, so that a missing counter is to be created: a leap above Known,
 	// or at a random number when that is 0.
 	Create bool
-	// Leap says that numbers may have been taken of which the counter does not know.
-	Leap bool
 }
 
 // Counter counts the numbers of each day for all processes: redisstore.Counter. It must be atomic. Its leaps must skip
-// a million numbers or more, and not the same amount each time. It leaps by itself where it can tell that it may have
+// a million numbers or more, and not the same amount each time. It leaps wherever it can tell that it may have
 // lost its tail.
 type Counter interface {
 	// Reserve takes r.N consecutive numbers and returns the last of them. It returns ErrCounterMissing for a missing

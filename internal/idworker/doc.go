@@ -28,7 +28,6 @@
 //	the counter stands too low              the worker has seen a higher number     leap above that number
 //	the counter is gone (or the day is new) there is no key                         leap above all recorded ids
 //	                                        and nothing was recorded                begin at a random number
-//	a sale was found to have lost its tail  the caller, who calls [Worker.Jump]     leap
 //	a reply is lost, a process dies         -                                       its numbers are never used
 //
 // [History], the ledger, says which ids are recorded; it is asked only where the counter is gone. An unrecorded id of a

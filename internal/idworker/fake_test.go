@@ -63,7 +63,7 @@ func (m *memory) Reserve(ctx context.Context, r Reservation) (int64, error) {
 		// A random beginning in the real one; here it never meets an earlier one.
 		m.leaps++
 		n = m.leaps * 4 * testLeap
-	case !ok, n < r.Known, r.Leap, m.moved[r.Day]:
+	case !ok, n < r.Known, m.moved[r.Day]:
 		m.leaps++
 		n = max(n, r.Known) + testLeap + m.leaps*10_000
 	}

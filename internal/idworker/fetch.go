@@ -10,7 +10,6 @@ import (
 // fetch is one reservation in progress, for which any number of callers wait.
 type fetch struct {
 	day    int64
-	leap   bool
 	asker  *block // the block whose taker asked for it, nil for a caller who waits
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -86,7 +85,7 @@ func (w *Worker) ready(day int64) bool {
 func (w *Worker) start(ctx context.Context, day int64, asker *block) *fetch {
 	// Not ended with the caller, who is only the first of those who need it; its trace is kept.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.timeout)
-	f := &fetch{day: day, leap: w.leap, asker: asker, cancel: cancel, done: make(chan struct{})}
+	f := &fetch{day: day, asker: asker, cancel: cancel, done: make(chan struct{})}
 	w.fetching = f
 	go w.run(ctx, f)
 	return f
@@ -111,11 +110,7 @@ func (w *Worker) run(ctx context.Context, f *fetch) {
 		return
 	}
 	w.remember(f.day, last)
-	if f.leap {
-		w.leap = false
-	}
-	// Where a leap was asked for meanwhile, these numbers may be from before it.
-	if !w.closed && !w.leap {
+	if !w.closed {
 		w.spare = newBlock(f.day, last, w.size)
 	}
 }
@@ -123,7 +118,7 @@ func (w *Worker) run(ctx context.Context, f *fetch) {
 // reserve takes the next numbers of the fetch's day and returns the last of them.
 func (w *Worker) reserve(ctx context.Context, f *fetch) (int64, error) {
 	known := w.highestKnown(f.day)
-	r := Reservation{Day: dayName(f.day), N: w.size, Known: known, Leap: f.leap}
+	r := Reservation{Day: dayName(f.day), N: w.size, Known: known}
 	last, err := w.counter.Reserve(ctx, r)
 	if errors.Is(err, ErrCounterMissing) {
 		recorded, herr := w.highestRecorded(ctx, f.day)

@@ -49,7 +49,6 @@ type Worker struct {
 	spare    *block          // the block after current
 	fetching *fetch          // the reservation in progress
 	known    map[int64]int64 // per day: the highest number that a reservation returned
-	leap     bool            // whether the next reservation has to leap
 	closed   bool
 }
 
@@ -100,25 +99,6 @@ func (w *Worker) Next(ctx context.Context) (int64, error) {
 
 // Warm reserves the first numbers, so that the first buyer does not wait for it. Its errors are those of Next.
 func (w *Worker) Warm(ctx context.Context) error { return w.refill(ctx) }
-
-// Number returns which number of its day the id is.
-func (w *Worker) Number(id int64) int64 { return w.perm.number(id) }
-
-// Jump makes the counter leap, for when Redis is known to have lost its tail, and drops the reserved numbers. Calls at
-// the same time share one leap. After an error the next reservation leaps, and no id is given before it has.
-func (w *Worker) Jump(ctx context.Context) error {
-	w.mu.Lock()
-	w.leap = true
-	w.current.Store(nil)
-	w.spare = nil
-	f := w.fetching
-	w.mu.Unlock()
-	if f != nil {
-		// It began before and may not leap. Its numbers are then dropped, and whether it fails does not matter.
-		_ = f.wait(ctx)
-	}
-	return w.refill(ctx)
-}
 
 // Close drops the reserved numbers, stops a reservation in progress and waits for it, or for ctx, whose error it then
 // returns. Calls of Next that come later fail with ErrClosed. Closing again is harmless.

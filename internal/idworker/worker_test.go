@@ -18,7 +18,7 @@ func TestNextGivesTheNumbersOfItsBlockInOrder(t *testing.T) {
 	m.numbers[testDay] = 500
 	w := newWorker(t, m, c, 10)
 	for i, id := range take(t, w, 35) {
-		if got, want := w.Number(id), int64(501+i); got != want {
+		if got, want := w.perm.number(id), int64(501+i); got != want {
 			t.Errorf("id %d has number %d, want %d", i, got, want)
 		}
 		if got := Time(id); !got.Equal(testTime) {
@@ -218,7 +218,7 @@ func TestNumbersNeverWrap(t *testing.T) {
 	m.numbers[testDay] = MaxNumber - 25
 	w := newWorker(t, m, c, 10)
 	ids := take(t, w, 20)
-	if got := w.Number(ids[19]); got != MaxNumber-5 {
+	if got := w.perm.number(ids[19]); got != MaxNumber-5 {
 		t.Errorf("the last number is %d, want %d", got, MaxNumber-5)
 	}
 	for range 3 {
@@ -251,77 +251,13 @@ func TestNumbersOfABrokenCounterAreNotUsed(t *testing.T) {
 			w := New(badCounter{c.last}, newMemory(), testKey, Options{BlockSize: 10, Now: newClock(testTime).now})
 			ids := take(t, w, c.first)
 			if id, err := w.Next(t.Context()); err == nil {
-				t.Errorf("Next gave %d (number %d)", id, w.Number(id))
+				t.Errorf("Next gave %d (number %d)", id, w.perm.number(id))
 			}
 			noTwins(t, ids)
 			if err := w.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-func TestJumpLeapsAndDropsTheBlock(t *testing.T) {
-	t.Parallel()
-	m, c := newMemory(), newClock(testTime)
-	m.numbers[testDay] = 0
-	w := newWorker(t, m, c, 10)
-	before := take(t, w, 3)
-	if err := w.Jump(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	after := take(t, w, 30)
-	for _, id := range after {
-		if n := w.Number(id); n <= testLeap {
-			t.Errorf("number %d after the jump, want one above %d", n, testLeap)
-		}
-	}
-	if m.leaps != 1 {
-		t.Errorf("%d leaps, want 1", m.leaps)
-	}
-	noTwins(t, before, after)
-}
-
-// A reservation that is under way when a jump is asked for may be from before what the jump is for.
-func TestJumpDropsWhatIsUnderWay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m, c := newMemory(), newClock(testTime)
-		m.numbers[testDay] = 0
-		w := newWorker(t, m, c, 10)
-		release := m.hold()
-		var wg sync.WaitGroup
-		var id int64
-		var errs [2]error
-		wg.Go(func() { id, errs[0] = w.Next(t.Context()) })
-		synctest.Wait()
-		wg.Go(func() { errs[1] = w.Jump(t.Context()) })
-		synctest.Wait()
-		release()
-		wg.Wait()
-		if err := errors.Join(errs[:]...); err != nil {
-			t.Fatal(err)
-		}
-		if n := w.Number(id); n <= testLeap {
-			t.Errorf("number %d, want one above %d", n, testLeap)
-		}
-	})
-}
-
-func TestFailedJumpIsMadeUpFor(t *testing.T) {
-	t.Parallel()
-	away := errors.New("redis is away")
-	m, c := newMemory(), newClock(testTime)
-	m.numbers[testDay] = 0
-	w := newWorker(t, m, c, 10)
-	take(t, w, 1)
-	m.do(func() { m.fails = away })
-	if err := w.Jump(t.Context()); !errors.Is(err, away) {
-		t.Fatalf("Jump = %v, want %v", err, away)
-	}
-	m.do(func() { m.fails = nil })
-	if n := w.Number(take(t, w, 1)[0]); n <= testLeap {
-		t.Errorf("number %d, want one above %d", n, testLeap)
 	}
 }
 
@@ -350,7 +286,6 @@ func TestClose(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Next": func() error { _, err := w.Next(t.Context()); return err },
 		"Warm": func() error { return w.Warm(t.Context()) },
-		"Jump": func() error { return w.Jump(t.Context()) },
 	} {
 		if err := call(); !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
@@ -377,12 +312,18 @@ func TestManyGoroutines(t *testing.T) {
 			}
 		})
 	}
-	// In between the tail is lost for all it is worth.
+	// In between the counter is lost, or leaps.
 	wg.Go(func() {
-		for range 20 {
-			if err := w.Jump(t.Context()); err != nil {
-				t.Error(err)
-			}
+		for i := range 40 {
+			<-m.arrived
+			m.do(func() {
+				if i%2 == 0 {
+					clear(m.numbers)
+				}
+				for day := range m.numbers {
+					m.moved[day] = true
+				}
+			})
 		}
 	})
 	wg.Wait()

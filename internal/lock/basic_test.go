@@ -234,6 +234,7 @@ func TestTokensRise(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
 	c := server.Client()
+	counterKey := mutexKey("") + ":token"
 	m := lock.New(c, "").Mutex("m", lock.WithLease(time.Second))
 	last := int64(0)
 	for _, between := range []struct {
@@ -241,6 +242,8 @@ func TestTokensRise(t *testing.T) {
 		do   func()
 	}{
 		{"released", func() {}},
+		{"counter expired", func() { c.Del(t.Context(), counterKey) }},
+		{"counter about to expire", func() { c.Expire(t.Context(), counterKey, time.Minute) }},
 		{"emptied", func() { c.FlushAll(t.Context()) }},
 		{"killed and empty", func() { server.Kill(); server.Start() }},
 		{"lease over", nil},
@@ -251,6 +254,9 @@ func TestTokensRise(t *testing.T) {
 			t.Errorf("token %d after %d: want a higher one below 2^53", h.Token(), last)
 		}
 		last = h.Token()
+		if left := c.TTL(t.Context(), counterKey).Val(); left <= 23*time.Hour || left > 24*time.Hour {
+			t.Errorf("the counter lives for %v, want a day", left)
+		}
 		if between.do != nil {
 			mustRelease(t, h)
 			between.do()

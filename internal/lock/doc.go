@@ -44,8 +44,9 @@
 //	the holder dies                  the lock is free after the lease; waiters know how long that is
 //	Redis cannot be reached          TryLock, Lock and Release return its error; a holder is told of the loss in time
 //	the key was removed or taken     the holder is told at the next renewal
-//	Redis lost everything            as before; tokens still rise, because the counter starts at the time of day in
-//	                                 microseconds
+//	Redis lost everything            as before; tokens still rise, because their counter starts at the time in
+//	                                 microseconds. So they do when a lock is not taken for a day: then the counter
+//	                                 expires
 //	a message to waiters is lost     they look again when the lease is over, or when their connection is back
 //
 // The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.

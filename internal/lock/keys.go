@@ -7,7 +7,7 @@ import "strings"
 // escaped.
 type keys struct {
 	lock    string // hash {owner, token}, with a time to live
-	counter string // string, the last fencing token
+	counter string // string, the last fencing token, with a time to live of a day
 	channel string // publish/subscribe: the owner who released
 	latches string // prefix of the latches, strings with a time to live, one per owner who released or gave up
 }

@@ -5,8 +5,9 @@
 -- that a request that was stuck in the network cannot take the lock for somebody who has left.
 --
 -- KEYS[1]  the lock    hash {owner, token}, always with a time to live
--- KEYS[2]  the counter string, the last token handed out; never expires. Seeded with the time in microseconds, so that
---                      tokens go on rising after the counter was lost with the rest of Redis
+-- KEYS[2]  the counter string, the last token handed out; lives for a day after that, so that names that are used once
+--                      leave nothing behind. Seeded with the time in microseconds, so that tokens go on rising after
+--                      the counter has expired, or was lost with the rest of Redis
 -- KEYS[3]  the latch   string, this owner's release; exists for a minute after it
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds
@@ -32,6 +33,7 @@ else
     redis.call('SET', KEYS[2], now[1] .. string.rep('0', 6 - #now[2]) .. now[2])
   end
   redis.call('INCR', KEYS[2])
+  redis.call('EXPIRE', KEYS[2], 86400)
   token = redis.call('GET', KEYS[2]) -- as text: a number of this size does not survive Lua's own formatting
   redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'token', token)
 end

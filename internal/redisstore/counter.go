@@ -44,7 +44,7 @@ func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, e
 	dice := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; nothing is protected by it
 	last, err := c.reserve.runInt(ctx, c.client,
 		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
-		r.N, r.Known, r.Create, r.Leap, dice, int64(counterTTL/time.Second))
+		r.N, r.Known, r.Create, dice, int64(counterTTL/time.Second))
 	switch {
 	case err != nil:
 		return 0, err

@@ -37,7 +37,10 @@ func counterKeys(prefix string) (counter, server string) {
 
 func TestCounterReserve(t *testing.T) {
 	t.Parallel()
-	const most = idworker.MaxNumber
+	const (
+		most  = idworker.MaxNumber
+		other = "0123456789abcdef" // another server
+	)
 	type want struct {
 		from, to int64 // bounds of the last number, inclusive
 		err      error
@@ -52,7 +55,6 @@ func TestCounterReserve(t *testing.T) {
 		"next numbers, known":     {stored: "100", ask: idworker.Reservation{N: 10, Known: 100}, want: want{from: 110, to: 110}},
 		"create is not for those": {stored: "100", ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 110, to: 110}},
 		"missing":                 {ask: idworker.Reservation{N: 10, Known: 7}, want: want{err: idworker.ErrCounterMissing}},
-		"missing, leap":           {ask: idworker.Reservation{N: 10, Leap: true}, want: want{err: idworker.ErrCounterMissing}},
 		"created":                 {ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 10, to: 1<<31 + 10}},
 		"created above known": {
 			ask:  idworker.Reservation{N: 10, Known: 5e6, Create: true},
@@ -66,21 +68,20 @@ func TestCounterReserve(t *testing.T) {
 			stored: "100", ask: idworker.Reservation{N: 10, Known: 101},
 			want: want{from: 101 + 1<<23, to: 101 + 1<<25 + 10},
 		},
-		"leap": {
-			stored: "5000", ask: idworker.Reservation{N: 10, Known: 100, Leap: true},
-			want: want{from: 5000 + 1<<23, to: 5000 + 1<<25 + 10},
-		},
 		"another server": {
-			stored: "5000", server: "0123456789abcdef", ask: idworker.Reservation{N: 10},
+			stored: "5000", server: other, ask: idworker.Reservation{N: 10, Known: 100},
 			want: want{from: 5000 + 1<<23, to: 5000 + 1<<25 + 10},
 		},
 		"leap is never small": {
-			stored: fmt.Sprint(most - 1<<24), ask: idworker.Reservation{N: 1, Leap: true},
+			stored: fmt.Sprint(most - 1<<24), server: other, ask: idworker.Reservation{N: 1},
 			want: want{from: most - 1<<24 + minLeap, to: most - 1<<24 + 2*minLeap + 1},
 		},
-		"last numbers":       {stored: fmt.Sprint(most - 10), ask: idworker.Reservation{N: 10}, want: want{from: most, to: most}},
-		"too few left":       {stored: fmt.Sprint(most - 9), ask: idworker.Reservation{N: 10}, want: want{err: idworker.ErrExhausted}},
-		"leap over the end":  {stored: fmt.Sprint(most - minLeap), ask: idworker.Reservation{N: 1, Leap: true}, want: want{err: idworker.ErrExhausted}},
+		"last numbers": {stored: fmt.Sprint(most - 10), ask: idworker.Reservation{N: 10}, want: want{from: most, to: most}},
+		"too few left": {stored: fmt.Sprint(most - 9), ask: idworker.Reservation{N: 10}, want: want{err: idworker.ErrExhausted}},
+		"leap over the end": {
+			stored: fmt.Sprint(most - minLeap), server: other, ask: idworker.Reservation{N: 1},
+			want: want{err: idworker.ErrExhausted},
+		},
 		"far above the end":  {stored: "9223372036854775807", ask: idworker.Reservation{N: 1}, want: want{err: idworker.ErrExhausted}},
 		"known is the end":   {ask: idworker.Reservation{N: 1, Known: most, Create: true}, want: want{err: idworker.ErrExhausted}},
 		"not a number":       {stored: "many", ask: idworker.Reservation{N: 1}, want: want{err: errAny}},
@@ -138,13 +139,13 @@ func TestCounterLeapsDiffer(t *testing.T) {
 	counterKey, _ := counterKeys(prefix)
 	c := newCounter(t, client, prefix)
 	for kind, ask := range map[string]idworker.Reservation{
-		"leap":   {Day: day, N: 1, Leap: true},
+		"leap":   {Day: day, N: 1, Known: 1000},
 		"create": {Day: day, N: 1, Create: true},
 	} {
 		seen := make(map[int64]bool)
 		for range 20 {
 			if kind == "leap" {
-				set(t, client, counterKey, "1000")
+				set(t, client, counterKey, "10")
 			} else if err := client.Del(t.Context(), counterKey).Err(); err != nil {
 				t.Fatal(err)
 			}
