@@ -68,9 +68,6 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Stats says how busy the connection pool is.
-func (s *Store) Stats() sql.DBStats { return s.pool.Stats() }
-
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error {
 	if err := s.pool.Close(); err != nil {
