@@ -160,27 +160,27 @@ func (l *line) take() ([]*ticket, Mark) {
 // by the first is told so by the second (rule 3). What is then still unknown is said to be unknown. That goes for a
 // refusal too: the first call may be on its way still, and admit him when it arrives.
 func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
-	var first error
-	for {
-		try, cancel := context.WithTimeout(ctx, l.tries)
-		verdict, err := l.admit(try, b)
-		cancel()
-		switch {
-		case err == nil && len(verdict.Outcomes) != len(b.Applicants):
-			return Verdict{}, fmt.Errorf("%w: %d outcomes for %d applicants", ErrUnknownOutcome, len(verdict.Outcomes), len(b.Applicants))
-		case err == nil && first != nil:
-			doubtRefusals(verdict.Outcomes)
-			return verdict, nil
-		case err == nil:
-			return verdict, nil
-		case first == nil && errors.Is(err, ErrUnavailable):
-			return Verdict{}, err
-		case first == nil:
-			first = err
-		default:
-			return Verdict{}, fmt.Errorf("%w: %w; repeated: %w", ErrUnknownOutcome, first, unmarked{err})
-		}
+	verdict, err := l.try(ctx, b)
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		return verdict, err
 	}
+	again, errAgain := l.try(ctx, b)
+	if errAgain != nil {
+		return Verdict{}, fmt.Errorf("%w: %w; repeated: %w", ErrUnknownOutcome, err, unmarked{errAgain})
+	}
+	doubtRefusals(again.Outcomes)
+	return again, nil
+}
+
+// try is one call of the script.
+func (l *line) try(ctx context.Context, b Batch) (Verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.tries)
+	defer cancel()
+	verdict, err := l.admit(ctx, b)
+	if err == nil && len(verdict.Outcomes) != len(b.Applicants) {
+		err = fmt.Errorf("%d outcomes for %d applicants", len(verdict.Outcomes), len(b.Applicants))
+	}
+	return verdict, err
 }
 
 // doubtRefusals makes every outcome unknown that a call which arrives late could still change.
