@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -83,8 +84,13 @@ func (s *shop) consume(ctx context.Context) error {
 		streams, err := s.rdb.XReadGroup(ctx, &redis.XReadGroupArgs{
 			Group: group, Consumer: consumer, Streams: []string{s.streamKey(), ">"}, Count: 1, Block: 200 * time.Millisecond,
 		}).Result()
-		if err != nil || len(streams) == 0 || len(streams[0].Messages) == 0 {
-			continue // nothing came, or the end did
+		switch {
+		case ctx.Err() != nil || errors.Is(err, redis.Nil):
+			continue // the end came, or nothing did
+		case err != nil:
+			return fmt.Errorf("reading the stream: %w", err)
+		case len(streams) == 0 || len(streams[0].Messages) == 0:
+			continue
 		}
 		m := streams[0].Messages[0]
 		// What was read is finished: only whole steps are counted.
