@@ -109,8 +109,8 @@ func TestSchemaThatIsNotThere(t *testing.T) {
 		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
 		"SECKILL_JWT_SECRET": secret,
 	}, "serve")
-	if got.code == 0 || !strings.Contains(got.stdout+got.stderr, "schema") {
-		t.Errorf("exit code %d, want a failure that speaks of the schema:\n%s%s", got.code, got.stdout, got.stderr)
+	if got.code == 0 || !strings.Contains(got.stdout+got.stderr, "server migrate") {
+		t.Errorf("exit code %d, want a failure that says what to do:\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
 

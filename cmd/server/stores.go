@@ -94,7 +94,11 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 // prepareSchema migrates, or, where that is somebody else's task, refuses a schema that is not up to date.
 func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.home == nil {
-		return s.ledger.CheckSchema(ctx)
+		err := s.ledger.CheckSchema(ctx)
+		if errors.Is(err, sqlstore.ErrOldSchema) {
+			return fmt.Errorf("%w; run: server migrate (or set SECKILL_MIGRATE=true)", err)
+		}
+		return err
 	}
 	applied, err := s.ledger.Migrate(ctx)
 	if err != nil {
