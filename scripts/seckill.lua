@@ -38,7 +38,8 @@
 -- An error reply that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written:
 -- Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses, comes first.
 --
--- The same call sent twice answers the same (rule 3, docs/architecture.md).
+-- The same call sent again admits nobody twice and answers ACCEPTED again to whom it admitted (rule 3,
+-- docs/architecture.md). A refusal may differ by then.
 
 local ACCEPTED, NO_SALE, LOST_TAIL, REBUILDING, NOT_ON_SHELF, PAUSED, NOT_STARTED, ENDED, SOLD_OUT, BACKLOGGED =
   0, 2, 3, 4, 5, 6, 7, 8, 9, 10

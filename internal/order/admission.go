@@ -12,8 +12,8 @@ import (
 
 // Gate lets applicants into a sale: scripts/seckill.lua in Redis.
 type Gate interface {
-	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe and
-	// answers the same. An error that wraps ErrUnavailable says that the batch certainly had no effect; after any
+	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it admits
+	// nobody twice and tells again who was admitted. An error that wraps ErrUnavailable says that the batch certainly had no effect; after any
 	// other error it may have had one.
 	Admit(ctx context.Context, b Batch) (Verdict, error)
 }

@@ -88,7 +88,7 @@ func (d *Desk) explain(ctx context.Context, userID int64, err error) error {
 	}
 	if d.options.WaitForRow {
 		o, err := d.Order(ctx, userID, bought.OrderID, recordTime)
-		if err != nil || o.Status == Queued {
+		if err != nil {
 			return fmt.Errorf("%w: order %d is not recorded yet", ErrUnknownOutcome, bought.OrderID)
 		}
 		return &AlreadyBoughtError{OrderID: o.ID, Status: o.Status}

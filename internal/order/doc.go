@@ -6,7 +6,7 @@
 //	Recorder   a consumer of the stream: one transaction per batch, then XACK + XDEL (settlement.go decides about
 //	           what cannot simply be inserted)
 //	Waitroom   tells those who wait that their order has its row
-//	Keeper     keeps Redis holding every sale that the ledger says it should (rebuild.go)
+//	Keeper     keeps Redis holding every sale that the ledger says it should (rebuild.go, retire.go)
 //	Lookup     finds an order, recorded or still queued, for its owner
 //
 // The ledger (MySQL) is authoritative: an order exists for good once its row is committed, and the ledger's stock has
@@ -15,8 +15,9 @@
 //
 // What can go wrong, and what then happens:
 //
-//	the script's answer is lost      the identical batch is sent once more (it answers the same); then ErrUnknownOutcome
-//	the process dies after it        the order is in the stream; any instance records it
+//	the script's answer is lost      the identical batch is sent once more; what is still open then is ErrUnknownOutcome
+//	Redis does not answer at all     those who were sent: ErrUnknownOutcome; those behind them: ErrUnavailable, at once
+//	the process dies after the call  the order is in the stream; any instance records it
 //	the process dies while recording the entry stays pending and is taken over once the heartbeat has stopped
 //	COMMIT's answer is lost          the batch is tried again, and found recorded
 //	the ledger is away               admission goes on until the backlog's limit, recording waits

@@ -27,7 +27,7 @@ type SaleLedger interface {
 
 // SaleReader reads sales in Redis.
 type SaleReader interface {
-	// Views returns the state of each sale in one round trip, in the order asked.
+	// Views returns the state of each sale, in the order asked, in few round trips however many there are.
 	Views(ctx context.Context, sales []SaleRef) ([]SaleView, error)
 	// Waiting yields the claims of a sale that are in the stream, delivered or not, oldest first.
 	Waiting(ctx context.Context, sale SaleRef) iter.Seq2[Claim, error]

@@ -87,8 +87,10 @@ func (k *Keeper) untraced(ctx context.Context, v voucher.Voucher) (int, error) {
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return lost, nil
+	if len(ids) > 0 {
+		if err := count(); err != nil {
+			return 0, err
+		}
 	}
-	return lost, count()
+	return lost, nil
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // The types that cross between the domain and its stores. The interfaces stand beside their callers: Gate in
-// admission.go, Queue and Ledger in recorder.go, SaleLedger and SaleStore in rebuild.go, Rows and Places in lookup.go.
+// admission.go; Queue, Membership, Ledger and Places in recorder.go; SaleLedger, SaleReader and SaleBuilder in
+// rebuild.go, SaleRetirer in retire.go; Rows and Held in lookup.go; Vouchers in catalog.go; Locker in keeper.go.
 
 // SaleRef names a sale and where its keys are.
 type SaleRef struct {
@@ -115,10 +116,10 @@ type Return struct {
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
-	Sales    map[int64]LedgerSale // by voucher id; absent when there is no such sale
-	Rows     map[int64]Order      // by order id: rows that have the id of a claim, whoever's they are
-	Live     map[BuyerKey]int64   // the live order of each buyer in the batch
-	Collided map[CollisionKey]int64
+	Sales    map[int64]LedgerSale   // by voucher id; absent when there is no such sale
+	Rows     map[int64]Order        // by order id: rows that have the id of a claim, whoever's they are
+	Live     map[BuyerKey]int64     // the live order of each buyer in the batch
+	Collided map[CollisionKey]int64 // the failed rows of claims whose id was taken
 }
 
 // LedgerSale is a sale's locked row.

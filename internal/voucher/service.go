@@ -19,7 +19,7 @@ type Ledger interface {
 
 // Sales knows the live state of sales: Redis.
 type Sales interface {
-	// Live returns the state of each sale in one round trip, in the order asked, and the time by Redis's clock.
+	// Live returns the state of each sale, in the order asked, and the time by Redis's clock, in few round trips.
 	Live(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
 }
 
