@@ -1,13 +1,17 @@
--- Gives the mutex's owner a whole lease again. Repeating it is harmless.
+-- Gives the mutex's owner a whole lease again, or only looks whether the lock is his. Repeating it is harmless.
 --
--- KEYS[1]  the lock, hash {owner, token}
+-- KEYS[1]  the lock, string "owner token"
 -- ARGV[1]  owner
--- ARGV[2]  lease, milliseconds
+-- ARGV[2]  lease, milliseconds; 0 to look only
 --
--- Returns  1  the lock is this owner's for a lease from now
+-- Returns  1  the lock is this owner's, for a lease from now if one was given
 --          0  it is not this owner's; nothing was changed
 
-if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then
+local held = redis.call('GET', KEYS[1])
+if not held or string.sub(held, 1, #ARGV[1] + 1) ~= ARGV[1] .. ' ' then
   return 0
 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if ARGV[2] ~= '0' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1

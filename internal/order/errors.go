@@ -20,6 +20,10 @@ var (
 	ErrPaused = errors.New("sale is paused")
 	// ErrUnavailable: a store is away or too much is waiting; nothing was bought by this call. Ask again shortly.
 	ErrUnavailable = errors.New("service unavailable")
+	// ErrSeckill: the voucher is sold in its sale only, not freely.
+	ErrSeckill = errors.New("voucher is sold in its sale only")
+	// ErrKeyReused: the idempotency key was used before, for something else.
+	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnknownOutcome: whether the purchase took place is not known. Repeating the call is the definitive question.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )

@@ -43,6 +43,7 @@ type Order struct {
 	Status      Status
 	Reason      Reason // why it failed, for Failed
 	CreatedAt   time.Time
+	PayBefore   time.Time // an unpaid order is closed then, by the ledger's clock
 	PaidAt      time.Time
 	RedeemedAt  time.Time
 	CancelledAt time.Time

@@ -39,13 +39,14 @@ const (
 
 // SaleView is what Redis said of a sale at one moment.
 type SaleView struct {
-	Mode   SaleMode
-	Mark   Mark
-	Stock  int64 // units left to sell, returned ones that are not yet sellable included
-	Buyers int64 // users who hold a place
-	Begin  time.Time
-	End    time.Time // exclusive
-	Now    time.Time // Redis's clock
+	Mode    SaleMode
+	Mark    Mark
+	Applied int64 // number of the last operation that it contains; only SaleReader tells it
+	Stock   int64 // units left to sell, returned ones that are not yet sellable included
+	Buyers  int64 // users who hold a place
+	Begin   time.Time
+	End     time.Time // exclusive
+	Now     time.Time // Redis's clock
 }
 
 // Applicant is one user in front of the gate, with the id that his order will have if he gets in.

@@ -39,8 +39,9 @@ type Draft struct {
 	Title       string
 	SubTitle    string
 	Rules       string
-	PayValue    int64 // cents
-	ActualValue int64 // cents
+	PayValue    int64         // cents
+	ActualValue int64         // cents
+	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 }
 
 // SaleDraft is the sale of a seckill voucher that somebody wants to create.

@@ -13,6 +13,12 @@ var (
 	ErrNotSeckill = errors.New("voucher is not a seckill voucher")
 	// ErrOffShelf: the voucher was taken off the shelf.
 	ErrOffShelf = errors.New("voucher is off the shelf")
+	// ErrRetired: the sale is over for good and can no longer be changed.
+	ErrRetired = errors.New("sale is retired")
+	// ErrKeyReused: the idempotency key was used before, with another delta.
+	ErrKeyReused = errors.New("idempotency key was used with another delta")
+	// ErrUndecided: Redis could not be asked yet whether there are as many units. Repeating with the same key tells.
+	ErrUndecided = errors.New("stock change is not decided yet")
 )
 
 // MaxID bounds voucher, shop and user ids: JavaScript reads integers exactly only below 2^53.
@@ -44,8 +50,9 @@ type Voucher struct {
 	Title       string
 	SubTitle    string
 	Rules       string
-	PayValue    int64 // what the buyer pays, in cents
-	ActualValue int64 // what it is worth, in cents
+	PayValue    int64         // what the buyer pays, in cents
+	ActualValue int64         // what it is worth, in cents
+	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Kind        Kind
 	Status      Status
 	Version     int64 // raised by every change
@@ -56,15 +63,16 @@ type Voucher struct {
 
 // Sale is what the ledger knows of a seckill voucher's sale: one row of tb_seckill_voucher.
 type Sale struct {
-	Stock     int64 // units that no live order holds, as recorded; Redis is ahead of it while orders wait
-	Issued    int64 // units issued in all: Stock + live orders
-	Begin     time.Time
-	End       time.Time // exclusive
-	Paused    bool      // paused by an admin
-	Epoch     int64     // raised by every rebuild; a Redis that answers with less has lost its state
-	Sequence  int64     // highest admission sequence recorded within Epoch
-	Partition int       // which stream its orders go to; stored, never computed again
-	Retired   bool      // a day after its end and drained: Redis no longer holds it
+	Stock         int64 // units that no live order holds, as recorded; Redis is ahead of it while orders wait
+	Issued        int64 // units issued in all: Stock + live orders
+	Begin         time.Time
+	End           time.Time // exclusive
+	Paused        bool      // paused by an admin
+	Epoch         int64     // raised by every rebuild; a Redis that answers with less has lost its state
+	Sequence      int64     // highest admission sequence recorded within Epoch
+	Partition     int       // which stream its orders go to; stored, never computed again
+	Retired       bool      // a day after its end and drained: Redis no longer holds it
+	LastOperation int64     // number of the last change that Redis is to follow; 0 before the first
 }
 
 // SaleState is what a buyer can expect of a sale right now.

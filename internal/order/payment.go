@@ -1,0 +1,66 @@
+package order
+
+import (
+	"errors"
+	"time"
+)
+
+// Payment is one attempt to pay for an order. Its id is ours; the provider is told it, so that whatever is asked twice
+// happens once.
+type Payment struct {
+	ID         string // "pay_" and a uuid
+	OrderID    int64
+	UserID     int64
+	VoucherID  int64
+	Amount     int64 // cents, the order's
+	State      PaymentState
+	CreatedAt  time.Time
+	ReceivedAt time.Time // when the provider's word of the money arrived; zero until then
+	RefundedAt time.Time // when the money had gone back; zero until then
+}
+
+// PaymentState is where a payment is. Its numbers are the ones stored.
+type PaymentState int8
+
+// The states of a payment. The money is with the buyer in PaymentOpen and PaymentRefunded.
+//
+//	open → received                    the order was unpaid and is paid now
+//	open → late → received             the order was cancelled; a unit was taken again
+//	open → late → refunding            the order was cancelled; there was no unit any more
+//	open → refunding                   there was nothing to pay for any more, or it had been paid for otherwise
+//	received → refunding → refunded    the owner asked for his money back
+const (
+	PaymentOpen      PaymentState = 1
+	PaymentReceived  PaymentState = 2
+	PaymentLate      PaymentState = 3
+	PaymentRefunding PaymentState = 4
+	PaymentRefunded  PaymentState = 5
+)
+
+var paymentStateNames = [...]string{"open", "received", "late", "refunding", "refunded"}
+
+// String returns the state's name as shown to people and clients.
+func (s PaymentState) String() string {
+	if s < PaymentOpen || int(s) > len(paymentStateNames) {
+		return "unknown"
+	}
+	return paymentStateNames[s-1]
+}
+
+// Notice is a provider's word that it has the money for a payment. Whoever makes one has checked its signature.
+type Notice struct {
+	PaymentID string
+	Amount    int64 // cents
+}
+
+// What a payment can end with, besides ErrNotFound and *StateError.
+var (
+	// ErrNoProvider: no payment provider is configured.
+	ErrNoProvider = errors.New("no payment provider is configured")
+	// ErrNoPayment: there is no payment with this id.
+	ErrNoPayment = errors.New("payment not found")
+	// ErrWrongAmount: the provider reports another amount than was asked for. Nothing was changed.
+	ErrWrongAmount = errors.New("amount differs from the payment's")
+	// ErrBadNotice: a message that claims to be the provider's is not, or cannot be read.
+	ErrBadNotice = errors.New("not a notice of the payment provider")
+)

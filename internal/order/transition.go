@@ -1,0 +1,70 @@
+package order
+
+import "fmt"
+
+// Action is what moves a recorded order from one state to the next.
+type Action int8
+
+// The actions, and which way they lead. Nothing else changes an order's state.
+const (
+	Pay           Action = iota // unpaid → paid: the provider has the money
+	Cancel                      // unpaid → cancelled, by its owner
+	Close                       // unpaid → cancelled, after the payment deadline
+	RequestRefund               // paid → refunding: the money is to go back
+	ConfirmRefund               // refunding → refunded: it has
+	Revive                      // cancelled → paid: the money came late, and there still was a unit
+)
+
+// step is one action's way.
+type step struct {
+	name     string
+	from, to Status
+	gives    bool // the order's unit goes back on sale
+}
+
+func (a Action) step() step {
+	switch a {
+	case Pay:
+		return step{"pay", Unpaid, Paid, false}
+	case Cancel:
+		return step{"cancel", Unpaid, Cancelled, true}
+	case Close:
+		return step{"close", Unpaid, Cancelled, true}
+	case RequestRefund:
+		return step{"refund", Paid, Refunding, false}
+	case ConfirmRefund:
+		return step{"confirm refund", Refunding, Refunded, true}
+	case Revive:
+		return step{"revive", Cancelled, Paid, false}
+	default:
+		return step{name: "do nothing", from: StatusUnknown, to: StatusUnknown}
+	}
+}
+
+// String returns the action's name.
+func (a Action) String() string { return a.step().name }
+
+// To returns the state to which the action leads.
+func (a Action) To() Status { return a.step().to }
+
+// GivesUnit reports whether the order's unit goes back on sale by the action.
+func (a Action) GivesUnit() bool { return a.step().gives }
+
+// Check returns a *StateError when the action cannot be taken on an order in the given state.
+func (a Action) Check(orderID int64, s Status) error {
+	if a.step().from != s {
+		return &StateError{OrderID: orderID, Status: s, Action: a}
+	}
+	return nil
+}
+
+// StateError says that an action is not possible in the state in which the order is.
+type StateError struct {
+	OrderID int64
+	Status  Status
+	Action  Action
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("cannot %s order %d, which is %s", e.Action, e.OrderID, e.Status)
+}

@@ -1,0 +1,72 @@
+package voucher
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// How long an order may stay unpaid.
+const (
+	DefaultPayWithin = 15 * time.Minute
+	MinPayWithin     = time.Second
+	MaxPayWithin     = 30 * 24 * time.Hour
+)
+
+// Change is what an admin alters in a voucher; nil leaves a field as it is. Price and shop never change.
+type Change struct {
+	Title    *string
+	SubTitle *string
+	Rules    *string
+	Begin    *time.Time // of a seckill voucher
+	End      *time.Time // of a seckill voucher; exclusive
+	OnShelf  *bool
+}
+
+// StockChange is one delta of a sale's stock and what became of it.
+type StockChange struct {
+	Delta  int64
+	Number int64 // of its operation
+	State  StockState
+}
+
+// StockState is where a stock change is.
+type StockState int8
+
+// The states of a stock change.
+const (
+	StockPending StockState = iota // committed, but Redis has not followed yet; one that takes may still be refused
+	StockDone                      // Redis and ledger contain it
+	StockRefused                   // there were not as many units
+	StockVoid                      // a rebuild of the sale came between; nothing was changed
+)
+
+// Changes is the ledger of what is altered in vouchers. Each method is one transaction; what Redis has to follow is
+// written as an operation with it. by is the admin's user id.
+type Changes interface {
+	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and stores
+	// the result with the version raised. An error of alter is returned and rolls back; so that nothing changes when
+	// nothing would, a voucher that alter leaves as it is is not written. ErrNotFound.
+	ChangeVoucher(ctx context.Context, id, by int64, alter func(v *Voucher) error) (Voucher, error)
+	// ChangeStock begins a change of the sale's stock under the key: one that adds raises stock and issued at once, one
+	// that takes waits for Redis. A key that was used before returns that change and begins none; with another delta it is
+	// ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill, ErrRetired.
+	ChangeStock(ctx context.Context, id, by, delta int64, key string) (StockChange, error)
+}
+
+// Follower brings Redis up to what the ledger says: order.Outbox.
+type Follower interface {
+	// Follow applies the voucher's pending operations to its sale and returns once they are. An error leaves them
+	// pending: they are applied later.
+	Follow(ctx context.Context, voucherID int64) error
+}
+
+// InsufficientStockError says that fewer units are left than were to be taken.
+type InsufficientStockError struct {
+	Delta int64
+	Left  int64 // units left to sell when it was refused or asked about again
+}
+
+func (e *InsufficientStockError) Error() string {
+	return fmt.Sprintf("cannot take %d units: %d are left", -e.Delta, e.Left)
+}
