@@ -11,14 +11,15 @@ import (
 // instead of the default, unit what the value is, oneof or min and max (both inclusive) what is allowed, effect what
 // it does. A field's comment says what does not fit into the table.
 type Config struct {
-	HTTP   HTTP
-	Stores Stores
-	Redis  Redis
-	MySQL  MySQL
-	JWT    JWT
-	Orders Orders
-	Server Server
-	Log    Log
+	HTTP    HTTP
+	Stores  Stores
+	Redis   Redis
+	MySQL   MySQL
+	JWT     JWT
+	Orders  Orders
+	Payment Payment
+	Server  Server
+	Log     Log
 }
 
 // HTTP is how the service is reached.
@@ -105,6 +106,20 @@ type Orders struct {
 	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
 
 	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders that are recorded in one transaction"`
+}
+
+// Payment is how orders are paid, and what becomes of those that are not.
+type Payment struct {
+	// Provider is who moves the money; after Load it is none or sandbox. The sandbox moves none: it is for trying out.
+	Provider string `env:"SECKILL_PAYMENT_PROVIDER" envDefault:"auto" oneof:"auto,none,sandbox" effect:"who moves the money. none: nobody, orders cannot be paid and there is no callback route; sandbox: nobody either, but buyers can press a button that says so; auto: the sandbox in the embedded mode, else none"`
+
+	// Secret may be missing only in the embedded mode, which derives one from that of its tokens.
+	Secret Secret `env:"SECKILL_PAYMENT_SECRET" unit:"text, 32 bytes or more" effect:"key of the provider's signatures; needed with a provider"`
+
+	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
+	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
+
+	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"at most so many unpaid orders are closed each second once their payment deadline has passed; more let a backlog end sooner and a running sale answer later"`
 }
 
 // Server is the process itself.

@@ -10,13 +10,16 @@ const minSecret = 32
 
 // checkJWT demands a secret where the service does not make one itself, and refuses one that can be guessed anywhere.
 func checkJWT(c *Config, ps *problems) {
-	const (
-		name    = "SECKILL_JWT_SECRET"
-		allowed = "32 bytes or more by chance, such as the output of: openssl rand -hex 32"
-	)
-	secret := c.JWT.Secret.Reveal()
-	switch {
-	case secret == "" && c.Embedded() && c.Stores.Embedded != "never":
+	if c.JWT.Secret == "" && c.Embedded() && c.Stores.Embedded != "never" {
+		return
+	}
+	checkSecret("SECKILL_JWT_SECRET", c.JWT.Secret, ps)
+}
+
+// checkSecret demands a secret, and refuses one that can be guessed.
+func checkSecret(name string, s Secret, ps *problems) {
+	const allowed = "32 bytes or more by chance, such as the output of: openssl rand -hex 32"
+	switch secret := s.Reveal(); {
 	case secret == "":
 		ps.add(name, "is missing", allowed)
 	case len(secret) < minSecret:

@@ -34,13 +34,14 @@ func TestLoadDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		HTTP:   HTTP{Addr: ":8080", OpsAddr: "127.0.0.1:9090", BodyLimit: 65536, MaxWait: 30 * time.Second},
-		Stores: Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
-		Redis:  Redis{Mode: "single", PoolSize: 64, Timeout: 2 * time.Second},
-		MySQL:  MySQL{PoolSize: 16, Timeout: 10 * time.Second},
-		Orders: Orders{MaxBacklog: 1_000_000, RecordBatch: 500},
-		Server: Server{Instance: host, Timezone: "UTC", ShutdownTimeout: 20 * time.Second},
-		Log:    Log{Level: slog.LevelInfo, Format: "text"},
+		HTTP:    HTTP{Addr: ":8080", OpsAddr: "127.0.0.1:9090", BodyLimit: 65536, MaxWait: 30 * time.Second},
+		Stores:  Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
+		Redis:   Redis{Mode: "single", PoolSize: 64, Timeout: 2 * time.Second},
+		MySQL:   MySQL{PoolSize: 16, Timeout: 10 * time.Second},
+		Orders:  Orders{MaxBacklog: 1_000_000, RecordBatch: 500},
+		Payment: Payment{Provider: SandboxPayments, CloseRate: 2000},
+		Server:  Server{Instance: host, Timezone: "UTC", ShutdownTimeout: 20 * time.Second},
+		Log:     Log{Level: slog.LevelInfo, Format: "text"},
 	}
 	if diff := diff(want, got); diff != "" {
 		t.Error(diff)
@@ -62,6 +63,8 @@ func TestLoadEverything(t *testing.T) {
 		"SECKILL_MYSQL_DSN= " + goodDSN + "?tls=true ", "SECKILL_MYSQL_POOL_SIZE=5", "SECKILL_MYSQL_TIMEOUT=3s",
 		"SECKILL_JWT_SECRET=" + goodSecret, "SECKILL_JWT_ISSUER=iss", "SECKILL_JWT_AUDIENCE=aud",
 		"SECKILL_MAX_BACKLOG=10", "SECKILL_RECORD_BATCH=20",
+		"SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET=" + goodSecret,
+		"SECKILL_PAYMENT_CALLBACK_URL=https://me.example/payment/callback", "SECKILL_CLOSE_RATE=7",
 		"SECKILL_INSTANCE=shop-1.example_com", "SECKILL_TIMEZONE=Asia/Shanghai", "SECKILL_SHUTDOWN_TIMEOUT=5s",
 		"SECKILL_LOG_LEVEL=debug", "SECKILL_LOG_FORMAT=json",
 	})
@@ -78,11 +81,12 @@ func TestLoadEverything(t *testing.T) {
 			Mode: "sentinel", Addrs: []string{"a:1", "b:2", "[::1]:3"}, Master: "shop", Username: "u", Password: " p w ", DB: 3,
 			Prefix: "shop:", PoolSize: 9, Timeout: 500 * time.Millisecond, TLS: true,
 		},
-		MySQL:  MySQL{DSN: goodDSN + "?tls=true", PoolSize: 5, Timeout: 3 * time.Second},
-		JWT:    JWT{Secret: goodSecret, Issuer: "iss", Audience: "aud"},
-		Orders: Orders{MaxBacklog: 10, RecordBatch: 20},
-		Server: Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
-		Log:    Log{Level: slog.LevelDebug, Format: "json"},
+		MySQL:   MySQL{DSN: goodDSN + "?tls=true", PoolSize: 5, Timeout: 3 * time.Second},
+		JWT:     JWT{Secret: goodSecret, Issuer: "iss", Audience: "aud"},
+		Orders:  Orders{MaxBacklog: 10, RecordBatch: 20},
+		Payment: Payment{Provider: SandboxPayments, Secret: goodSecret, CallbackURL: "https://me.example/payment/callback", CloseRate: 7},
+		Server:  Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
+		Log:     Log{Level: slog.LevelDebug, Format: "json"},
 	}
 	if diff := diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// SignatureHeader carries the signature of a callback.
+const SignatureHeader = "Payment-Signature"
+
+// maxAge is how old a callback may be, and by how much the sender's clock may be ahead.
+const maxAge = 5 * time.Minute
+
+// succeeded is the only outcome that the provider reports: there is nothing to do about the others.
+const succeeded = "succeeded"
+
+// callback is the body of a callback.
+type callback struct {
+	PaymentID string `json:"paymentId"`
+	Amount    int64  `json:"amount"` // cents
+	Status    string `json:"status"`
+}
+
+// Notices signs callbacks, and reads signed ones.
+type Notices struct {
+	key key
+	now func() time.Time
+}
+
+// NewNotices returns a reader of callbacks that are signed with the secret, or ErrWeakSecret. now is the clock for their
+// age.
+func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
+	k, err := newKey(secret, "callback")
+	if err != nil {
+		return nil, err
+	}
+	return &Notices{key: k, now: now}, nil
+}
+
+// Read checks the signature and returns what the callback says; order.ErrBadNotice, wrapped, for everything that is not
+// a callback of this provider.
+func (n *Notices) Read(header http.Header, body []byte) (order.Notice, error) {
+	sent, signature, err := parseSignature(header.Get(SignatureHeader))
+	if err != nil {
+		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
+	}
+	if age := n.now().Sub(sent); age > maxAge || age < -maxAge {
+		return order.Notice{}, fmt.Errorf("%w: it was signed %s ago", order.ErrBadNotice, age.Truncate(time.Second))
+	}
+	if !n.key.verify(signed(sent, body), signature) {
+		return order.Notice{}, fmt.Errorf("%w: the signature is not right", order.ErrBadNotice)
+	}
+	var c callback
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return order.Notice{}, fmt.Errorf("%w: more follows the body's object", order.ErrBadNotice)
+	}
+	if c.Status != succeeded || c.PaymentID == "" {
+		return order.Notice{}, fmt.Errorf("%w: payment %q is %q", order.ErrBadNotice, c.PaymentID, c.Status)
+	}
+	return order.Notice{PaymentID: c.PaymentID, Amount: c.Amount}, nil
+}
+
+// Write returns the callback for a payment, and the value of its SignatureHeader.
+func (n *Notices) Write(of order.Notice) (body []byte, signature string, err error) {
+	if body, err = json.Marshal(callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: succeeded}); err != nil {
+		return nil, "", fmt.Errorf("sandbox: %w", err)
+	}
+	now := n.now()
+	mac := n.key.sign(signed(now, body))
+	return body, fmt.Sprintf("t=%d,v1=%s", now.Unix(), hex.EncodeToString(mac)), nil
+}
+
+// signed is the text whose signature a callback carries. The time is part of it, so that it cannot be made younger.
+func signed(sent time.Time, body []byte) []byte {
+	text := strconv.AppendInt(nil, sent.Unix(), 10)
+	return append(append(text, '.'), body...)
+}
+
+var errSignature = errors.New(SignatureHeader + ` is not "t=<seconds since 1970>,v1=<hex>"`)
+
+func parseSignature(header string) (sent time.Time, signature []byte, err error) {
+	at, mac, _ := strings.Cut(header, ",")
+	at, hasTime := strings.CutPrefix(at, "t=")
+	mac, hasMAC := strings.CutPrefix(mac, "v1=")
+	seconds, errTime := strconv.ParseInt(at, 10, 64)
+	signature, errMAC := hex.DecodeString(mac)
+	if !hasTime || !hasMAC || errTime != nil || errMAC != nil {
+		return time.Time{}, nil, errSignature
+	}
+	return time.Unix(seconds, 0), signature, nil
+}

@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/text/language"
+
+	"seckill/internal/order"
+)
+
+//go:embed page.html
+var pageSource string
+
+const (
+	callbackTime  = 2 * time.Second // one try of a callback
+	callbackTries = 3
+	maxReply      = 4 << 10 // bytes of a callback's answer that are read
+)
+
+// Pages is where the buyer pays: GET shows the payment, POST pays it, which means that the service is called back.
+type Pages struct {
+	provider *Provider
+	notices  *Notices
+	callback string // URL
+	client   *http.Client
+	log      *slog.Logger
+	page     *template.Template
+}
+
+// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback.
+func NewPages(p *Provider, n *Notices, callbackURL string, client *http.Client, log *slog.Logger) (*Pages, error) {
+	page, err := template.New("page").Parse(pageSource)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: page: %w", err)
+	}
+	return &Pages{provider: p, notices: n, callback: callbackURL, client: client, log: log, page: page}, nil
+}
+
+// stage is how far the buyer has got.
+type stage string
+
+const (
+	asking  stage = "asking"  // the button is shown
+	paid    stage = "paid"    // the service was told
+	failing stage = "failing" // the service could not be told
+	unknown stage = "unknown" // no payment of this provider
+)
+
+// ServeHTTP implements http.Handler.
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, err := p.provider.tickets.open(strings.TrimPrefix(r.URL.Path, Path))
+	switch {
+	case err != nil:
+		p.show(w, r, http.StatusNotFound, unknown, t)
+	case r.Method == http.MethodGet, r.Method == http.MethodHead:
+		p.show(w, r, http.StatusOK, asking, t)
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
+	default:
+		if err := p.tell(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
+			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order", t.OrderID, "error", err)
+			p.show(w, r, http.StatusBadGateway, failing, t)
+			return
+		}
+		p.show(w, r, http.StatusOK, paid, t)
+	}
+}
+
+// tell calls the service back, again after a failure that may pass.
+func (p *Pages) tell(ctx context.Context, n order.Notice) error {
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, p.tellOnce(ctx, n) },
+		backoff.WithBackOff(backoff.NewExponentialBackOff()), backoff.WithMaxTries(callbackTries))
+	return err
+}
+
+func (p *Pages) tellOnce(ctx context.Context, n order.Notice) error {
+	body, signature, err := p.notices.Write(n)
+	if err != nil {
+		return backoff.Permanent(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callbackTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.callback, bytes.NewReader(body))
+	if err != nil {
+		return backoff.Permanent(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(SignatureHeader, signature)
+	reply, err := p.client.Do(request)
+	if err != nil {
+		return err
+	}
+	text, _ := io.ReadAll(io.LimitReader(reply.Body, maxReply)) // for the error only
+	_ = reply.Body.Close()
+	if reply.StatusCode >= http.StatusOK && reply.StatusCode < http.StatusMultipleChoices {
+		return nil
+	}
+	err = fmt.Errorf("the callback was answered %d: %s", reply.StatusCode, text)
+	if reply.StatusCode < http.StatusInternalServerError && reply.StatusCode != http.StatusTooManyRequests {
+		return backoff.Permanent(err) // asking again would not help
+	}
+	return err
+}
+
+// view is what the page shows.
+type view struct {
+	Chinese bool
+	Stage   stage
+	Amount  string
+	OrderID int64
+}
+
+func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, s stage, t ticket) {
+	v := view{
+		Chinese: prefersChinese(r), Stage: s, OrderID: t.OrderID,
+		Amount: fmt.Sprintf("%d.%02d", t.Amount/100, t.Amount%100),
+	}
+	var b bytes.Buffer
+	if err := p.page.Execute(&b, v); err != nil {
+		p.log.ErrorContext(r.Context(), "the sandbox's page", "error", err)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // the address is a secret between buyer and provider
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = b.WriteTo(w) // nobody is left who could be told
+	}
+}
+
+// prefersChinese reads Accept-Language.
+func prefersChinese(r *http.Request) bool {
+	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err != nil {
+		return false
+	}
+	_, i, _ := language.NewMatcher([]language.Tag{language.English, language.Chinese}).Match(tags...)
+	return i == 1
+}

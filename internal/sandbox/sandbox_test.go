@@ -1,0 +1,241 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+)
+
+var secret = []byte("a secret of tests, 32 bytes long") //nolint:gochecknoglobals // nobody changes it
+
+func noticesAt(t *testing.T, now time.Time) *Notices {
+	t.Helper()
+	n, err := NewNotices(secret, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func providerOf(t *testing.T) *Provider {
+	t.Helper()
+	p, err := NewProvider(secret, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestWeakSecrets(t *testing.T) {
+	t.Parallel()
+	if _, err := NewProvider(secret[1:], slog.New(slog.DiscardHandler)); !errors.Is(err, ErrWeakSecret) {
+		t.Errorf("provider: %v", err)
+	}
+	if _, err := NewNotices(nil, time.Now); !errors.Is(err, ErrWeakSecret) {
+		t.Errorf("notices: %v", err)
+	}
+}
+
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	paid := order.Notice{PaymentID: "pay_1", Amount: 10_00}
+	body, signature, err := noticesAt(t, now).Write(paid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherKey, err := NewNotices([]byte(strings.Repeat("x", 32)), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, foreign, err := otherKey.Write(paid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(body string) string {
+		n := noticesAt(t, now)
+		return "t=1800000000,v1=" + hexOf(n.key.sign(signed(now, []byte(body))))
+	}
+	for name, tc := range map[string]struct {
+		body      string
+		signature string
+		at        time.Duration
+		ok        bool
+	}{
+		"as sent":               {string(body), signature, 0, true},
+		"five minutes later":    {string(body), signature, maxAge, true},
+		"too late":              {string(body), signature, maxAge + time.Second, false},
+		"from the future":       {string(body), signature, -maxAge - time.Second, false},
+		"another body":          {strings.Replace(string(body), "1000", "1", 1), signature, 0, false},
+		"made younger":          {string(body), strings.Replace(signature, "t=1800000000", "t=1800000001", 1), 0, false},
+		"another key":           {string(body), foreign, 0, false},
+		"no signature":          {string(body), "", 0, false},
+		"no time":               {string(body), signature[strings.Index(signature, "v1="):], 0, false},
+		"not hex":               {string(body), "t=1800000000,v1=zz", 0, false},
+		"signed: not JSON":      {"{", sign("{"), 0, false},
+		"signed: unknown field": {`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`, sign(`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`), 0, false},
+		"signed: more behind":   {string(body) + "{}", sign(string(body) + "{}"), 0, false},
+		"signed: not paid":      {`{"paymentId":"p","amount":1,"status":"failed"}`, sign(`{"paymentId":"p","amount":1,"status":"failed"}`), 0, false},
+		"signed: no payment":    {`{"paymentId":"","amount":1,"status":"succeeded"}`, sign(`{"paymentId":"","amount":1,"status":"succeeded"}`), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := noticesAt(t, now.Add(tc.at)).Read(http.Header{SignatureHeader: {tc.signature}}, []byte(tc.body))
+			switch {
+			case tc.ok && (err != nil || got != paid):
+				t.Errorf("got %+v, %v", got, err)
+			case !tc.ok && !errors.Is(err, order.ErrBadNotice):
+				t.Errorf("accepted: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func hexOf(b []byte) string {
+	const digits = "0123456789abcdef"
+	var s strings.Builder
+	for _, c := range b {
+		s.WriteByte(digits[c>>4])
+		s.WriteByte(digits[c&15])
+	}
+	return s.String()
+}
+
+func FuzzRead(f *testing.F) {
+	now := time.Unix(1_800_000_000, 0)
+	f.Add("t=1800000000,v1=00", []byte(`{"paymentId":"p","amount":1,"status":"succeeded"}`))
+	f.Add("", []byte(nil))
+	f.Fuzz(func(t *testing.T, signature string, body []byte) {
+		// Nobody without the key gets a notice accepted.
+		if got, err := noticesAt(t, now).Read(http.Header{SignatureHeader: {signature}}, body); err == nil {
+			t.Errorf("%q with %q was accepted: %+v", body, signature, got)
+		}
+	})
+}
+
+// shop is the service's side of a callback.
+type shop struct {
+	server  *httptest.Server
+	answers chan int // the status of each answer, in turn; 200 when there is none
+	heard   chan order.Notice
+}
+
+func openShop(t *testing.T, answers ...int) *shop {
+	t.Helper()
+	s := &shop{answers: make(chan int, len(answers)), heard: make(chan order.Notice, 10)}
+	for _, a := range answers {
+		s.answers <- a
+	}
+	notices, err := NewNotices(secret, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		n, err := notices.Read(r.Header, body)
+		if err != nil {
+			t.Error(err)
+		}
+		s.heard <- n
+		select {
+		case status := <-s.answers:
+			w.WriteHeader(status)
+		default:
+		}
+	}))
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *shop) pages(t *testing.T) *Pages {
+	t.Helper()
+	notices, err := NewNotices(secret, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPages(providerOf(t), notices, s.server.URL, s.server.Client(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPaying(t *testing.T) {
+	t.Parallel()
+	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 10_05}
+	for name, tc := range map[string]struct {
+		method   string
+		language string
+		damage   string // added to the address
+		answers  []int
+		status   int
+		says     string
+		calls    int
+	}{
+		"looking":              {method: http.MethodGet, status: 200, says: "10.05"},
+		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
+		"paying":               {method: http.MethodPost, status: 200, says: "The shop has been told", calls: 1},
+		"paying, in Chinese":   {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
+		"a shop that recovers": {method: http.MethodPost, answers: []int{503}, status: 200, says: "The shop has been told", calls: 2},
+		"a shop that is down":  {method: http.MethodPost, answers: []int{500, 500, 500}, status: 502, says: "Please try again", calls: 3},
+		"a shop that refuses":  {method: http.MethodPost, answers: []int{409}, status: 502, says: "Please try again", calls: 1},
+		"another address":      {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
+		"another method":       {method: http.MethodDelete, status: 405, says: "GET shows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, err := providerOf(t).Begin(t.Context(), pay)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := openShop(t, tc.answers...)
+			r := httptest.NewRequestWithContext(t.Context(), tc.method, at+tc.damage, http.NoBody)
+			r.Header.Set("Accept-Language", tc.language)
+			w := httptest.NewRecorder()
+			s.pages(t).ServeHTTP(w, r)
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) {
+				t.Errorf("answered %d, want %d with %q: %s", w.Code, tc.status, tc.says, w.Body)
+			}
+			if len(s.heard) != tc.calls {
+				t.Errorf("%d callbacks, want %d", len(s.heard), tc.calls)
+			}
+			for range tc.calls {
+				if n := <-s.heard; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount}) {
+					t.Errorf("the shop heard %+v", n)
+				}
+			}
+		})
+	}
+}
+
+func TestTicketsCannotBeAltered(t *testing.T) {
+	t.Parallel()
+	k := providerOf(t).tickets
+	sealed, err := k.seal(ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(sealed) {
+		altered := []byte(sealed)
+		altered[i] ^= 1
+		// The last character of a part may have bits that say nothing; those texts say the same payment.
+		if got, err := k.open(string(altered)); err == nil && got != (ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10}) {
+			t.Errorf("altered at %d: %+v", i, got)
+		}
+	}
+	notices := noticesAt(t, time.Now())
+	if notices.key.verify([]byte("x"), k.sign([]byte("x"))) || bytes.Equal(k, notices.key) {
+		t.Error("what is signed for one purpose is good for another")
+	}
+}
