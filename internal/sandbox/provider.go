@@ -15,7 +15,7 @@ const MinSecret = 32
 // Path is where Pages is to be mounted; what Provider.Begin returns lies below it.
 const Path = "/sandbox/pay/"
 
-// ErrWeakSecret: the secret is shorter than MinSecret.
+// ErrWeakSecret says that a secret is shorter than MinSecret.
 var ErrWeakSecret = errors.New("sandbox: the secret is too short")
 
 // Provider is an order.Provider that moves no money.
