@@ -6,8 +6,9 @@
 --   3  orders  stream
 -- ARGV
 --   1  voucher id
---   2  epoch, 3 sequence   the mark that the caller has seen: the sale is kept when it has moved since
---   4  longest  entries that are looked through; a longer stream keeps the sale until it has drained
+--   2  epoch, 3 sequence   the mark that the caller has seen, and
+--   4  op                  the last operation: the sale is kept when it has moved since
+--   5  longest  entries that are looked through; a longer stream keeps the sale until it has drained
 --
 -- Returns 1 (the sale is gone) or 0 (it is kept: it has not ended, is being rebuilt, has moved, or an order of it may
 -- be in the stream).
@@ -15,17 +16,19 @@
 -- The stream itself is looked through, since times say nothing certain: a rebuild may have queued an order again long
 -- after the sale's end.
 
-local voucher, epoch, seq, longest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-if not (epoch and seq and longest) then
+local voucher, longest = ARGV[1], tonumber(ARGV[5])
+local epoch, seq, op = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if not (epoch and seq and op and longest) then
   return redis.error_reply('ERR drop.lua: bad arguments')
 end
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'end', 'building', 'mode')
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'end', 'building', 'mode', 'op')
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local closes = sale[3] and tonumber(sale[3])
   if not closes or now < closes or sale[5] == 'rebuild' or (tonumber(sale[4] or '0') or 0) > 0
-    or tonumber(sale[1] or '') ~= epoch or tonumber(sale[2] or '') ~= seq then
+    or tonumber(sale[1] or '') ~= epoch or tonumber(sale[2] or '') ~= seq
+    or (tonumber(sale[6] or '') or 0) ~= op then
     return 0
   end
 end

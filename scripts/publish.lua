@@ -1,4 +1,5 @@
 -- publish.lua: ends a rebuild: the sale has the rebuild's epoch, sequence 0, and sells again (if mode and window let it).
+-- What apply.lua remembers of single operations is void: the stock contains them.
 --
 -- KEYS
 --   1  sale   hash
@@ -25,5 +26,6 @@ if building ~= epoch then
   return 2
 end
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
-  'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0')
+  'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',
+  'takes', '', 'reserved', '0')
 return 1

@@ -10,6 +10,8 @@ var (
 	Seckill string
 	//go:embed correct.lua
 	Correct string
+	//go:embed apply.lua
+	Apply string
 	//go:embed views.lua
 	Views string
 	//go:embed begin_rebuild.lua

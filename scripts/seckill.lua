@@ -17,7 +17,7 @@
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
---   4  stock             units left after this call, returned ones that are not yet sellable included
+--   4  stock             units left after this call, returned and reserved ones that are not yet sellable included
 --   5  buyers            users who hold a place, after this call
 --   6  begin, 7 end      the window in milliseconds since 1970, the end exclusive
 --   8  now               Redis's clock in milliseconds since 1970
@@ -63,7 +63,8 @@ for i = 1, n do
 end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end')
+local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
+  'reserved')
 local held = call('HMGET', buyers_key, unpack(users))
 local buyers = call('HLEN', buyers_key)
 local backlog = call('XLEN', orders_key)
@@ -74,11 +75,12 @@ end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
 local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
 local opens, closes = number(sale[7]), number(sale[8])
+local reserved = (number(sale[9]) or 0) > 0 and 1 or 0 -- a returned unit that apply.lua keeps for a revival
 local readable = epoch and seq and stock and opens and closes
   and (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild')
 
 local function answer_all(code)
-  local answer = {mode or '', epoch or 0, seq or 0, (stock or 0) + returned, buyers, opens or 0, closes or 0, now}
+  local answer = {mode or '', epoch or 0, seq or 0, (stock or 0) + returned + reserved, buyers, opens or 0, closes or 0, now}
   for i = 1, n do
     answer[8 + i] = code
   end
@@ -86,7 +88,7 @@ local function answer_all(code)
 end
 
 if not readable then
-  mode, epoch, seq, stock, returned = '', 0, 0, 0, 0
+  mode, epoch, seq, stock, returned, reserved = '', 0, 0, 0, 0, 0
   return answer_all(NO_SALE)
 end
 if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) then
@@ -154,7 +156,7 @@ if admitted > 0 then
     'returned', string.format('%.0f', returned))
 end
 
-local answer = {mode, epoch, seq, stock + returned, buyers, opens, closes, now}
+local answer = {mode, epoch, seq, stock + returned + reserved, buyers, opens, closes, now}
 for i = 1, n do
   answer[8 + i] = outcomes[i]
 end

@@ -4,34 +4,36 @@
 -- ARGV: none
 --
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when
--- there is no readable sale), epoch, sequence, stock (returned units included), buyers, begin, end (milliseconds).
+-- there is no readable sale), epoch, sequence, stock (returned and reserved units included), buyers, begin, end
+-- (milliseconds), number of the last operation that it contains.
 
 local clock = redis.call('TIME')
 local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}
 local modes = {open = true, paused = true, off = true, rebuild = true}
 
 for i = 1, #KEYS, 2 do
-  local sale = redis.call('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'returned', 'begin', 'end')
+  local sale = redis.call('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op')
   local buyers = redis.call('HLEN', KEYS[i + 1])
   local mode = sale[1]
   local readable = mode and modes[mode]
   local fields = {}
-  for f = 2, 7 do
+  for f = 2, 9 do
     fields[f] = sale[f] and tonumber(sale[f])
-    if not fields[f] and f ~= 5 then
+    if not fields[f] and f <= 6 then
       readable = false
     end
     fields[f] = fields[f] or 0
   end
   local at = #answer
   if readable then
+    local stock = fields[4] + fields[7] + (fields[8] > 0 and 1 or 0)
     answer[at + 1], answer[at + 2], answer[at + 3] = mode, fields[2], fields[3]
-    answer[at + 4], answer[at + 5] = fields[4] + fields[5], buyers
-    answer[at + 6], answer[at + 7] = fields[6], fields[7]
+    answer[at + 4], answer[at + 5] = stock, buyers
+    answer[at + 6], answer[at + 7], answer[at + 8] = fields[5], fields[6], fields[9]
   else
     answer[at + 1], answer[at + 2], answer[at + 3] = '', 0, 0
     answer[at + 4], answer[at + 5] = 0, buyers
-    answer[at + 6], answer[at + 7] = 0, 0
+    answer[at + 6], answer[at + 7], answer[at + 8] = 0, 0, 0
   end
 end
 return answer

@@ -22,6 +22,9 @@ const (
 	fieldEpoch      = "epoch"       // raised by every rebuild (rule 9)
 	fieldSequence   = "seq"         // admissions in this epoch
 	fieldOperation  = "op"          // number of the last operation that is applied (rule 1)
+	fieldTakes      = "takes"       // outcomes of takes that may still be asked for, "12=1 15=0": number, got its units
+	fieldReserved   = "reserved"    // number of the revival for which a returned unit is kept, 0 for none (rule 11)
+	fieldReservedAt = "reserved_at" // from when it is the user's, milliseconds since 1970
 	fieldBuilding   = "building"    // epoch of the rebuild under way, 0 when none is
 	fieldReturnedIn = "returned_in" // epoch of the last rebuild during which a unit came back, 0 or absent for none
 )

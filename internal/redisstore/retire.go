@@ -14,6 +14,6 @@ const longestScan = 1000
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
-		sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, longestScan)
+		sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
 }

@@ -56,6 +56,7 @@ func (s *Store) viewSome(ctx context.Context, sales []order.SaleRef, indexes []i
 	now := r.time()
 	for _, i := range indexes {
 		views[i] = r.view()
+		views[i].Applied = r.number()
 		views[i].Now = now
 	}
 	return r.err

@@ -19,14 +19,15 @@ func newScript(source string) script {
 
 // scriptSet is the scripts of this package.
 type scriptSet struct {
-	seckill, correct, views             script
+	seckill, correct, apply, views      script
 	begin, seat, requeue, publish, drop script
 	settle, bury, beat, orphans, leave  script
 }
 
 func newScriptSet() scriptSet {
 	return scriptSet{
-		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), views: newScript(scripts.Views),
+		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), apply: newScript(scripts.Apply),
+		views: newScript(scripts.Views),
 		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
 		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),

@@ -13,15 +13,16 @@ import (
 
 // The interfaces that the package implements.
 var (
-	_ order.Gate        = (*Store)(nil)
-	_ order.Places      = (*Store)(nil)
-	_ order.Held        = (*Store)(nil)
-	_ order.SaleReader  = (*Store)(nil)
-	_ order.SaleBuilder = (*Store)(nil)
-	_ order.SaleRetirer = (*Store)(nil)
-	_ voucher.Sales     = (*Store)(nil)
-	_ order.Queue       = (*Consumer)(nil)
-	_ order.Membership  = (*Consumer)(nil)
+	_ order.Gate           = (*Store)(nil)
+	_ order.Places         = (*Store)(nil)
+	_ order.Held           = (*Store)(nil)
+	_ order.OperationSales = (*Store)(nil)
+	_ order.SaleReader     = (*Store)(nil)
+	_ order.SaleBuilder    = (*Store)(nil)
+	_ order.SaleRetirer    = (*Store)(nil)
+	_ voucher.Sales        = (*Store)(nil)
+	_ order.Queue          = (*Consumer)(nil)
+	_ order.Membership     = (*Consumer)(nil)
 )
 
 // Options are a Store's settings. The zero value is right for production.

@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// maxOperations is how many operations scripts/apply.lua takes in one call.
+const maxOperations = 250
+
+// The states that scripts/apply.lua answers.
+const (
+	applyDone       int64 = 0
+	applyMissing    int64 = 1
+	applyRebuilding int64 = 2
+	applyGap        int64 = 3
+)
+
+// The outcomes that scripts/apply.lua answers for one operation.
+const (
+	applyRefused   int64 = 0
+	applyTaken     int64 = 1
+	applyForgotten int64 = -1
+)
+
+// Apply applies operations, which must be without gaps and in order, at most 250; each once however often, however late
+// and by however many callers it is sent. Without any it tells how far Redis is. Operations that the sale contains
+// already are answered as they were the first time; a take that the ledger has long settled is not answered.
+//
+// A revival may have to wait until its unit's time has come, and Apply waits with it: up to order.ReturnDelay. When ctx
+// ends first, sending the operations again goes on from there.
+func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.Application, error) {
+	args, err := s.operationArgs(sale, ops)
+	if err != nil {
+		return order.Application{}, err
+	}
+	for {
+		raw, err := s.scripts.apply.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+		if err != nil {
+			return order.Application{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
+		}
+		application, wait, err := readApplication(raw, ops)
+		if err != nil || wait <= 0 {
+			return application, err
+		}
+		// All of them again, not only the rest: the script takes those before the first for settled.
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return order.Application{}, fmt.Errorf("a unit of voucher %d is not free yet: %w", sale.VoucherID, ctx.Err())
+		}
+	}
+}
+
+// operationArgs is ARGV of the script.
+func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any, error) {
+	if len(ops) > maxOperations {
+		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), maxOperations)
+	}
+	args := make([]any, 0, 2+6*len(ops))
+	args = append(args, s.options.ReturnDelay.Milliseconds(), int64(0))
+	for i, op := range ops {
+		if i == 0 {
+			args[1] = op.Number
+		}
+		if err := checkOperation(sale, op, ops[0].Number+int64(i)); err != nil {
+			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
+		}
+		args = append(args, op.Delta, op.OrderID, op.UserID)
+		if op.Mode == order.SaleMissing {
+			args = append(args, "", 0, 0)
+			continue
+		}
+		word, err := wordOf(op.Mode)
+		if err != nil {
+			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
+		}
+		args = append(args, word, op.Begin.UnixMilli(), op.End.UnixMilli())
+	}
+	return args, nil
+}
+
+// checkOperation says what is wrong with an operation that is to have the number.
+func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
+	switch {
+	case op.VoucherID != sale.VoucherID:
+		return fmt.Errorf("sent to the sale of voucher %d", sale.VoucherID)
+	case op.Number != number, number < 1:
+		return fmt.Errorf("in the place of number %d", number)
+	case op.OrderID < 0, op.UserID < 0, (op.OrderID == 0) != (op.UserID == 0):
+		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
+	case op.OrderID > 0 && op.Takes() && op.Delta != -1:
+		return errors.New("revives an order with more than one unit")
+	}
+	return nil
+}
+
+// readApplication reads the script's answer, and after what time the call has to be sent again.
+func readApplication(raw any, ops []order.Operation) (order.Application, time.Duration, error) {
+	r := newReply(raw)
+	state := r.number()
+	a := order.Application{Epoch: r.number(), Applied: r.number()}
+	wait := time.Duration(r.number()) * time.Millisecond
+	if r.err != nil {
+		return order.Application{}, 0, r.err
+	}
+	switch state {
+	case applyDone:
+		a.State = order.ApplicationDone
+	case applyMissing:
+		a.State = order.ApplicationMissing
+	case applyRebuilding:
+		a.State = order.ApplicationRebuilding
+	case applyGap:
+		a.State = order.ApplicationGap
+	default:
+		return order.Application{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
+	}
+	if state != applyDone || wait > 0 {
+		return a, wait, nil
+	}
+	for _, op := range ops {
+		switch outcome := r.number(); outcome {
+		case applyTaken, applyRefused:
+			a.Results = append(a.Results, order.OperationResult{Number: op.Number, Taken: outcome == applyTaken})
+		case applyForgotten:
+		default:
+			return order.Application{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
+		}
+	}
+	if r.err != nil {
+		return order.Application{}, 0, r.err
+	}
+	return a, 0, nil
+}

@@ -1,0 +1,492 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// operationsTests are the behaviour of operations of the ledger.
+var operationsTests = behaviour{
+	"gives":                    testGives,
+	"restock":                  testRestock,
+	"revive":                   testRevive,
+	"revive from what waits":   testReviveWaits,
+	"a reservation overtaken":  testReservationOvertaken,
+	"modes and windows":        testModes,
+	"states":                   testApplicationStates,
+	"each once":                testEachOnce,
+	"takes are remembered":     testTakesRemembered,
+	"late arrival":             testLateApplication,
+	"after a rebuild":          testOperationsAfterRebuild,
+	"a full call":              testFullCall,
+	"bad operations":           testBadOperations,
+	"a sale that is no hash":   testApplyWrongType,
+	"a unit kept is in sight":  testReservedInView,
+	"window and drop":          testDropAfterOperation,
+	"clock set back and wait":  testReservedClockSetBack,
+	"revive and gives at once": testReviveAfterCancelInOneCall,
+}
+
+// give is a cancellation of the user's order as applicants number them.
+func give(number, user int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Cancellation, Delta: 1, OrderID: user + 1000, UserID: user}
+}
+
+// stock is an admin's delta.
+func stock(number, delta int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Restock, Delta: delta}
+}
+
+// revival is a late payment of the user's order.
+func revival(number, user int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
+}
+
+// setting is a change of mode and window.
+func setting(number int64, mode order.SaleMode, o order.Opening) order.Operation {
+	return order.Operation{Number: number, Kind: order.Pausing, Mode: mode, Begin: o.Begin, End: o.End}
+}
+
+// of addresses operations to the rig's sale.
+func (r *rig) of(ops []order.Operation) []order.Operation {
+	sent := make([]order.Operation, len(ops))
+	for i, op := range ops {
+		op.VoucherID = r.sale.VoucherID
+		sent[i] = op
+	}
+	return sent
+}
+
+func (r *rig) application(ops ...order.Operation) order.Application {
+	r.t.Helper()
+	a, err := r.Apply(r.ctx(), r.sale, r.of(ops))
+	r.must(err)
+	return a
+}
+
+// apply applies the operations, which succeeds, and says which of them were.
+func (r *rig) apply(ops ...order.Operation) []bool {
+	r.t.Helper()
+	a := r.application(ops...)
+	equal(r.t, order.ApplicationDone, a.State)
+	taken := make([]bool, len(a.Results))
+	for i, result := range a.Results {
+		equal(r.t, ops[i].Number, result.Number)
+		taken[i] = result.Taken
+	}
+	return taken
+}
+
+// units are the sale's stock, returned units, and whether one is reserved.
+func (r *rig) units() []string {
+	r.t.Helper()
+	return []string{r.field(fieldStock), r.field(fieldReturned), r.field(fieldReserved)}
+}
+
+func testGives(t *testing.T, r *rig) {
+	r.stop()
+	r.open(1, r.hour(3))
+	r.admit(applicants(1, 3)...)
+	before := r.view().Mark
+	equal(t, []bool{true}, r.apply(give(1, 1)))
+	equal(t, []string{"0", "1", "0"}, r.units()) // sold out: it waits
+	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.places())
+	waits := r.field(fieldReturnedAt)
+	r.pass(2 * time.Millisecond)
+	// One that has no place any more, and one whose place is another order's, give their unit all the same.
+	other := give(3, 3)
+	other.OrderID = 5
+	equal(t, []bool{true, true}, r.apply(give(2, 1), other))
+	equal(t, []string{"0", "3", "0"}, r.units())
+	equal(t, waits, r.field(fieldReturnedAt)) // nobody is put off
+	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.places())
+	equal(t, []string{"9"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+	r.pass(testDelay)
+	equal(t, []bool{true}, r.apply(give(4, 2)))
+	equal(t, []string{"4", "0", "0"}, r.units())
+	v := r.view()
+	equal(t, []int64{4, 4, 1}, []int64{v.Applied, v.Stock, v.Buyers})
+	equal(t, before, v.Mark)
+	// Whoever cancelled may buy again.
+	equal(t, []string{"0"}, codes(r.admit(order.Applicant{UserID: 1, OrderID: 2001}).Outcomes))
+}
+
+func testRestock(t *testing.T, r *rig) {
+	r.stop()
+	r.open(1, r.hour(5))
+	equal(t, []bool{true, true, false, true}, r.apply(stock(1, 10), stock(2, -12), stock(3, -4), stock(4, -3)))
+	equal(t, []string{"0", "0", "0"}, r.units())
+	// What an admin adds to a sold-out sale waits like every unit, and may be taken away again.
+	equal(t, []bool{true, false, true}, r.apply(stock(5, 6), stock(6, -7), stock(7, -5)))
+	equal(t, []string{"0", "1", "0"}, r.units())
+	r.pass(testDelay)
+	equal(t, []string{"0", "9"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+}
+
+func testRevive(t *testing.T, r *rig) {
+	r.open(1, r.hour(3))
+	r.admit(applicants(1, 1)...)
+	equal(t, []bool{true, true}, r.apply(give(1, 1), revival(2, 1)))
+	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, []string{"2", "0", "0"}, r.units())
+	equal(t, order.Mark{Epoch: 1, Sequence: 2}, r.view().Mark) // so that the winners are loaded again
+	// The place is held already: by this very order, then by another.
+	other := revival(4, 1)
+	other.OrderID = 77
+	equal(t, []bool{true, false}, r.apply(revival(3, 1), other))
+	equal(t, []string{"2", "0", "0"}, r.units())
+	equal(t, int64(2), r.view().Mark.Sequence)
+	equal(t, []bool{true, false}, r.apply(stock(5, -2), revival(6, 9)))
+	equal(t, map[int64]int64{1: 1001}, r.places())
+}
+
+// testReviveWaits: a revival gets a unit that nobody else can have yet, but its user has no place before every
+// instance has forgotten that the sale was sold out without him. What comes after it waits too.
+func testReviveWaits(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(applicants(1, 2)...)
+	start := r.now()
+	equal(t, []bool{true, true, true, false}, r.apply(give(1, 1), revival(2, 1), give(3, 2), stock(4, -2)))
+	if took := r.now().Sub(start); took < testDelay {
+		t.Errorf("revived after %v, before %v", took, testDelay)
+	}
+	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, []string{"0", "1", "0"}, r.units())
+	v := r.view()
+	equal(t, []int64{4, 1, 3}, []int64{v.Applied, v.Stock, v.Mark.Sequence})
+}
+
+// once runs the script a single time, and does not wait.
+func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.Application, time.Duration) {
+	r.t.Helper()
+	args, err := r.operationArgs(r.sale, r.of(ops))
+	r.must(err)
+	raw, err := r.scripts.apply.run(ctx, r.commands, []string{r.keys.sale(r.sale), r.keys.buyers(r.sale)}, args...)
+	r.must(err)
+	a, wait, err := readApplication(raw, ops)
+	r.must(err)
+	return a, wait
+}
+
+// testReservationOvertaken: a place that is taken while a revival waits decides it, and its unit goes back on sale.
+func testReservationOvertaken(t *testing.T, r *rig) {
+	r.stop()
+	for _, by := range []struct {
+		order int64
+		taken bool
+	}{{1001, true}, {2001, false}} { // a late call of long ago; a new order
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
+		r.open(1, r.hour(1))
+		r.admit(applicants(1, 1)...)
+		a, wait := r.once(r.ctx(), give(1, 1), revival(2, 1))
+		equal(t, order.Application{Epoch: 1, Applied: 1}, a)
+		if wait <= 0 || wait > testDelay {
+			t.Errorf("waits for %v", wait)
+		}
+		equal(t, []string{"0", "0", "2"}, r.units())
+		r.set(fieldStock, 1)
+		equal(t, []string{"0"}, codes(r.admit(order.Applicant{UserID: 1, OrderID: by.order}).Outcomes))
+		equal(t, []bool{true, by.taken}, r.apply(give(1, 1), revival(2, 1)))
+		equal(t, map[int64]int64{1: by.order}, r.places())
+		equal(t, []string{"0", "1", "0"}, r.units())
+	}
+}
+
+// testReservedInView: a unit that is kept for a revival is in the view, so that nobody begins to remember the sale as
+// sold out, and is not for sale.
+func testReservedInView(t *testing.T, r *rig) {
+	r.stop()
+	r.open(1, r.hour(1))
+	r.admit(applicants(1, 1)...)
+	r.once(r.ctx(), give(1, 1), revival(2, 1))
+	equal(t, int64(1), r.view().Stock)
+	r.pass(testDelay)
+	got := r.admit(applicants(2, 1)...)
+	equal(t, []string{"9"}, codes(got.Outcomes))
+	equal(t, int64(1), got.View.Stock)
+	equal(t, []bool{true}, r.apply(revival(2, 1)))
+	equal(t, int64(0), r.view().Stock)
+}
+
+// testReservedClockSetBack: a revival does not wait for a time that comes from a clock that was ahead.
+func testReservedClockSetBack(t *testing.T, r *rig) {
+	r.open(1, r.hour(1))
+	r.admit(applicants(1, 1)...)
+	r.once(r.ctx(), give(1, 1), revival(2, 1))
+	r.set(fieldReservedAt, r.now().Add(time.Hour).UnixMilli())
+	equal(t, []bool{true}, r.apply(revival(2, 1)))
+	equal(t, map[int64]int64{1: 1001}, r.places())
+}
+
+// testReviveAfterCancelInOneCall: operations of one user in one call see each other.
+func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	second := revival(3, 1)
+	second.OrderID = 9
+	ops := []order.Operation{give(1, 1), revival(2, 1), second, give(4, 1), revival(5, 1), give(6, 1)}
+	equal(t, []bool{true, true, false, true, true, true}, r.apply(ops...))
+	equal(t, 0, len(r.places()))
+	equal(t, []string{"5", "0", "0"}, r.units())
+}
+
+func testModes(t *testing.T, r *rig) {
+	o := r.hour(5)
+	r.open(1, o)
+	for i, step := range []struct {
+		mode order.SaleMode
+		want string
+	}{{order.SalePaused, "6"}, {order.SaleOffShelf, "5"}, {order.SaleOpen, "0"}} {
+		equal(t, []bool{true}, r.apply(setting(int64(i+1), step.mode, o)))
+		equal(t, step.mode, r.view().Mode)
+		equal(t, []string{step.want}, codes(r.admit(applicants(int64(i+1), 1)...).Outcomes))
+	}
+	later := order.Opening{Begin: o.Begin.Add(2 * time.Hour), End: o.End.Add(2 * time.Hour)}
+	equal(t, []bool{true, true}, r.apply(setting(4, order.SaleOpen, later), stock(5, 1)))
+	equal(t, []string{"7"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+	v := r.view()
+	equal(t, []int64{later.Begin.UnixMilli(), later.End.UnixMilli(), 5, 5},
+		[]int64{v.Begin.UnixMilli(), v.End.UnixMilli(), v.Stock, v.Applied})
+	// The last one counts.
+	equal(t, []bool{true, true}, r.apply(setting(6, order.SalePaused, o), setting(7, order.SaleOpen, o)))
+	equal(t, order.SaleOpen, r.view().Mode)
+}
+
+// testApplicationStates: what cannot follow says why, and nothing is written.
+func testApplicationStates(t *testing.T, r *rig) {
+	equal(t, order.Application{State: order.ApplicationMissing}, r.application())
+	equal(t, order.Application{State: order.ApplicationMissing}, r.application(give(1, 1)))
+	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+
+	r.must(r.Begin(r.ctx(), r.sale, 1))
+	equal(t, order.ApplicationRebuilding, r.application(give(1, 1)).State)
+	o := r.hour(5)
+	o.Operation = 3
+	r.must(r.Publish(r.ctx(), r.sale, 1, o))
+	equal(t, order.Application{Epoch: 1, Applied: 3}, r.application())
+	equal(t, order.Application{State: order.ApplicationGap, Epoch: 1, Applied: 3}, r.application(stock(5, 1)))
+	equal(t, []string{"5", "0", "0"}, r.units())
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	equal(t, order.Application{State: order.ApplicationRebuilding, Epoch: 1, Applied: 3}, r.application(stock(4, 1)))
+	r.must(r.Publish(r.ctx(), r.sale, 2, o))
+	// A sale that has stopped because it lost its tail is about to be rebuilt.
+	r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Applicants: applicants(1, 1)})
+	equal(t, order.ApplicationRebuilding, r.application(stock(4, 1)).State)
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	r.must(r.Publish(r.ctx(), r.sale, 3, o))
+	r.set(fieldOperation, "what?")
+	equal(t, order.ApplicationGap, r.application(stock(4, 1)).State)
+	r.set(fieldStock, "what?")
+	equal(t, order.ApplicationMissing, r.application(stock(4, 1)).State)
+}
+
+// testEachOnce: sent again whole, in part, or overlapping, operations are applied once and answered the same.
+func testEachOnce(t *testing.T, r *rig) {
+	r.open(1, r.hour(6))
+	r.admit(applicants(1, 3)...)
+	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 1), stock(4, -2), give(5, 2), revival(6, 9)}
+	want := []bool{true, false, true, true, true, true}
+	for _, part := range [][2]int{{0, 2}, {0, 2}, {1, 4}, {0, 4}, {0, 6}, {0, 6}, {0, 3}, {3, 6}, {5, 6}} {
+		equal(t, want[part[0]:part[1]], r.apply(ops[part[0]:part[1]]...))
+	}
+	equal(t, []string{"1", "0", "0"}, r.units())
+	equal(t, map[int64]int64{1: 1001, 3: 1003, 9: 1009}, r.places())
+	v := r.view()
+	equal(t, []int64{6, 5}, []int64{v.Applied, v.Mark.Sequence})
+}
+
+// testTakesRemembered: outcomes are kept until a call applies something whose first operation says that they are
+// settled; a call that applies nothing forgets nothing.
+func testTakesRemembered(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.apply(stock(1, -1), stock(2, -50), stock(3, 1), stock(4, -1))
+	equal(t, "1=1 2=0 4=1", r.field(fieldTakes))
+	equal(t, []bool{true}, r.apply(stock(4, -1)))
+	equal(t, "1=1 2=0 4=1", r.field(fieldTakes))
+	equal(t, []bool{false, true, true, true}, r.apply(stock(2, -50), stock(3, 1), stock(4, -1), stock(5, 1)))
+	equal(t, "2=0 4=1", r.field(fieldTakes))
+	// One that was settled long ago is not answered, the others are.
+	a := r.application(stock(1, -1), stock(2, -50), stock(3, 1))
+	equal(t, []order.OperationResult{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
+	r.apply(stock(6, 1))
+	equal(t, "", r.field(fieldTakes))
+}
+
+// testLateApplication: a call that was under way while others went on changes nothing.
+func testLateApplication(t *testing.T, r *rig) {
+	r.open(1, r.hour(4))
+	r.admit(applicants(1, 1)...)
+	late := []order.Operation{give(1, 1), stock(2, -1)}
+	r.apply(late...)
+	r.apply(stock(2, -1), revival(3, 1))
+	equal(t, []bool{true}, r.apply(stock(4, 1)))
+	before, places := r.units(), r.places()
+	a := r.application(late...)
+	equal(t, order.Application{Epoch: 1, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}}}, a)
+	equal(t, before, r.units())
+	equal(t, places, r.places())
+}
+
+// testOperationsAfterRebuild: a rebuild contains what was pending; what comes late from before finds it done.
+func testOperationsAfterRebuild(t *testing.T, r *rig) {
+	r.open(1, r.hour(1))
+	r.admit(applicants(1, 1)...)
+	r.once(r.ctx(), give(1, 1), revival(2, 1)) // which now waits
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	o := r.hour(3)
+	o.Operation = 4
+	r.must(r.Publish(r.ctx(), r.sale, 2, o))
+	equal(t, []string{"3", "0", "0"}, r.units())
+	equal(t, "", r.field(fieldTakes))
+	a := r.application(give(1, 1), revival(2, 1), stock(3, 5))
+	equal(t, order.Application{
+		Epoch: 2, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}, {Number: 3, Taken: true}},
+	}, a)
+	equal(t, []string{"3", "0", "0"}, r.units())
+	equal(t, []bool{true}, r.apply(stock(5, -3)))
+}
+
+// testFullCall: as many operations as fit, of the longest numbers there are.
+func testFullCall(t *testing.T, r *rig) {
+	const last = 1 << 50
+	o := r.hour(500)
+	o.Operation = last
+	r.open(1, o)
+	r.admit(applicants(1, 250)...)
+	var gives, takes []order.Operation
+	for i := range int64(250) {
+		gives = append(gives, give(last+1+i, 1+i))
+		takes = append(takes, order.Operation{
+			Number: last + 251 + i, Kind: order.Revival, Delta: -1, UserID: 1<<53 - 1 - i, OrderID: math.MaxInt64 - i,
+		})
+	}
+	for _, ops := range [][]order.Operation{gives, takes, takes} {
+		if taken := r.apply(ops...); len(taken) != 250 || !taken[0] || !taken[249] {
+			t.Fatalf("applied %v", taken)
+		}
+	}
+	equal(t, []string{"250", "0", "0"}, r.units())
+	places := r.places()
+	equal(t, 250, len(places))
+	equal(t, int64(math.MaxInt64), places[1<<53-1])
+	equal(t, 250, strings.Count(r.field(fieldTakes), "=1"))
+	equal(t, int64(last+500), r.view().Applied)
+}
+
+func testBadOperations(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	for name, ops := range map[string][]order.Operation{
+		"a gap":            {stock(1, 1), stock(3, 1)},
+		"number 0":         {stock(0, 1)},
+		"two units":        {{Number: 1, Delta: -2, OrderID: 5, UserID: 5}},
+		"nobody's order":   {{Number: 1, Delta: 1, OrderID: 5}},
+		"an order below 0": {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
+		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},
+		"too many":         make([]order.Operation, maxOperations+1),
+	} {
+		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if _, err := r.Apply(r.ctx(), r.sale, []order.Operation{{VoucherID: 8, Number: 1, Delta: 1}}); err == nil {
+		t.Error("an operation of another voucher was accepted")
+	}
+	equal(t, int64(0), r.view().Applied)
+}
+
+// testApplyWrongType: places that cannot be read keep everything as it is.
+func testApplyWrongType(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
+	if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{give(1, 1)})); err == nil {
+		t.Error("applied to a string")
+	}
+	r.must(r.commands.Del(r.ctx(), r.keys.buyers(r.sale)).Err())
+	equal(t, int64(0), r.view().Applied)
+	equal(t, []string{"5"}, r.units()[:1])
+}
+
+// testDropAfterOperation: a sale to which something happened since it was looked at is not dropped.
+func testDropAfterOperation(t *testing.T, r *rig) {
+	r.open(1, order.Opening{Stock: 1, Begin: r.now().Add(-2 * time.Hour), End: r.now().Add(-time.Hour), Mode: order.SaleOpen})
+	seen := r.view()
+	r.apply(stock(1, 1))
+	gone, err := r.Drop(r.ctx(), r.sale, seen)
+	r.must(err)
+	equal(t, false, gone)
+	gone, err = r.Drop(r.ctx(), r.sale, r.view())
+	r.must(err)
+	equal(t, true, gone)
+}
+
+// TestApplyReplyLost: the script ran, its answer did not arrive; sending the same again tells (F03).
+func TestApplyReplyLost(t *testing.T) {
+	t.Parallel()
+	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r.open(1, r.hour(5))
+	r.admit(applicants(1, 1)...)
+	r.application() // so that the script is there
+	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
+	proxy.DropRepliesTo("evalsha", 1)
+	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil || errors.Is(err, order.ErrUnavailable) {
+		t.Fatalf("the answer was lost: %v", err)
+	}
+	equal(t, 1, proxy.Lost())
+	equal(t, int64(4), r.view().Applied)
+	equal(t, []bool{true, false, true, true}, r.apply(ops...))
+	equal(t, []string{"3", "0", "0"}, r.units())
+	equal(t, map[int64]int64{2: 1002}, r.places())
+}
+
+// TestApplyGivenUp: a revival whose caller does not wait for it is finished by the next.
+func TestApplyGivenUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.open(1, r.hour(1))
+	r.admit(applicants(1, 1)...)
+	ops := r.of([]order.Operation{give(1, 1), revival(2, 1)})
+	r.once(r.ctx(), ops...)
+	r.set(fieldReservedAt, r.now().Add(30*time.Second).UnixMilli())
+	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Apply(ctx, r.sale, ops); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v", err)
+	}
+	equal(t, 0, len(r.places()))
+	r.set(fieldReservedAt, r.now().UnixMilli())
+	equal(t, []bool{true, true}, r.apply(ops...))
+}
+
+// TestApplyRefused: a Redis that takes no writes applies nothing, or everything, of a call; it says so, and a call that
+// has nothing to write is answered.
+func TestApplyRefused(t *testing.T) {
+	t.Parallel()
+	r := newServerRig(t, testkit.StartRedis(t))
+	r.open(1, r.hour(3))
+	r.admit(applicants(1, 3)...)
+	done := []order.Operation{give(1, 1), stock(2, -1)}
+	r.apply(done...)
+	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
+	before, places := r.units(), r.places()
+	for _, op := range []order.Operation{give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1))} {
+		if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{op})); op.Number == 3 && !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%+v: %v, want one that wraps ErrUnavailable", op, err)
+		}
+		equal(t, before, r.units())
+		equal(t, places, r.places())
+		equal(t, int64(2), r.view().Applied)
+	}
+	equal(t, []bool{true, true}, r.apply(done...))
+	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "0").Err())
+	equal(t, []bool{true}, r.apply(give(3, 2)))
+}

@@ -1,0 +1,197 @@
+-- apply.lua: makes one sale follow the ledger: applies numbered operations to it, in order and each once (rule 1,
+-- docs/architecture.md). Sent again, late, or by several callers at once, it changes nothing that it changed before.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash  user id -> order id
+-- ARGV
+--   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
+--   2  first   number of the first operation that follows; the others are numbered without gaps. 0 with none
+--   3… delta, order id, user id, mode, begin, end; six for each operation, 0 to 250 operations:
+--        delta       units: above 0 they are given, below 0 they are to be taken
+--        order id    "0" for none. A give empties the user's place if this order holds it. A take of one unit for an
+--                    order seats the user: the revival of a cancelled order
+--        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
+--
+-- Returns a flat array:
+--   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending), or
+--       3 GAP (operations before the first are missing: this Redis has lost them). Only after DONE anything was written
+--   2   epoch
+--   3   number of the last operation that the sale contains, after this call
+--   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival waits (see below), and what
+--       comes after it with it
+--   5…  for each operation up to there, in order: 1 (applied; a take got its units), 0 (a take was refused) or -1 (a
+--       take of which the outcome is forgotten)
+--
+-- Outcomes of takes are kept for as long as somebody can ask: those before the first operation of a call that applies
+-- some are forgotten, because its caller has seen them settled in the ledger.
+--
+-- What is taken comes from the stock, then from returned units. A revival makes its user a winner, and instances may
+-- tell him SOLD_OUT from memory until every unit that was returned by then can be sold (rule 11). So it takes a
+-- returned unit only out of the others' reach, and seats him when its time has come.
+
+local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
+local FIRST, WIDTH = 3, 6 -- where the operations begin in ARGV, and how many elements each has
+local MAX_OPERATIONS = 250
+local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
+
+local call = redis.call
+local sale_key, buyers_key = KEYS[1], KEYS[2]
+local delay, first = tonumber(ARGV[1]), tonumber(ARGV[2])
+local n = (#ARGV - FIRST + 1) / WIDTH
+if not (delay and first) or delay > MAX_DELAY or n > MAX_OPERATIONS or n ~= math.floor(n) or (n > 0 and first < 1) then
+  return redis.error_reply('ERR apply.lua: bad arguments')
+end
+
+-- Read everything first: a script that fails after a write is not undone.
+local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
+  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes')
+local users, deltas = {}, {}
+for i = 1, n do
+  local at = FIRST + WIDTH * (i - 1)
+  deltas[i], users[i] = tonumber(ARGV[at]), ARGV[at + 2]
+  if not deltas[i] then
+    return redis.error_reply('ERR apply.lua: bad arguments')
+  end
+end
+local held = n > 0 and call('HMGET', buyers_key, unpack(users)) or {}
+local clock = call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+local function number(field)
+  return field and tonumber(field) or nil
+end
+local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
+local opens, closes = sale[5], sale[6]
+local op = number(sale[7])
+local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
+local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
+if not (epoch and seq and stock and number(opens) and number(closes))
+  or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
+  return {MISSING, 0, 0, 0}
+end
+if mode == 'rebuild' or (number(sale[8]) or 0) > 0 then
+  return {REBUILDING, epoch, op or 0, 0}
+end
+if not op or (n > 0 and first > op + 1) then
+  return {GAP, epoch, op or 0, 0}
+end
+
+-- A time further off than any can be comes from a clock that was set back since.
+local function past(time)
+  return now >= time or time - now > MAX_DELAY
+end
+if returned > 0 and past(returned_at) then
+  stock, returned = stock + returned, 0
+end
+
+local function give(units) -- as in correct.lua
+  if stock > 0 then
+    stock = stock + units
+  elseif returned > 0 then
+    returned = returned + units
+  else
+    returned, returned_at = units, now + delay
+  end
+end
+
+local function take(units)
+  if stock + returned < units then
+    return false
+  end
+  local from_stock = math.min(stock, units)
+  stock, returned = stock - from_stock, returned - (units - from_stock)
+  return true
+end
+
+local place_of = {} -- what this call has made of a place: an order id, or '' for empty
+local wait = 0
+
+-- Decides about a revival: true (the order has the place), false (refused), or nil (its unit's time has not come).
+local function revive(op_number, user, order, place)
+  if place == '' then
+    if reserved == op_number then
+      if not past(reserved_at) then
+        wait = reserved_at - now
+        return nil
+      end
+      reserved = 0
+    elseif stock > 0 then
+      stock = stock - 1
+    elseif returned > 0 then
+      returned, reserved, reserved_at = returned - 1, op_number, returned_at
+      wait = reserved_at - now
+      return nil
+    else
+      return false
+    end
+    place_of[user] = order
+    seq = seq + 1 -- whoever remembers the winners by epoch and sequence has to look again
+    return true
+  end
+  if reserved == op_number then -- somebody came before it after all
+    reserved = 0
+    give(1)
+  end
+  return place == order
+end
+
+local results, takes, outcome_of = {}, {}, {}
+for text, outcome in string.gmatch(sale[13] or '', '(%d+)=(%d)') do
+  outcome_of[tonumber(text)] = tonumber(outcome)
+  if tonumber(text) >= first then
+    takes[#takes + 1] = text .. '=' .. outcome
+  end
+end
+local before, was_reserved = op, reserved
+for i = 1, n do
+  local at = FIRST + WIDTH * (i - 1)
+  local op_number, delta, order, user = first + i - 1, deltas[i], ARGV[at + 1], users[i]
+  if op_number <= before then
+    results[i] = delta >= 0 and 1 or outcome_of[op_number] or -1
+  else
+    local done = true
+    local place = place_of[user] or held[i] or ''
+    if delta > 0 then
+      give(delta)
+      if order ~= '0' and place == order then
+        place_of[user] = ''
+      end
+    elseif delta < 0 then
+      if order == '0' then
+        done = take(-delta)
+      else
+        done = revive(op_number, user, order, place)
+      end
+      if done == nil then
+        break
+      end
+      takes[#takes + 1] = string.format('%.0f=%d', op_number, done and 1 or 0)
+    end
+    if ARGV[at + 3] ~= '' then
+      mode, opens, closes = ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+    end
+    results[i], op = done and 1 or 0, op_number
+  end
+end
+
+if op > before or reserved ~= was_reserved then
+  -- Redis refuses a script's first write or none, and never HDEL for want of memory. So HSET comes first.
+  call('HSET', sale_key, 'mode', mode, 'begin', opens, 'end', closes, 'seq', string.format('%.0f', seq),
+    'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
+    'returned_at', string.format('%.0f', returned_at), 'reserved', string.format('%.0f', reserved),
+    'reserved_at', string.format('%.0f', reserved_at), 'op', string.format('%.0f', op), 'takes', table.concat(takes, ' '))
+  for user, place in pairs(place_of) do
+    if place == '' then
+      call('HDEL', buyers_key, user)
+    else
+      call('HSET', buyers_key, user, place)
+    end
+  end
+end
+
+local answer = {DONE, epoch, op, wait}
+for i = 1, #results do
+  answer[4 + i] = results[i]
+end
+return answer
