@@ -28,6 +28,6 @@ func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) 
 	return err
 }
 
-func (l locker) mutex(name string) *lock.Mutex {
+func (l locker) mutex(name string) *lock.Lock {
 	return l.locks.Mutex(name, lock.WithRenewedLease(lockLease))
 }

@@ -3,156 +3,300 @@ package lock_test
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )
 
-// TestOnEveryBackend runs what a mutex promises on each kind of Redis that it works on. The tests of faults and of time
-// need only one.
-func TestOnEveryBackend(t *testing.T) {
-	t.Parallel()
-	for _, b := range []struct {
-		name string
-		open func(t *testing.T) (redis.UniversalClient, string)
-	}{
-		{"redis", func(t *testing.T) (redis.UniversalClient, string) { return testkit.Redis(t) }},
-		{"cluster", func(t *testing.T) (redis.UniversalClient, string) {
-			return testkit.StartRedisCluster(t).ClusterClient(), "test:"
-		}},
-		{"in process", func(t *testing.T) (redis.UniversalClient, string) {
-			client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-			t.Cleanup(func() { _ = client.Close() }) // nothing is under way
-			return client, "test:"
-		}},
-	} {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			client, prefix := b.open(t)
-			for _, tc := range []struct {
-				name string
-				run  func(t *testing.T, c redis.UniversalClient, prefix string)
-			}{
-				{"a free lock is obtained with a lease", freeLockIsObtained},
-				{"a held lock is refused and unchanged", heldLockIsRefused},
-				{"a second release is refused and publishes nothing", secondReleaseIsRefused},
-				{"any name works", anyNameWorks},
-				{"a waiter is woken by the release", waiterIsWoken},
-			} {
-				t.Run(tc.name, func(t *testing.T) { tc.run(t, client, prefix+tc.name+":") })
-			}
-		})
-	}
+var basicRows = []row{
+	{number: 1, group: "Basic", says: "a free lock is obtained with a lease; no key is ever without one", run: freeLockIsObtained, anywhere: true},
+	{number: 2, group: "Basic", says: "a held lock is refused at once and unchanged", run: heldLockIsRefused, anywhere: true},
+	{number: 3, group: "Basic", says: "a waiter has the lock within 50 ms of the release (p99)", run: waiterIsWoken, alone: true},
+	{number: 4, group: "Basic", says: "a wait ends at its deadline and leaves nothing", run: deadlineEndsTheWait, anywhere: true},
+	{number: 5, group: "Basic", says: "a lease that is not renewed ends; the late release harms nobody", run: leaseEnds},
+	{number: 6, group: "Basic", says: "a release of what is not held changes nothing", run: foreignRelease},
+	{number: 7, group: "Basic", says: "a second release is refused and publishes nothing", run: secondRelease, anywhere: true},
+	{number: 8, group: "Basic", says: "ForceUnlock frees the lock, wakes waiters, and the old holder is told", run: forceUnlock, anywhere: true},
+	{number: 9, group: "Basic", says: "who holds, how often and how long is right, from another client", run: stateIsRight, anywhere: true},
+	{number: 10, group: "Basic", says: "any name works; all keys of a lock are in one slot", run: anyNameWorks, anywhere: true},
+	{number: 11, group: "Basic", says: "holders never overlap: a value raised non-atomically is exact", run: holdersNeverOverlap},
+	{number: 12, group: "Basic", says: "a cancelled wait returns promptly and leaves no ghost", run: cancelEndsTheWait},
 }
 
-func freeLockIsObtained(t *testing.T, c redis.UniversalClient, prefix string) {
+func freeLockIsObtained(t *testing.T, s stage) {
+	everlasting := func() {
+		for _, key := range s.keys(t) {
+			if ttl := s.client.PTTL(t.Context(), key).Val(); ttl == -1 {
+				t.Errorf("key %q has no time to live", key)
+			}
+		}
+	}
+	watched := &spy{Client: s.client, afterScript: everlasting}
 	for _, tc := range []struct {
 		name  string
 		opts  []lock.Option
 		lease time.Duration
 	}{
 		{"default", nil, lock.DefaultLease},
-		{"given", []lock.Option{lock.WithLease(5 * time.Second)}, 5 * time.Second},
-		{"renewed", []lock.Option{lock.WithRenewedLease(6 * time.Second)}, 6 * time.Second},
+		{"lease", []lock.Option{lock.WithLease(7 * time.Second)}, 7 * time.Second},
+		{"renewed lease", []lock.Option{lock.WithRenewedLease(6 * time.Second)}, 6 * time.Second},
 	} {
-		h, err := lock.New(c, prefix).Mutex("m", tc.opts...).TryLock(t.Context())
+		h, err := s.through(watched, tc.opts...).TryLock(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		if d := ttl(t, c, prefix); d <= 0 || d > tc.lease || d < tc.lease-soon {
+		if d := s.state(t).TTL(); d <= 0 || d > tc.lease || d < tc.lease-soon/2 {
 			t.Errorf("%s: time to live %v, want almost %v", tc.name, d, tc.lease)
 		}
-		if got := owner(t, c, prefix); got != h.Owner() || len(got) != 36 {
+		if got := s.owner(t); got != h.Owner() || len(got) != 36 {
 			t.Errorf("%s: owner %q, want the hold's %q, a UUID", tc.name, got, h.Owner())
 		}
 		if err := h.Err(); err != nil {
 			t.Errorf("%s: Err() = %v while held", tc.name, err)
 		}
 		mustRelease(t, h)
-		if got := owner(t, c, prefix); got != "" {
-			t.Errorf("%s: owner %q after the release", tc.name, got)
+		if found := s.remains(t); len(found) > 0 {
+			t.Errorf("%s: %q after the release", tc.name, found)
 		}
 	}
 }
 
-func heldLockIsRefused(t *testing.T, c redis.UniversalClient, prefix string) {
-	first := mustLock(t, lock.New(c, prefix).Mutex("m", lock.WithLease(20*time.Second)))
-	before := ttl(t, c, prefix)
-	_, err := lock.New(c, prefix).Mutex("m").TryLock(t.Context())
+func heldLockIsRefused(t *testing.T, s stage) {
+	first := mustLock(t, s.lock(lock.WithLease(20*time.Second)))
+	before := s.state(t)
+	_, err := s.lock().TryLock(t.Context())
 	wantErr(t, "TryLock", err, lock.ErrNotObtained)
-	if after := ttl(t, c, prefix); after > before {
-		t.Errorf("time to live rose from %v to %v", before, after)
+	after := s.state(t)
+	if after.TTL() > before.TTL() {
+		t.Errorf("time to live rose from %v to %v", before.TTL(), after.TTL())
 	}
-	if got := owner(t, c, prefix); got != first.Owner() {
-		t.Errorf("owner is %q, was %q", got, first.Owner())
+	if !after.HeldBy(first.Owner()) || len(after.Holders) != 1 {
+		t.Errorf("holders %v, want %q", after.Holders, first.Owner())
 	}
 	mustRelease(t, first)
 }
 
-func TestReleaseOfWhatIsNotHeld(t *testing.T) {
-	t.Parallel()
-	const lease = 500 * time.Millisecond
-	for _, tc := range []struct {
-		name  string
-		taken bool
-	}{{"free", false}, {"another owner's", true}} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			c, prefix := testkit.Redis(t)
-			locker := lock.New(c, prefix)
-			late := mustLock(t, locker.Mutex("m", lock.WithLease(lease)))
-			eventually(t, "free", func() bool { return owner(t, c, prefix) == "" })
-			want := ""
-			if tc.taken {
-				want = mustLock(t, locker.Mutex("m", lock.WithLease(soon))).Owner()
-			}
-			wantErr(t, "late Release", late.Release(t.Context()), lock.ErrNotHeld)
-			if got := owner(t, c, prefix); got != want {
-				t.Errorf("owner %q after the late release, want %q", got, want)
-			}
-		})
+func waiterIsWoken(t *testing.T, s stage) {
+	const rounds, tries = 100, 3
+	var worst time.Duration
+	for range tries { // a busy machine stops a process for as long
+		var delays []time.Duration
+		holder, waiter := s.lock(), s.lock()
+		for range rounds {
+			h := mustLock(t, holder)
+			got := make(chan locked, 1)
+			watched := make(chan struct{})
+			go func() {
+				close(watched)
+				h, err := waiter.Lock(t.Context())
+				got <- locked{h, err, time.Now()}
+			}()
+			<-watched
+			eventually(t, "listening", func() bool { return len(s.channels(t)) > 0 })
+			released := time.Now()
+			mustRelease(t, h)
+			next := mustReceive(t, got)
+			delays = append(delays, next.at.Sub(released))
+			mustRelease(t, next.hold)
+		}
+		slices.Sort(delays)
+		if worst = delays[rounds*99/100-1]; worst <= 50*time.Millisecond {
+			return
+		}
+	}
+	t.Errorf("obtained %v after the release, want at most 50ms", worst)
+}
+
+func deadlineEndsTheWait(t *testing.T, s stage) {
+	endedWaitLeavesNothing(t, s, context.DeadlineExceeded)
+}
+
+func cancelEndsTheWait(t *testing.T, s stage) {
+	endedWaitLeavesNothing(t, s, context.Canceled)
+
+	watched := &spy{Client: s.client}
+	l := s.through(watched)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := l.TryLock(ctx)
+	wantErr(t, "TryLock under a context that is over", err, context.Canceled)
+	_, err = l.Lock(ctx)
+	wantErr(t, "Lock under a context that is over", err, context.Canceled)
+	if n := watched.scripts.Load(); n != 0 {
+		t.Errorf("%d scripts were called", n)
 	}
 }
 
-func secondReleaseIsRefused(t *testing.T, c redis.UniversalClient, prefix string) {
-	channel := mutexKey(prefix) + ":freed"
-	listener := c.Subscribe(t.Context(), channel)
-	defer func() { _ = listener.Close() }() // nothing is under way
-	if _, err := listener.Receive(t.Context()); err != nil {
-		t.Fatal(err)
+func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
+	h := mustLock(t, s.lock())
+	watched := &spy{Client: s.client}
+	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	if errors.Is(want, context.Canceled) {
+		ctx, cancel = context.WithCancel(t.Context())
 	}
-	h := mustLock(t, lock.New(c, prefix).Mutex("m"))
+	defer cancel()
+	waiting := s.lockAsync(ctx, t, s.through(watched))
+	if errors.Is(want, context.Canceled) {
+		cancel()
+	}
+	<-ctx.Done()
+	ended := time.Now()
+	got := receive(t, "answer", waiting)
+	wantErr(t, "Lock", got.err, want)
+	wantErr(t, "Lock", got.err, lock.ErrNotObtained)
+	if late := got.at.Sub(ended); late > time.Second {
+		t.Errorf("Lock returned %v after its context ended", late)
+	}
+	s.nobodyListens(t)
+	if found := s.remains(t); len(found) != 1 {
+		t.Errorf("%q is left, want only the holder's key", found)
+	}
+	calls := watched.scripts.Load()
 	mustRelease(t, h)
-	wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
-	if err := c.Publish(t.Context(), channel, "end of test").Err(); err != nil {
-		t.Fatal(err)
+	// No ghost: nobody takes it now, and nothing is asked on behalf of the one who left.
+	mustRelease(t, mustLock(t, s.lock()))
+	if now := watched.scripts.Load(); now != calls {
+		t.Errorf("%d scripts were called after the wait had ended", now-calls)
 	}
-	for _, want := range []string{h.Owner(), "end of test"} {
-		msg, err := listener.ReceiveMessage(t.Context())
-		if err != nil || msg.Payload != want {
-			t.Errorf("published %v, %v; want %q", msg, err, want)
+}
+
+func leaseEnds(t *testing.T, s stage) {
+	const lease = 400 * time.Millisecond
+	begin := time.Now()
+	dead := mustLock(t, s.lock(lock.WithLease(lease)))
+	next := mustReceive(t, s.lockAsync(t.Context(), t, s.lock()))
+	if took := next.at.Sub(begin); took < lease || took > lease+2*time.Second {
+		t.Errorf("obtained after %v, want about %v", took, lease)
+	}
+	wantErr(t, "late Release", dead.Release(t.Context()), lock.ErrNotHeld)
+	if got := s.owner(t); got != next.hold.Owner() {
+		t.Errorf("owner %q, want the new holder %q", got, next.hold.Owner())
+	}
+	mustRelease(t, next.hold)
+}
+
+func foreignRelease(t *testing.T, s stage) {
+	for _, taken := range []bool{false, true} {
+		late := mustLock(t, s.lock(lock.WithLease(300*time.Millisecond)))
+		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
+		var now *lock.Hold
+		want := lock.Owner("")
+		if taken {
+			now = mustLock(t, s.lock())
+			want = now.Owner()
+		}
+		wantErr(t, "late Release", late.Release(t.Context()), lock.ErrNotHeld)
+		if got := s.owner(t); got != want {
+			t.Errorf("owner %q after the late release, want %q", got, want)
+		}
+		if taken {
+			mustRelease(t, now)
 		}
 	}
 }
 
-func anyNameWorks(t *testing.T, c redis.UniversalClient, prefix string) {
+func secondRelease(t *testing.T, s stage) {
+	listener := s.client.PSubscribe(t.Context(), "*m*:freed*")
+	defer func() { _ = listener.Close() }() // nothing is under way
+	if _, err := listener.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := mustLock(t, s.lock())
+	mustRelease(t, h)
+	wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
+	end := s.prefix + "m:freed"
+	if err := s.client.Publish(t.Context(), end, "end of test").Err(); err != nil {
+		t.Fatal(err)
+	}
+	published := 0
+	for {
+		msg, err := listener.ReceiveMessage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg.Channel == end {
+			break
+		}
+		if strings.HasPrefix(msg.Channel, s.prefix) {
+			published++
+		}
+	}
+	if published != 1 {
+		t.Errorf("%d releases were published, want 1", published)
+	}
+}
+
+func forceUnlock(t *testing.T, s stage) {
+	const lease = 900 * time.Millisecond // the holder is told within a third of it
+	for _, opt := range []lock.Option{lock.WithRenewedLease(lease), lock.WithLease(2 * lease)} {
+		old := mustLock(t, s.lock(opt))
+		waiting := s.lockAsync(t.Context(), t, s.lock())
+		was, err := s.lock().ForceUnlock(t.Context())
+		if err != nil || !was {
+			t.Fatalf("ForceUnlock: %v, %v; want that it was held", was, err)
+		}
+		next := mustReceive(t, waiting)
+		receive(t, "loss", old.Lost())
+		wantErr(t, "Err of the old hold", old.Err(), lock.ErrLost)
+		wantErr(t, "Release of the old hold", old.Release(t.Context()), lock.ErrNotHeld)
+		if got := s.owner(t); got != next.hold.Owner() || next.hold.Token() <= old.Token() {
+			t.Errorf("owner %q with token %d, want %q with one above %d", got, next.hold.Token(), next.hold.Owner(), old.Token())
+		}
+		mustRelease(t, next.hold)
+		if was, err := s.lock().ForceUnlock(t.Context()); err != nil || was {
+			t.Errorf("ForceUnlock of a free lock: %v, %v; want that it was free", was, err)
+		}
+	}
+}
+
+func stateIsRight(t *testing.T, s stage) {
+	observer := s.lock()
+	look := func() lock.State {
+		state, err := observer.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+	free := func(when string) {
+		if got := look(); got.IsLocked() || got.TTL() != 0 || got.Token != 0 || len(got.Holders) != 0 {
+			t.Errorf("%s: %+v, want that it is free", when, got)
+		}
+	}
+	free("before")
+	h := mustLock(t, s.lock(lock.WithLease(soon)))
+	got := look()
+	if !got.IsLocked() || !got.HeldBy(h.Owner()) || got.HoldCount(h.Owner()) != 1 || got.Token != h.Token() {
+		t.Errorf("during: %+v, want owner %q once with token %d", got, h.Owner(), h.Token())
+	}
+	if ttl := got.TTL(); ttl <= soon/2 || ttl > soon {
+		t.Errorf("during: time to live %v, want almost %v", ttl, soon)
+	}
+	if stranger := lock.NewOwner(); got.HeldBy(stranger) || got.HoldCount(stranger) != 0 {
+		t.Error("during: a stranger is said to have it")
+	}
+	mustRelease(t, h)
+	free("after")
+}
+
+func anyNameWorks(t *testing.T, s stage) {
 	names := []string{
 		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁", strings.Repeat("n", 1024), "new\nline", "\x00",
+		"a:reentrant", "a}:reentrant",
 	}
 	for _, braces := range []string{"", "{}", "{p}:"} {
-		locker := lock.New(c, prefix+braces)
+		locker := lock.New(s.client, s.prefix+braces)
 		holds := make([]*lock.Hold, len(names)) // all at once: names that fall together would wait
 		for i, name := range names {
-			h, err := locker.Mutex(name).TryLock(t.Context())
+			h, err := s.kind.open(locker, name, lock.NewOwner()).TryLock(t.Context())
 			if err != nil {
 				t.Fatalf("name %q with prefix %q: %v", name, braces, err)
 			}
@@ -164,47 +308,45 @@ func anyNameWorks(t *testing.T, c redis.UniversalClient, prefix string) {
 	}
 }
 
-func TestInvalidLease(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	locker := lock.New(c, prefix)
-	for _, d := range []time.Duration{-time.Second, 0, time.Millisecond, lock.MinLease - 1} {
-		_, err := locker.Mutex("m", lock.WithLease(d)).TryLock(t.Context())
-		wantErr(t, "TryLock", err, lock.ErrInvalidLease)
-		_, err = locker.Mutex("m", lock.WithRenewedLease(d)).Lock(t.Context())
-		wantErr(t, "Lock", err, lock.ErrInvalidLease)
+// stay is when a holder had the lock, and with which token.
+type stay struct {
+	from, to time.Time
+	token    int64
+}
+
+// checkStays fails when two stays overlap, or when their tokens do not rise with them.
+func checkStays(t *testing.T, stays []stay) {
+	t.Helper()
+	slices.SortFunc(stays, func(a, b stay) int { return a.from.Compare(b.from) })
+	for i := 1; i < len(stays); i++ {
+		if stays[i].from.Before(stays[i-1].to) {
+			t.Errorf("two holders at once: %v and %v", stays[i-1], stays[i])
+		}
+		if stays[i].token <= stays[i-1].token {
+			t.Errorf("token %d after %d", stays[i].token, stays[i-1].token)
+		}
 	}
 }
 
-// span is when a holder had the lock.
-type span struct{ from, to time.Time }
-
-func TestHoldersNeverOverlap(t *testing.T) {
-	t.Parallel()
-	const clients, goroutines, rounds = 3, 4, 15
-	c, prefix := testkit.Redis(t)
-	counter := prefix + "counter"
+func holdersNeverOverlap(t *testing.T, s stage) {
+	const clients, goroutines, rounds = 4, 20, 50
+	value := s.prefix + "value"
 	var mu sync.Mutex
-	var spans []span
+	var stays []stay
 	var wg sync.WaitGroup
 	for range clients {
-		own := redis.NewClient(&redis.Options{Addr: testkit.RedisAddr(t), MaxRetries: -1, ContextTimeoutEnabled: true})
-		t.Cleanup(func() { _ = own.Close() }) // nothing is under way
-		m := lock.New(own, prefix).Mutex("m")
+		own := ownClient(t, testkit.RedisAddr(t))
+		locker := lock.New(own, s.prefix)
 		for range goroutines {
 			wg.Go(func() {
 				for range rounds {
-					h, err := m.Lock(t.Context())
+					h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
 					if err != nil {
 						t.Errorf("Lock: %v", err)
 						return
 					}
 					from := time.Now()
-					n, err := own.Get(t.Context(), counter).Int() // not atomic, on purpose
-					if err != nil && !errors.Is(err, redis.Nil) {
-						t.Error(err)
-					}
-					if err := own.Set(t.Context(), counter, n+1, 0).Err(); err != nil {
+					if err := raise(t.Context(), own, value); err != nil {
 						t.Error(err)
 					}
 					to := time.Now()
@@ -212,102 +354,24 @@ func TestHoldersNeverOverlap(t *testing.T) {
 						t.Errorf("Release: %v", err)
 					}
 					mu.Lock()
-					spans = append(spans, span{from, to})
+					stays = append(stays, stay{from, to, h.Token()})
 					mu.Unlock()
 				}
 			})
 		}
 	}
 	wg.Wait()
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
-	for i := 1; i < len(spans); i++ {
-		if spans[i].from.Before(spans[i-1].to) {
-			t.Errorf("two holders at once: %v and %v", spans[i-1], spans[i])
-		}
-	}
-	if n, err := c.Get(t.Context(), counter).Int(); err != nil || n != clients*goroutines*rounds {
+	checkStays(t, stays)
+	if n, err := s.client.Get(t.Context(), value).Int(); err != nil || n != clients*goroutines*rounds {
 		t.Errorf("counted %d, %v; want %d", n, err, clients*goroutines*rounds)
 	}
 }
 
-func TestTokensRise(t *testing.T) {
-	t.Parallel()
-	server := testkit.StartRedis(t)
-	c := server.Client()
-	counterKey := mutexKey("") + ":token"
-	m := lock.New(c, "").Mutex("m", lock.WithLease(time.Second))
-	last := int64(0)
-	for _, between := range []struct {
-		name string
-		do   func()
-	}{
-		{"released", func() {}},
-		{"counter expired", func() { c.Del(t.Context(), counterKey) }},
-		{"counter about to expire", func() { c.Expire(t.Context(), counterKey, time.Minute) }},
-		{"emptied", func() { c.FlushAll(t.Context()) }},
-		{"killed and empty", func() { server.Kill(); server.Start() }},
-		{"lease over", nil},
-		{"at the end", nil},
-	} {
-		h := mustLock(t, m)
-		if h.Token() <= last || h.Token() >= 1<<53 {
-			t.Errorf("token %d after %d: want a higher one below 2^53", h.Token(), last)
-		}
-		last = h.Token()
-		if left := c.TTL(t.Context(), counterKey).Val(); left <= 23*time.Hour || left > 24*time.Hour {
-			t.Errorf("the counter lives for %v, want a day", left)
-		}
-		if between.do != nil {
-			mustRelease(t, h)
-			between.do()
-		}
+// raise adds one to a value by reading and writing it: not atomic, on purpose.
+func raise(ctx context.Context, c redis.UniversalClient, key string) error {
+	n, err := c.Get(ctx, key).Int()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("read: %w", err)
 	}
-}
-
-func TestDo(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	m := lock.New(c, prefix).Mutex("m")
-	for _, tc := range []struct {
-		name string
-		f    func(context.Context, *lock.Hold) error
-		want error
-	}{
-		{"success", func(ctx context.Context, h *lock.Hold) error { return errors.Join(ctx.Err(), h.Err()) }, nil},
-		{"its error", func(context.Context, *lock.Hold) error { return io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF},
-		{"busy", func(ctx context.Context, _ *lock.Hold) error {
-			return m.TryDo(ctx, func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
-		}, lock.ErrNotObtained},
-		{"lost meanwhile", func(ctx context.Context, _ *lock.Hold) error {
-			return c.Del(ctx, mutexKey(prefix)).Err()
-		}, lock.ErrNotHeld},
-	} {
-		for how, do := range map[string]func(context.Context, func(context.Context, *lock.Hold) error) error{
-			"Do": m.Do, "TryDo": m.TryDo,
-		} {
-			if err := do(t.Context(), tc.f); !errors.Is(err, tc.want) {
-				t.Errorf("%s, %s: %v, want %v", how, tc.name, err, tc.want)
-			}
-			if got := owner(t, c, prefix); got != "" {
-				t.Errorf("%s, %s: still held", how, tc.name)
-			}
-		}
-	}
-}
-
-func TestDoReleasesAfterAPanic(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
-		}()
-		err := lock.New(c, prefix).Mutex("m").Do(t.Context(), func(context.Context, *lock.Hold) error { panic("bug") })
-		t.Errorf("Do returned %v", err)
-	}()
-	if got := owner(t, c, prefix); got != "" {
-		t.Error("still held")
-	}
+	return c.Set(ctx, key, n+1, time.Minute).Err()
 }

@@ -1,14 +1,16 @@
 // Package lock keeps two processes from doing the same work at the same time, through one Redis.
 //
 //	locker := lock.New(client, "myapp:")
-//	hold, err := locker.Mutex("report").Lock(ctx) // or TryLock
-//	if err != nil {
-//		return err
-//	}
-//	ctx, cancel := hold.Context(ctx) // ends when the lock is lost
-//	defer cancel()
-//	...                              // pass hold.Token() to what must not be written by a stale holder
-//	return hold.Release(ctx)
+//	err := locker.Mutex("report").Do(ctx, func(ctx context.Context, h *lock.Hold) error {
+//		// ctx ends when the lock is lost; h.Token() goes along with what must not be written by a stale holder.
+//		return report(ctx, h.Token())
+//	})
+//
+// A process has one [Locker] for all its locks. Its methods make them, one method for each kind; all kinds are used in
+// the same way, as a [Lock], which gives a [Hold].
+//
+//	Mutex      one holder at a time; every call of Lock is a stranger to all others
+//	Reentrant  its owner, a value that is passed along, may take it again while he has it
 //
 // # What it promises, and what not
 //
@@ -19,9 +21,9 @@
 //
 // # How it works
 //
-// Authoritative is the lock's key in Redis: a hash with the owner and his token, which always has a time to live, the
-// lease. Every attempt has an owner of its own, a random UUID, never a goroutine or a process. All changes are scripts
-// (the .lua files beside this one say what they take and return), each safe to repeat with the same owner, so that a
+// Authoritative is the lock's key in Redis, which names the owner and his token and always has a time to live, the
+// lease. Every call of Lock or TryLock is a request with a name of its own, a random UUID. All changes are scripts (the
+// .lua files beside this one say what they take and return), each safe to repeat with the same request, so that a
 // lost answer is asked for again and a client that repeats commands by itself does no harm.
 //
 //	Lock ── acquire ──► held: token, lease ──► renewed every lease/3 ──► Release ──► freed, published
@@ -31,8 +33,13 @@
 //	          └───┘                                   the last request that was answered ──► lost
 //
 // Without an option a lock has a lease of [DefaultLease] and is renewed until it is released or lost. With [WithLease]
-// it is never renewed. The holder learns of a loss before the lease can end in Redis, because he counts from the
-// moment when he sent the request, on the monotonic clock, and allows for clocks that run at different speeds.
+// it is never renewed, only looked after. The holder learns of a loss before the lease can end in Redis, because he
+// counts from the moment when he sent the request, on the monotonic clock, and allows for clocks that run at different
+// speeds. What is due at about the same time is renewed in one request.
+//
+// Those of one Locker who wait for the same lock stand in a queue, and only the first of them asks Redis: when a
+// release is published, and when the holder's lease should be over. All of them listen through one connection, which
+// exists while somebody waits.
 //
 // # What can go wrong
 //
@@ -43,11 +50,16 @@
 //	the caller's context is over     Release does not mind, it has its own timeout
 //	the holder dies                  the lock is free after the lease; waiters know how long that is
 //	Redis cannot be reached          TryLock, Lock and Release return its error; a holder is told of the loss in time
-//	the key was removed or taken     the holder is told at the next renewal
-//	Redis lost everything            as before; tokens still rise, because their counter starts at the time in
-//	                                 microseconds. So they do when a lock is not taken for a day: then the counter
-//	                                 expires
+//	the key was removed or taken     the holder is told when he renews or looks next, within a third of the lease
+//	Redis lost everything, or its    as before; tokens still rise, because none is below the time in microseconds.
+//	last writes, or the counter      If the clock went back as well, they rise for every process that has seen one
 //	a message to waiters is lost     they look again when the lease is over, or when their connection is back
 //
 // The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.
+//
+// # Another kind of lock
+//
+// It is a file with a [Locker] method and a protocol, which says what scripts the kind is made of, and those scripts.
+// Attempts, waiting, renewal and release are written once, for all of them. traits say in what a kind differs for those
+// who wait. In the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
 package lock

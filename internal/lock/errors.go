@@ -12,6 +12,8 @@ import (
 var (
 	// ErrNotObtained: somebody else has the lock. From Lock it comes together with the context's error.
 	ErrNotObtained = errors.New("lock not obtained")
+	// ErrReentry: the caller has the lock already, and its kind lets nobody enter again. It comes with ErrNotObtained.
+	ErrReentry = errors.New("lock held by the caller already")
 	// ErrNotHeld: the lock is not, or no longer, this hold's. Nothing was changed.
 	ErrNotHeld = errors.New("lock not held")
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the

@@ -4,121 +4,100 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
-	"seckill/internal/testkit"
 )
 
-func TestLostAnswerOfAcquire(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name     string
-		lost     int
-		obtained bool
-	}{
-		{"once: asked again", 1, true},
-		{"twice: given up", 2, false},
-		{"three times: given up, and that asked again", 3, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			p, through, direct, prefix := viaProxy(t)
-			mustRelease(t, mustLock(t, lock.New(direct, prefix).Mutex("m")))
-			before := counter(t, direct, prefix)
-			p.DropRepliesTo("evalsha", tc.lost)
-			h, err := lock.New(through, prefix).Mutex("m").TryLock(t.Context())
-			if p.Lost() != tc.lost {
-				t.Fatalf("%d answers were lost, want %d", p.Lost(), tc.lost)
-			}
-			if !tc.obtained {
-				if err == nil || errors.Is(err, lock.ErrNotObtained) {
-					t.Errorf("TryLock: %v, want the connection's error", err)
-				}
-				if got := owner(t, direct, prefix); got != "" {
-					t.Errorf("the lock was left to %q", got)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := counter(t, direct, prefix); got != before+1 || h.Token() != got {
-				t.Errorf("counter %d after %d, token %d: want one acquisition", got, before, h.Token())
-			}
-			mustRelease(t, h)
-		})
-	}
+var faultRows = []row{
+	{number: 13, group: "Basic", says: "a cancel during the acquire: the lock is returned or free", run: cancelDuringAcquire},
+	{number: 14, group: "Basic", says: "the acquire's reply is lost: it counts once, or is given up", run: acquireReplyLost},
+	{number: 15, group: "Basic", says: "the release's reply is lost and it is repeated: success, no harm to a successor", run: releaseReplyLost},
+	{number: 16, group: "Basic", says: "SCRIPT FLUSH or a restart between calls is invisible", run: forgottenScripts},
+	{number: 17, group: "Basic", says: "Redis down: an error in time, and recovery with the same client", run: redisDown},
 }
 
-func TestLostAnswerOfRelease(t *testing.T) {
-	t.Parallel()
-	p, through, direct, prefix := viaProxy(t)
-	m := lock.New(through, prefix).Mutex("m")
-
-	h := mustLock(t, m)
-	p.DropRepliesTo("evalsha", 1)
-	mustRelease(t, h)
-	if got := owner(t, direct, prefix); got != "" || p.Lost() != 1 {
-		t.Errorf("owner %q after the release, %d answers lost; want nobody, 1", got, p.Lost())
-	}
-
-	h = mustLock(t, m)
-	p.DropRepliesTo("evalsha", 2)
-	if err := h.Release(t.Context()); err == nil || errors.Is(err, lock.ErrNotHeld) {
-		t.Errorf("Release without an answer: %v, want the connection's error", err)
-	}
-	successor := mustLock(t, lock.New(direct, prefix).Mutex("m"))
-	mustRelease(t, h) // it was released: success, and nothing of the successor's
-	if got := owner(t, direct, prefix); got != successor.Owner() {
-		t.Errorf("owner %q after the repeated release, want %q", got, successor.Owner())
-	}
-	mustRelease(t, successor)
-}
-
-func TestReleaseUnderACancelledContext(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	h := mustLock(t, lock.New(c, prefix).Mutex("m"))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := h.Release(ctx); err != nil {
-		t.Errorf("Release: %v", err)
-	}
-	if got := owner(t, c, prefix); got != "" {
-		t.Error("still held")
-	}
-}
-
-func TestDeadlineDuringTheAcquire(t *testing.T) {
-	t.Parallel()
-	p, through, direct, prefix := viaProxy(t)
+func cancelDuringAcquire(t *testing.T, s stage) {
+	p, through := s.viaProxy(t)
 	if err := through.Ping(t.Context()).Err(); err != nil { // the connection's greeting is not what is tested
 		t.Fatal(err)
 	}
 	p.Delay(60 * time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Millisecond) // sent, and not answered
 	defer cancel()
-	h, err := lock.New(through, prefix).Mutex("m").TryLock(ctx)
+	h, err := s.through(through).TryLock(ctx)
 	if err == nil {
 		t.Fatalf("obtained %v in spite of the delay", h.Token())
 	}
-	if got := owner(t, direct, prefix); got != "" {
+	if got := s.owner(t); got != "" {
 		t.Errorf("the lock was left to %q", got)
+	}
+	p.Heal()
+
+	// And at any other moment.
+	l := s.through(through)
+	for range 200 {
+		ctx, cancel := context.WithTimeout(t.Context(), rand.N(2*time.Millisecond))
+		h, err := l.TryLock(ctx)
+		cancel()
+		if err == nil {
+			mustRelease(t, h)
+		}
+		if got := s.owner(t); got != "" {
+			t.Fatalf("TryLock: %v, and the lock was left to %q", err, got)
+		}
 	}
 }
 
-// stuck keeps acquires (the scripts with three keys) back, as a network might, and says that their answers were lost.
+func acquireReplyLost(t *testing.T, s stage) {
+	for lost := 1; lost <= 3; lost++ {
+		p, through := s.viaProxy(t)
+		if err := through.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		p.DropRepliesTo("evalsha", lost)
+		h, err := s.through(through).TryLock(t.Context())
+		if p.Lost() != lost {
+			t.Fatalf("%d answers were lost, want %d", p.Lost(), lost)
+		}
+		state := s.state(t)
+		if lost > 1 { // asked again in vain: given up, and that asked again
+			if err == nil || errors.Is(err, lock.ErrNotObtained) {
+				t.Errorf("TryLock: %v, want the connection's error", err)
+			}
+			if state.IsLocked() {
+				t.Errorf("the lock was left to %v", state.Holders)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.HoldCount(h.Owner()) != 1 || state.Token != h.Token() {
+			t.Errorf("%+v, want one hold with token %d", state, h.Token())
+		}
+		mustRelease(t, h)
+		if got := s.owner(t); got != "" {
+			t.Errorf("owner %q after one release", got)
+		}
+	}
+	acquireArrivesLate(t, s)
+}
+
+// stuck keeps the acquires back, as a network might, and says that their answers were lost: those scripts that come
+// before the first release.
 type stuck struct {
 	lock.Client
 	kept []func() error
+	most int
 }
 
 func (s *stuck) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	if len(keys) != 3 {
+	if len(s.kept) == s.most {
 		return s.Client.EvalSha(ctx, sha, keys, args...)
 	}
 	late := context.WithoutCancel(ctx)
@@ -128,12 +107,11 @@ func (s *stuck) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return lost
 }
 
-func TestAcquireThatArrivesAfterGivingUp(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	mustRelease(t, mustLock(t, lock.New(c, prefix).Mutex("m"))) // the scripts are known to Redis
-	network := &stuck{Client: c}
-	_, err := lock.New(network, prefix).Mutex("m").TryLock(t.Context())
+// acquireArrivesLate delivers acquires after they were given up.
+func acquireArrivesLate(t *testing.T, s stage) {
+	mustRelease(t, mustLock(t, s.lock())) // the scripts are known to Redis
+	network := &stuck{Client: s.client, most: 2}
+	_, err := s.through(network).TryLock(t.Context())
 	wantErr(t, "TryLock", err, io.ErrUnexpectedEOF)
 	if len(network.kept) != 2 {
 		t.Fatalf("asked %d times, want 2", len(network.kept))
@@ -143,44 +121,107 @@ func TestAcquireThatArrivesAfterGivingUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := owner(t, c, prefix); got != "" {
+	if got := s.owner(t); got != "" {
 		t.Errorf("a ghost took the lock: %q", got)
 	}
 }
 
-func TestRedisThatIsAway(t *testing.T) {
-	t.Parallel()
-	server := testkit.StartRedis(t)
-	m := lock.New(server.Client(), "").Mutex("m")
-	h := mustLock(t, m)
-	server.Kill()
-	begin := time.Now()
-	for what, call := range map[string]func() error{
-		"TryLock": func() error { _, err := m.TryLock(t.Context()); return err },
-		"Lock":    func() error { _, err := m.Lock(t.Context()); return err },
-		"Release": func() error { return h.Release(t.Context()) },
-	} {
-		if err := call(); err == nil || errors.Is(err, lock.ErrNotObtained) || errors.Is(err, lock.ErrNotHeld) {
-			t.Errorf("%s: %v, want the connection's error", what, err)
-		}
+func releaseReplyLost(t *testing.T, s stage) {
+	p, through := s.viaProxy(t)
+	l := s.through(through)
+
+	h := mustLock(t, l)
+	p.DropRepliesTo("evalsha", 1)
+	mustRelease(t, h)
+	if got := s.owner(t); got != "" || p.Lost() != 1 {
+		t.Errorf("owner %q after the release, %d answers lost; want nobody, 1", got, p.Lost())
 	}
-	if took := time.Since(begin); took > soon {
-		t.Errorf("three calls took %v", took)
+
+	h = mustLock(t, l)
+	p.DropRepliesTo("evalsha", 2)
+	if err := h.Release(t.Context()); err == nil || errors.Is(err, lock.ErrNotHeld) {
+		t.Errorf("Release without an answer: %v, want the connection's error", err)
 	}
-	server.Start()
-	wantErr(t, "Release after an empty restart", h.Release(t.Context()), lock.ErrNotHeld)
-	mustRelease(t, mustLock(t, m)) // with the same client
+	successor := mustLock(t, s.lock())
+	mustRelease(t, h) // it was released: success, and nothing of the successor's
+	if got := s.owner(t); got != successor.Owner() {
+		t.Errorf("owner %q after the repeated release, want %q", got, successor.Owner())
+	}
+	mustRelease(t, successor)
+
+	h = mustLock(t, l)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Release(ctx); err != nil {
+		t.Errorf("Release under a cancelled context: %v", err)
+	}
 }
 
-func TestForgottenScripts(t *testing.T) {
-	t.Parallel()
-	c := testkit.StartRedis(t).Client()
-	m := lock.New(c, "").Mutex("m")
+func forgottenScripts(t *testing.T, s stage) {
+	s, server := s.onOwnServer(t)
+	l := s.lock(lock.WithRenewedLease(300 * time.Millisecond))
 	for range 2 {
-		h := mustLock(t, m)
-		if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+		h := mustLock(t, l)
+		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
+		}
+		select {
+		case <-h.Lost():
+			t.Fatalf("a flush lost the lock: %v", h.Err())
+		case <-time.After(400 * time.Millisecond): // renewed in spite of it
 		}
 		mustRelease(t, h)
 	}
+	server.Kill()
+	server.Start()
+	mustRelease(t, mustLock(t, l))
+}
+
+func redisDown(t *testing.T, s stage) {
+	s, server := s.onOwnServer(t)
+	l := s.lock()
+	h := mustLock(t, l)
+	waiting := s.lockAsync(t.Context(), t, s.lock(lock.WithLease(soon)))
+	server.Kill()
+	for what, call := range map[string]func() error{
+		"TryLock":     func() error { _, err := l.TryLock(t.Context()); return err },
+		"Lock":        func() error { _, err := l.Lock(t.Context()); return err },
+		"Release":     func() error { return h.Release(t.Context()) },
+		"State":       func() error { _, err := l.State(t.Context()); return err },
+		"ForceUnlock": func() error { _, err := l.ForceUnlock(t.Context()); return err },
+	} {
+		begin := time.Now()
+		if err := call(); err == nil || errors.Is(err, lock.ErrNotObtained) || errors.Is(err, lock.ErrNotHeld) {
+			t.Errorf("%s: %v, want the connection's error", what, err)
+		}
+		if took := time.Since(begin); took > soon {
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+	server.Start()
+	wantErr(t, "Release after an empty restart", h.Release(t.Context()), lock.ErrNotHeld)
+	got := mustReceive(t, waiting) // subscribed again, which makes it look
+	mustRelease(t, got.hold)
+	mustRelease(t, mustLock(t, l))
+	silent(t, s, server.Addr)
+}
+
+// silent asks a Redis that accepts connections and says nothing.
+func silent(t *testing.T, s stage, addr string) {
+	t.Helper()
+	p, through := proxied(t, addr)
+	l := s.through(through)
+	h := mustLock(t, l)
+	p.Blackhole()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := s.through(through).TryLock(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("TryLock of a silent Redis: %v, want the deadline", err)
+	}
+	if took := time.Since(begin); took > soon { // its deadline, then the release in case it had been obtained
+		t.Errorf("TryLock of a silent Redis took %v", took)
+	}
+	p.Heal()
+	mustRelease(t, h)
 }

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,14 +18,123 @@ import (
 // would be hidden.
 const soon = 10 * time.Second
 
-// mutexKey is the key of the mutex "m".
-func mutexKey(prefix string) string { return prefix + "{lock:m}" }
+// stage is where a row is played: a kind of lock, on a Redis, under a prefix of its own.
+type stage struct {
+	kind   kind
+	client redis.UniversalClient
+	prefix string
+}
 
-func mustLock(t *testing.T, m *lock.Mutex) *lock.Hold {
+// onOwnServer returns the stage on a Redis of its own, which the test may kill.
+func (s stage) onOwnServer(t *testing.T) (stage, *testkit.RedisServer) {
+	t.Helper()
+	server := testkit.StartRedis(t)
+	return stage{s.kind, server.Client(), ""}, server
+}
+
+// lock returns the lock "m" as a new owner in another process would see it.
+func (s stage) lock(opts ...lock.Option) *lock.Lock { return s.through(s.client, opts...) }
+
+// through is lock with a client of its own.
+func (s stage) through(c lock.Client, opts ...lock.Option) *lock.Lock {
+	return s.kind.open(lock.New(c, s.prefix), "m", lock.NewOwner(), opts...)
+}
+
+// state asks who has the lock.
+func (s stage) state(t *testing.T) lock.State {
+	t.Helper()
+	state, err := s.lock().State(t.Context())
+	if err != nil {
+		t.Fatalf("State: %v", err)
+	}
+	return state
+}
+
+// owner returns who has the lock, "" for nobody.
+func (s stage) owner(t *testing.T) lock.Owner {
+	t.Helper()
+	state := s.state(t)
+	if !state.IsLocked() {
+		return ""
+	}
+	return state.Holders[0].Owner
+}
+
+// keys returns what is in Redis under the prefix.
+func (s stage) keys(t *testing.T) []string {
+	t.Helper()
+	keys, err := s.client.Keys(t.Context(), s.prefix+"*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// remains returns the keys of locks and queues: all but those that remember what was.
+func (s stage) remains(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, key := range s.keys(t) {
+		if !strings.HasSuffix(key, ":token") && !strings.Contains(key, ":latch:") {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+// counter returns the key of the last token.
+func (s stage) counter(t *testing.T) string {
+	t.Helper()
+	for _, key := range s.keys(t) {
+		if strings.HasSuffix(key, ":token") {
+			return key
+		}
+	}
+	t.Fatal("there is no counter of tokens")
+	return ""
+}
+
+// channels returns the channels of locks under the prefix that somebody listens to.
+func (s stage) channels(t *testing.T) []string {
+	t.Helper()
+	channels, err := s.client.PubSubChannels(t.Context(), s.prefix+"*").Result()
+	if err != nil {
+		t.Fatalf("PUBSUB CHANNELS: %v", err)
+	}
+	return channels
+}
+
+// nobodyListens waits until the last subscription has ended.
+func (s stage) nobodyListens(t *testing.T) {
+	t.Helper()
+	eventually(t, "rid of subscriptions", func() bool { return len(s.channels(t)) == 0 })
+}
+
+// lockAsync calls Lock in the background and returns when it listens for releases, as the only one.
+func (s stage) lockAsync(ctx context.Context, t *testing.T, l *lock.Lock) <-chan locked {
+	t.Helper()
+	s.nobodyListens(t)
+	got := make(chan locked, 1)
+	go func() {
+		h, err := l.Lock(ctx)
+		got <- locked{h, err, time.Now()}
+	}()
+	eventually(t, "waiting", func() bool { return len(s.channels(t)) == 1 })
+	return got
+}
+
+// locked is what a call of Lock or TryLock returned.
+type locked struct {
+	hold *lock.Hold
+	err  error
+	at   time.Time
+}
+
+func mustLock(t *testing.T, l *lock.Lock) *lock.Hold {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	h, err := m.Lock(ctx)
+	h, err := l.Lock(ctx)
 	if err != nil {
 		t.Fatalf("Lock: %v", err)
 	}
@@ -38,41 +148,20 @@ func mustRelease(t *testing.T, h *lock.Hold) {
 	}
 }
 
+func mustReceive(t *testing.T, waiting <-chan locked) locked {
+	t.Helper()
+	got := receive(t, "lock", waiting)
+	if got.err != nil {
+		t.Fatalf("Lock: %v", got.err)
+	}
+	return got
+}
+
 func wantErr(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", what, err, want)
 	}
-}
-
-// owner returns who has the mutex "m" according to Redis, "" for nobody.
-func owner(t *testing.T, c redis.UniversalClient, prefix string) string {
-	t.Helper()
-	o, err := c.HGet(t.Context(), mutexKey(prefix), "owner").Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		t.Fatalf("owner: %v", err)
-	}
-	return o
-}
-
-// counter returns the last token of the mutex "m".
-func counter(t *testing.T, c redis.UniversalClient, prefix string) int64 {
-	t.Helper()
-	n, err := c.Get(t.Context(), mutexKey(prefix)+":token").Int64()
-	if err != nil {
-		t.Fatalf("counter: %v", err)
-	}
-	return n
-}
-
-// ttl returns the time to live of the mutex "m".
-func ttl(t *testing.T, c redis.UniversalClient, prefix string) time.Duration {
-	t.Helper()
-	d, err := c.PTTL(t.Context(), mutexKey(prefix)).Result()
-	if err != nil {
-		t.Fatalf("PTTL: %v", err)
-	}
-	return d
 }
 
 // eventually waits for something that Redis does on its own, such as noticing that a connection is gone.
@@ -83,37 +172,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("not %s within %v", what, soon)
 		}
 	}
-}
-
-// subscribers returns how many listen for releases of the mutex "m".
-func subscribers(t *testing.T, c redis.UniversalClient, prefix string) int64 {
-	t.Helper()
-	channel := mutexKey(prefix) + ":freed"
-	n, err := c.PubSubNumSub(t.Context(), channel).Result()
-	if err != nil {
-		t.Fatalf("PUBSUB NUMSUB: %v", err)
-	}
-	return n[channel]
-}
-
-// locked is what a call of Lock or TryLock returned.
-type locked struct {
-	hold *lock.Hold
-	err  error
-	at   time.Time
-}
-
-// lockAsync calls Lock in the background and returns when this one waiter listens for releases.
-func lockAsync(ctx context.Context, t *testing.T, m *lock.Mutex, c redis.UniversalClient, prefix string) <-chan locked {
-	t.Helper()
-	eventually(t, "rid of earlier waiters", func() bool { return subscribers(t, c, prefix) == 0 })
-	got := make(chan locked, 1)
-	go func() {
-		h, err := m.Lock(ctx)
-		got <- locked{h, err, time.Now()}
-	}()
-	eventually(t, "waiting", func() bool { return subscribers(t, c, prefix) == 1 })
-	return got
 }
 
 // receive waits for what a channel brings, at most soon.
@@ -128,34 +186,63 @@ func receive[T any](t *testing.T, what string, c <-chan T) T {
 	return v
 }
 
-// viaProxy returns a client that goes through a proxy to the shared Redis, one that does not, and a key prefix. The
-// scripts are known to Redis, so that each call is one request.
-func viaProxy(t *testing.T) (p *testkit.Proxy, through, direct *redis.Client, prefix string) {
+// ownClient returns a client of the same server with connections of its own.
+func ownClient(t *testing.T, addr string) *redis.Client {
 	t.Helper()
-	direct, prefix = testkit.Redis(t)
-	warm := mustLock(t, lock.New(direct, prefix).Mutex("warm"))
-	mustRelease(t, warm)
-	p = testkit.NewProxy(t, testkit.RedisAddr(t))
-	through = redis.NewClient(&redis.Options{Addr: p.Addr, MaxRetries: -1, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = through.Close() }) // nothing is under way
-	return p, through, direct, prefix
+	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	return c
 }
 
-// spy counts script calls and can act before a subscription.
+// viaProxy returns a client that reaches the stage's shared Redis through a proxy. The scripts are known to Redis, so
+// that each call is one request.
+func (s stage) viaProxy(t *testing.T) (*testkit.Proxy, *redis.Client) {
+	t.Helper()
+	p := testkit.NewProxy(t, testkit.RedisAddr(t))
+	warm := s
+	warm.prefix += "warm:"
+	mustRelease(t, mustLock(t, warm.lock()))
+	return p, ownClient(t, p.Addr)
+}
+
+// spy counts what a client asks, and can act around it.
 type spy struct {
 	lock.Client
-	scripts         atomic.Int64
+	scripts         atomic.Int64 // single ones
+	pipelines       atomic.Int64
+	renewals        atomic.Int64 // scripts in pipelines
+	subscriptions   atomic.Int64 // connections
 	beforeSubscribe func()
+	afterScript     func()
 }
 
 func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	s.scripts.Add(1)
-	return s.Client.EvalSha(ctx, sha, keys, args...)
+	cmd := s.Client.EvalSha(ctx, sha, keys, args...)
+	if s.afterScript != nil {
+		s.afterScript()
+	}
+	return cmd
+}
+
+func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error) {
+	s.pipelines.Add(1)
+	cmds, err := s.Client.Pipelined(ctx, f)
+	s.renewals.Add(int64(len(cmds)))
+	return cmds, err
 }
 
 func (s *spy) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
+	s.subscriptions.Add(1)
 	if s.beforeSubscribe != nil {
 		s.beforeSubscribe()
 	}
 	return s.Client.Subscribe(ctx, channels...)
+}
+
+// proxied returns a proxy to the Redis at addr, and a client that goes through it.
+func proxied(t *testing.T, addr string) (*testkit.Proxy, *redis.Client) {
+	t.Helper()
+	p := testkit.NewProxy(t, addr)
+	return p, ownClient(t, p.Addr)
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -9,9 +10,10 @@ import (
 
 // Hold is a lock that was obtained, until it is released or lost. Its methods may be called from any goroutine.
 type Hold struct {
-	engine *engine
-	owner  string
-	token  int64
+	lock  *Lock
+	claim claim
+	token int64
+	begin time.Time
 
 	releasing sync.Mutex // one Release at a time
 	settled   bool       // Redis has answered a release; guarded by releasing
@@ -22,33 +24,31 @@ type Hold struct {
 	renewErr   error       // why the last renewal failed, nil if it did not
 	err        error       // nil while held; then ErrLost or ErrNotHeld, wrapped
 	lost       chan struct{}
-	over       chan struct{} // lost or released
 	dependents map[*dependent]struct{}
 }
 
 // dependent is a context that ends with the hold.
 type dependent struct{ cancel context.CancelCauseFunc }
 
-// newHold starts the watch over a lock that was obtained by a request sent at the given time.
-func newHold(ctx context.Context, e *engine, owner string, token int64, sent time.Time) *Hold {
+// newHold starts the watch over a lock that was obtained by a request sent at the given time. The
+// watchdog knows it before anybody can end it, so that no renewal outlives its hold.
+func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
 	h := &Hold{
-		engine: e, owner: owner, token: token, validUntil: sent.Add(e.settings.validity()),
-		lost: make(chan struct{}), over: make(chan struct{}), dependents: map[*dependent]struct{}{},
+		lock: l, claim: c, token: token, begin: sent, validUntil: sent.Add(l.settings.validity()),
+		lost: make(chan struct{}),
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.expiry = time.AfterFunc(time.Until(h.validUntil), h.expire)
-	h.mu.Unlock()
-	if e.settings.renewed {
-		go h.keep(context.WithoutCancel(ctx))
-	}
+	l.locker.watchdog.add(h)
 	return h
 }
 
-// Owner returns the random UUID under which Redis knows this hold.
-func (h *Hold) Owner() string { return h.owner }
+// Owner returns who holds the lock: the owner that the lock was made for, or a new one.
+func (h *Hold) Owner() Owner { return h.claim.owner }
 
-// Token returns the fencing token: later holds of the same lock have higher ones. A resource that refuses a token lower
-// than one it has seen is safe from a holder that does not know yet that it lost the lock. It is below 2^53.
+// Token returns the fencing token: later holders of the same lock have higher ones. A resource that refuses a token
+// lower than one it has seen is safe from a holder that does not know yet that it lost the lock. It is below 2^53.
 func (h *Hold) Token() int64 { return h.token }
 
 // Lost is closed when the lock is lost: before its lease can have ended in Redis, and soon after its key was removed
@@ -66,13 +66,16 @@ func (h *Hold) Err() error {
 // Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
 // Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
-	ctx, cancelCause := context.WithCancelCause(parent)
+	ctx, cancelCause := context.WithCancelCause(context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h))
 	d := &dependent{cancelCause}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {
 		cancelCause(h.err)
 		return ctx, func() {}
+	}
+	if h.dependents == nil {
+		h.dependents = map[*dependent]struct{}{}
 	}
 	h.dependents[d] = struct{}{}
 	return ctx, func() {
@@ -91,18 +94,26 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
 	if h.settled {
-		return fmt.Errorf("lock %q: release: %w", h.engine.name, ErrNotHeld)
+		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
-	h.end(fmt.Errorf("lock %q: %w: released", h.engine.name, ErrNotHeld), false)
-	held, err := h.engine.release(ctx, h.owner)
+	h.end(fmt.Errorf("lock %q: %w: released", h.lock.name, ErrNotHeld), false)
+	held, err := h.lock.release(ctx, h.claim)
 	if err != nil {
-		return fmt.Errorf("lock %q: release: %w", h.engine.name, err)
+		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}
 	h.settled = true
 	if !held {
-		return fmt.Errorf("lock %q: release: %w", h.engine.name, ErrNotHeld)
+		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
 	return nil
+}
+
+// do runs f under the hold and releases it, also when f panics.
+func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (err error) {
+	held, cancel := h.Context(ctx)
+	defer cancel()
+	defer func() { err = errors.Join(err, h.Release(ctx)) }()
+	return f(held, h)
 }
 
 // end makes the hold over, unless it is already.
@@ -120,9 +131,41 @@ func (h *Hold) endLocked(err error, lost bool) {
 	if lost {
 		close(h.lost)
 	}
-	close(h.over)
+	h.lock.locker.watchdog.remove(h)
 	for d := range h.dependents {
 		d.cancel(err)
 	}
 	h.dependents = nil
+}
+
+// note keeps the reason why there was no renewal, for the error of the loss that may follow.
+func (h *Hold) note(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.renewErr = err
+}
+
+// extend says that the lease was renewed by a request sent at the given time.
+func (h *Hold) extend(sent time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.validUntil, h.renewErr = sent.Add(h.lock.settings.validity()), nil
+}
+
+// expire ends the hold if no renewal has moved validUntil meanwhile; else it looks again then.
+func (h *Hold) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return
+	}
+	if rest := time.Until(h.validUntil); rest > 0 {
+		h.expiry.Reset(rest)
+		return
+	}
+	err := fmt.Errorf("lock %q: %w: its lease is over", h.lock.name, ErrLost)
+	if h.renewErr != nil {
+		err = fmt.Errorf("%w: %w", err, h.renewErr)
+	}
+	h.endLocked(err, true)
 }

@@ -1,9 +1,9 @@
 package lock_test
 
 import (
-	"context"
-	"errors"
-	"slices"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,132 +13,138 @@ import (
 	"seckill/internal/testkit"
 )
 
-func waiterIsWoken(t *testing.T, c redis.UniversalClient, prefix string) {
-	m := lock.New(c, prefix).Mutex("m")
-	const rounds = 9
-	var delays []time.Duration
-	for range rounds {
-		h := mustLock(t, m)
-		got := lockAsync(t.Context(), t, m, c, prefix)
-		released := time.Now()
-		mustRelease(t, h)
-		next := receive(t, "lock", got)
-		if next.err != nil {
-			t.Fatal(next.err)
+var waitingRows = []row{
+	{number: 29, group: "Waiting", says: "a release between the failed try and the subscription is not missed", run: earlyRelease, anywhere: true},
+	{number: 30, group: "Waiting", says: "one connection serves 1,000 waiters, recovers when it is lost, and is gone when all is done", run: sharedSubscription},
+	{number: 31, group: "Waiting", says: "100 waiters: one release makes one of them ask", run: oneIsWoken},
+}
+
+func earlyRelease(t *testing.T, s stage) {
+	h := mustLock(t, s.lock())
+	var once sync.Once
+	slow := &spy{Client: s.client, beforeSubscribe: func() { once.Do(func() { mustRelease(t, h) }) }}
+	mustRelease(t, mustLock(t, s.through(slow))) // mustLock gives up long before the lease is over
+}
+
+func sharedSubscription(t *testing.T, s stage) {
+	const waiters = 1000
+	s, _ = s.onOwnServer(t)
+	watched := &spy{Client: s.client}
+	holder, waiter := lock.New(s.client, s.prefix), lock.New(watched, s.prefix)
+	var held []*lock.Hold
+	for i := range waiters {
+		h, err := s.kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		delays = append(delays, next.at.Sub(released))
-		mustRelease(t, next.hold)
+		held = append(held, h)
 	}
-	slices.Sort(delays)
-	// The median: other tests run at the same time.
-	if d := delays[rounds/2]; d > 50*time.Millisecond {
-		t.Errorf("obtained %v after the release, want at most 50ms", d)
+	got := make(chan locked, waiters)
+	for i := range waiters {
+		go func() {
+			h, err := s.kind.open(waiter, fmt.Sprint(i), lock.NewOwner()).Lock(t.Context())
+			got <- locked{h, err, time.Now()}
+		}()
 	}
-}
-
-func TestWaiterGetsALockWhoseLeaseIsOver(t *testing.T) {
-	t.Parallel()
-	const lease = 400 * time.Millisecond
-	c, prefix := testkit.Redis(t)
-	locker := lock.New(c, prefix)
-	begin := time.Now()
-	dead := mustLock(t, locker.Mutex("m", lock.WithLease(lease)))
-	next := receive(t, "lock", lockAsync(t.Context(), t, locker.Mutex("m"), c, prefix))
-	if next.err != nil {
-		t.Fatal(next.err)
+	eventually(t, "waiting", func() bool { return len(s.channels(t)) == waiters })
+	if n := pubsubClients(t, s.client); n != 1 {
+		t.Errorf("%d connections listen, want 1", n)
 	}
-	if took := next.at.Sub(begin); took < lease || took > lease+2*time.Second {
-		t.Errorf("obtained after %v, want about %v", took, lease)
+	kill := func() {
+		if n, err := s.client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
+			t.Fatalf("killed %d subscriptions, %v; want 1", n, err)
+		}
 	}
-	wantErr(t, "late Release", dead.Release(t.Context()), lock.ErrNotHeld)
-	if got := owner(t, c, prefix); got != next.hold.Owner() {
-		t.Errorf("owner %q, want the new holder %q", got, next.hold.Owner())
-	}
-	mustRelease(t, next.hold)
-}
-
-func TestWaitThatEndsLeavesNothing(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name string
-		end  func(context.Context) (context.Context, context.CancelFunc)
-		want error
-	}{
-		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 150*time.Millisecond)
-		}, context.DeadlineExceeded},
-		{"cancel", context.WithCancel, context.Canceled},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			c, prefix := testkit.Redis(t)
-			h := mustLock(t, lock.New(c, prefix).Mutex("m"))
-			watched := &spy{Client: c}
-			ctx, cancel := tc.end(t.Context())
-			defer cancel()
-			waiting := lockAsync(ctx, t, lock.New(watched, prefix).Mutex("m"), c, prefix)
-			if errors.Is(tc.want, context.Canceled) {
-				cancel()
-			}
-			<-ctx.Done()
-			ended := time.Now()
-			got := receive(t, "answer", waiting)
-			wantErr(t, "Lock", got.err, tc.want)
-			wantErr(t, "Lock", got.err, lock.ErrNotObtained)
-			if late := got.at.Sub(ended); late > time.Second {
-				t.Errorf("Lock returned %v after its context ended", late)
-			}
-			eventually(t, "unsubscribed", func() bool { return subscribers(t, c, prefix) == 0 })
-			calls := watched.scripts.Load()
-			mustRelease(t, h)
-			// No ghost: nobody takes it now, and nothing is asked on behalf of the one who left.
-			other := mustLock(t, lock.New(c, prefix).Mutex("m"))
-			mustRelease(t, other)
-			if now := watched.scripts.Load(); now != calls {
-				t.Errorf("%d scripts were called after the wait had ended", now-calls)
+	kill()
+	var wg sync.WaitGroup
+	for part := range 10 { // perhaps while nobody listens
+		wg.Go(func() {
+			for i := part; i < waiters; i += 10 {
+				if err := held[i].Release(t.Context()); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
-}
-
-func TestContextThatIsOverTakesNothing(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	watched := &spy{Client: c}
-	m := lock.New(watched, prefix).Mutex("m")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := m.TryLock(ctx)
-	wantErr(t, "TryLock", err, context.Canceled)
-	_, err = m.Lock(ctx)
-	wantErr(t, "Lock", err, context.Canceled)
-	if n := watched.scripts.Load(); n != 0 {
-		t.Errorf("%d scripts were called", n)
+	wg.Wait()
+	for range waiters {
+		next := mustReceive(t, got)
+		mustRelease(t, next.hold)
 	}
-}
-
-func TestReleaseBetweenTryAndSubscriptionIsNotMissed(t *testing.T) {
-	t.Parallel()
-	c, prefix := testkit.Redis(t)
-	h := mustLock(t, lock.New(c, prefix).Mutex("m"))
-	slow := &spy{Client: c, beforeSubscribe: func() { mustRelease(t, h) }}
-	mustRelease(t, mustLock(t, lock.New(slow, prefix).Mutex("m"))) // mustLock gives up long before the lease is over
-}
-
-func TestWaiterSurvivesALostSubscription(t *testing.T) {
-	t.Parallel()
-	server := testkit.StartRedis(t)
-	c := server.Client()
-	m := lock.New(c, "").Mutex("m")
-	h := mustLock(t, m)
-	waiting := lockAsync(t.Context(), t, m, c, "")
-	if n, err := c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
-		t.Fatalf("killed %d subscriptions, %v; want 1", n, err)
+	if n := watched.subscriptions.Load(); n != 1 {
+		t.Errorf("%d subscriptions were made, want 1", n)
 	}
-	mustRelease(t, h) // perhaps while nobody listens
-	next := receive(t, "lock", waiting)
-	if next.err != nil {
-		t.Fatal(next.err)
+	s.nobodyListens(t)
+	eventually(t, "disconnected", func() bool { return pubsubClients(t, s.client) == 0 })
+}
+
+// pubsubClients returns how many connections have subscriptions.
+func pubsubClients(t *testing.T, c redis.UniversalClient) int {
+	t.Helper()
+	list, err := c.Do(t.Context(), "CLIENT", "LIST", "TYPE", "pubsub").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(list, "\n")
+}
+
+func oneIsWoken(t *testing.T, s stage) {
+	const waiters, processes = 100, 2
+	first := mustLock(t, s.lock())
+	got := make(chan locked, waiters)
+	var spies []*spy
+	for range processes {
+		watched := &spy{Client: ownClient(t, testkit.RedisAddr(t))}
+		spies = append(spies, watched)
+		locker := lock.New(watched, s.prefix)
+		for range waiters / processes {
+			go func() {
+				h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
+				got <- locked{h, err, time.Now()}
+			}()
+		}
+	}
+	asked := func() (n int64) {
+		for _, w := range spies {
+			n += w.scripts.Load()
+		}
+		return n
+	}
+	// All have come: what they asked when they came does not count.
+	eventually(t, "waiting", func() bool { return s.listeners(t) == processes })
+	eventually(t, "quiet", func() bool {
+		before := asked()
+		time.Sleep(100 * time.Millisecond)
+		return asked() == before
+	})
+	before := asked()
+	mustRelease(t, first)
+	next := mustReceive(t, got)
+	// Each process may look once, and again for an event that was on its way when it did.
+	if n := asked() - before; n > 2*processes {
+		t.Errorf("one release made waiters run %d scripts, want at most %d", n, 2*processes)
+	}
+	for range waiters - 1 {
+		mustRelease(t, next.hold)
+		next = mustReceive(t, got)
 	}
 	mustRelease(t, next.hold)
+	// A handover takes a release, and an acquire in each process that waits.
+	if n := asked() - before; n > waiters*(1+2*processes) {
+		t.Errorf("%d handovers took %d scripts", waiters, n)
+	}
+}
+
+// listeners returns how many connections listen for releases of the lock.
+func (s stage) listeners(t *testing.T) int64 {
+	t.Helper()
+	counts, err := s.client.PubSubNumSub(t.Context(), s.channels(t)...).Result()
+	if err != nil {
+		t.Fatalf("PUBSUB NUMSUB: %v", err)
+	}
+	var n int64
+	for _, count := range counts {
+		n += count
+	}
+	return n
 }

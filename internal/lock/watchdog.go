@@ -2,80 +2,187 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// The watch over a hold has two parts that do not wait for each other. keep renews the lease in Redis; expire ends the
-// hold in this process when the lease may be over there. A renewal that hangs therefore never delays the loss signal,
-// and a hold that is over is never renewed on purpose; a renewal that was under way then finds another owner or none,
-// or gives one last lease.
+// renewalBatch is how many holds are renewed by one request: enough that a thousand take a few, not so many that Redis
+// is busy for long.
+const renewalBatch = 256
 
-// keep renews the lease every third of it, until the hold is over. ctx carries values only.
-func (h *Hold) keep(ctx context.Context) {
-	s := h.engine.settings
-	interval, begin := s.lease/3, time.Now()
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	for {
-		select {
-		case <-h.over:
-			return
-		case <-timer.C:
-		}
-		if s.maxHold > 0 && time.Since(begin) >= s.maxHold {
-			h.note(fmt.Errorf("held for %v, its limit", s.maxHold))
-			return
-		}
-		next := interval
-		if !h.renew(ctx, interval) {
-			next = interval / 10 // Redis did not answer: there is time for some more tries before the lease is over
-		}
-		timer.Reset(next)
+// The watch over a hold has two parts that do not wait for each other. The watchdog renews leases in Redis; the hold's
+// own timer ends it in this process when its lease may be over there. A renewal that hangs therefore never delays the
+// loss signal. A hold leaves the watchdog when it is over; a renewal that was under way then finds no such request in
+// Redis, or gives one last lease.
+
+// watchdog renews the leases of all holds of a Locker, those that are due together in one request. Holds whose lease is
+// not to be renewed are looked after: whether they are still there. It is a timer, not a goroutine: with no holds there
+// is nothing of it.
+type watchdog struct {
+	client Client
+
+	mu    sync.Mutex
+	holds map[*Hold]*watch
+	timer *time.Timer // runs tick at next; nil before the first hold
+	next  time.Time   // zero while the timer is not set
+}
+
+// watch is what the watchdog knows of one hold.
+type watch struct {
+	hold     *Hold
+	interval time.Duration // a third of the lease
+	due      time.Time
+	underWay bool
+}
+
+// add begins to watch over a hold. The hold's mutex is locked, so that it cannot be over, and removed, before.
+func (w *watchdog) add(h *Hold) {
+	interval := h.lock.settings.lease / 3
+	entry := &watch{hold: h, interval: interval, due: time.Now().Add(interval)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holds == nil {
+		w.holds = map[*Hold]*watch{}
+	}
+	w.holds[h] = entry
+	w.schedule(entry.due)
+}
+
+// remove ends the watch over a hold, whose mutex is locked. The timer is left as it is: it finds nothing to do.
+func (w *watchdog) remove(h *Hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.holds, h)
+}
+
+// schedule makes the timer run at the given time, or earlier; mu is held.
+func (w *watchdog) schedule(at time.Time) {
+	if !w.next.IsZero() && !at.Before(w.next) {
+		return
+	}
+	w.next = at
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Until(at), w.tick)
+		return
+	}
+	w.timer.Reset(time.Until(at))
+}
+
+// tick renews what is due, and sets the timer for what is due next.
+func (w *watchdog) tick() {
+	due, done := w.collect(time.Now())
+	for _, h := range done {
+		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
+	}
+	for len(due) > 0 {
+		batch := due[:min(len(due), renewalBatch)]
+		due = due[len(batch):]
+		go w.renew(batch) // a batch that hangs does not delay the next; it ends within a third of a lease
 	}
 }
 
-// renew asks for another lease, for so long at most, and reports whether Redis answered.
-func (h *Hold) renew(ctx context.Context, timeout time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// collect takes the holds that are due, or nearly so, which makes batches of holds that were taken one after the other.
+// done are those that were held as long as they may be, and are not renewed any more.
+func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next = time.Time{}
+	for h, e := range w.holds {
+		switch limit := h.lock.settings.maxHold; {
+		case limit > 0 && now.Sub(h.begin) >= limit:
+			delete(w.holds, h)
+			done = append(done, h)
+		case e.underWay:
+		case !now.Before(e.due.Add(-e.interval / 8)):
+			e.underWay = true
+			due = append(due, e)
+		default:
+			w.schedule(e.due)
+		}
+	}
+	return due, done
+}
+
+// renew asks for another lease for each of a batch, and tells each what became of it.
+func (w *watchdog) renew(batch []*watch) {
+	timeout := batch[0].interval
+	for _, e := range batch {
+		timeout = min(timeout, e.interval)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	sent := time.Now()
-	held, err := h.engine.remote.renew(ctx, h.owner, h.engine.settings.lease)
-	if err != nil {
+	for i, answer := range w.ask(ctx, batch) {
+		held, err := answer.Int()
+		w.settle(batch[i], sent, held == 1, err)
+	}
+}
+
+// ask sends the renewals in one request, and those of a script that Redis has forgotten once more with its text.
+func (w *watchdog) ask(ctx context.Context, batch []*watch) []*redis.Cmd {
+	answers := make([]*redis.Cmd, len(batch))
+	// What went wrong stands in each answer.
+	_, _ = w.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, e := range batch {
+			c := e.call()
+			answers[i] = c.script.EvalSha(ctx, p, c.keys, c.args...)
+		}
+		return nil
+	})
+	var forgotten []int
+	for i, answer := range answers {
+		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
+			forgotten = append(forgotten, i)
+		}
+	}
+	if len(forgotten) == 0 {
+		return answers
+	}
+	_, _ = w.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, i := range forgotten {
+			c := batch[i].call()
+			answers[i] = c.script.Eval(ctx, p, c.keys, c.args...)
+		}
+		return nil
+	})
+	return answers
+}
+
+// call is the request for another lease, or for none, when the lease is not to be renewed.
+func (e *watch) call() call {
+	s := e.hold.lock.settings
+	lease := s.lease
+	if !s.renewed {
+		lease = 0
+	}
+	return e.hold.lock.protocol.renew(e.hold.claim, lease)
+}
+
+// settle tells a hold what Redis said, and when it is due next. Without an answer that is soon: there is time for some
+// more tries before the lease is over.
+func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
+	h, next := e.hold, e.interval
+	switch {
+	case err != nil:
 		h.note(err)
-		return false
+		next = e.interval / 10
+	case !held:
+		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
+	case h.lock.settings.renewed:
+		h.extend(sent)
 	}
-	if !held {
-		h.end(fmt.Errorf("lock %q: %w: it was removed or taken", h.engine.name, ErrLost), true)
-		return true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.underWay = false
+	e.due = time.Now().Add(next)
+	if _, watched := w.holds[h]; watched {
+		w.schedule(e.due)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.validUntil, h.renewErr = sent.Add(h.engine.settings.validity()), nil
-	return true
 }
 
-// note keeps the reason why there was no renewal, for the error of the loss that may follow.
-func (h *Hold) note(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.renewErr = err
-}
-
-// expire ends the hold if no renewal has moved validUntil meanwhile; else it looks again then.
-func (h *Hold) expire() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.err != nil {
-		return
-	}
-	if rest := time.Until(h.validUntil); rest > 0 {
-		h.expiry.Reset(rest)
-		return
-	}
-	err := fmt.Errorf("lock %q: %w: its lease is over", h.engine.name, ErrLost)
-	if h.renewErr != nil {
-		err = fmt.Errorf("%w: %w", err, h.renewErr)
-	}
-	h.endLocked(err, true)
-}
+// errGone is why a lock was lost whose lease was not over.
+var errGone = errors.New("it was removed or taken")

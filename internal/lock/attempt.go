@@ -1,0 +1,110 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Time limits of calls to Redis, where the caller's context does not set a shorter one.
+const (
+	acquireTimeout = 3 * time.Second
+	releaseTimeout = 3 * time.Second
+)
+
+// heldUnder is the key under which a hold's contexts name the lock.
+type heldUnder struct {
+	locker *Locker
+	key    string
+}
+
+// newClaim names one call of TryLock or Lock.
+func (l *Lock) newClaim(ctx context.Context) (claim, error) {
+	if err := l.settings.check(); err != nil {
+		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
+	}
+	c := claim{owner: l.owner, request: uuid.NewString(), lease: l.settings.lease}
+	if l.traits.owned {
+		return c, nil
+	}
+	c.owner = Owner(c.request)
+	// A context of a hold ends with it, so a wait under it cannot end well.
+	if h, ok := ctx.Value(heldUnder{l.locker, l.key}).(*Hold); ok && h.Err() == nil {
+		return claim{}, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ErrReentry)
+	}
+	return c, nil
+}
+
+// attempt asks for the lock once, and once more if the answer was lost. With ErrNotObtained it says when to ask again
+// at the latest.
+func (l *Lock) attempt(ctx context.Context, c claim) (h *Hold, wait time.Duration, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, err)
+	}
+	sent := time.Now()
+	a, err := l.acquire(ctx, c)
+	if uncertain(err) && ctx.Err() == nil {
+		sent = time.Now()
+		a, err = l.acquire(ctx, c)
+	}
+	switch {
+	case err != nil:
+		if uncertain(err) {
+			l.giveUp(ctx, c)
+		}
+		if ended := ctx.Err(); ended != nil { // a socket's timeout says less
+			err = fmt.Errorf("%w: %w", ended, err)
+		}
+		return nil, 0, fmt.Errorf("lock %q: %w", l.name, err)
+	case !a.obtained:
+		return nil, untilNextTry(a.wait), fmt.Errorf("lock %q: %w", l.name, ErrNotObtained)
+	case time.Since(sent) >= l.settings.validity():
+		l.giveUp(ctx, c)
+		return nil, 0, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
+	}
+	return newHold(l, c, a.token, sent), 0, nil
+}
+
+// answer is what an acquire was told.
+type answer struct {
+	obtained bool
+	token    int64         // if obtained
+	wait     time.Duration // if not: when the lease of the present holder ends, unless he renews it
+}
+
+func (l *Lock) acquire(ctx context.Context, c claim) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	got, err := l.protocol.acquire(c, l.locker.highest.Load()).run(ctx, l.locker.client).Int64Slice()
+	if err != nil {
+		return answer{}, err
+	}
+	if len(got) != 2 {
+		return answer{}, fmt.Errorf("acquire script answered %v", got)
+	}
+	if got[0] != 1 {
+		return answer{wait: time.Duration(got[1]) * time.Millisecond}, nil
+	}
+	l.locker.sawToken(got[1])
+	return answer{obtained: true, token: got[1]}, nil
+}
+
+// release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
+// answer is lost it asks once more.
+func (l *Lock) release(ctx context.Context, c claim) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	n, err := l.protocol.release(c).run(ctx, l.locker.client).Int()
+	if uncertain(err) && ctx.Err() == nil {
+		n, err = l.protocol.release(c).run(ctx, l.locker.client).Int()
+	}
+	return n == 1, err
+}
+
+// giveUp releases what an acquire without an answer may have taken or may still take. If that fails too, the lease
+// ends it.
+func (l *Lock) giveUp(ctx context.Context, c claim) {
+	_, _ = l.release(ctx, c)
+}

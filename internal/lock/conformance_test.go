@@ -1,0 +1,135 @@
+package lock_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+// kind is one kind of lock and the rows that it claims. A new kind is an entry in kinds.
+type kind struct {
+	name string
+	// open returns the lock with the name for an owner, whom kinds that make their own do not need.
+	open   func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock
+	claims []int
+}
+
+// row is one promise. It is played on a stage whose Redis other tests use too.
+type row struct {
+	number int
+	group  string
+	says   string
+	run    func(t *testing.T, s stage)
+	// anywhere: it concerns the scripts alone, and is played on a cluster and on the in-process Redis as well.
+	anywhere bool
+	// alone: it measures time, and is played before those that run at the same time.
+	alone bool
+}
+
+// kinds are all kinds of locks.
+var kinds = []kind{
+	{
+		name: "Mutex",
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
+			return l.Mutex(name, opts...)
+		},
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 48), span(50, 50)),
+	},
+	{
+		name: "Reentrant",
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
+			return l.Reentrant(name, o, opts...)
+		},
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 48), span(50, 50)),
+	},
+}
+
+// span returns the numbers from first to last.
+func span(first, last int) []int {
+	var numbers []int
+	for n := first; n <= last; n++ {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// rows returns all promises, in order.
+func rows() []row {
+	return slices.Concat(basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fencedRows)
+}
+
+// TestConformance plays every row for every kind that claims it.
+func TestConformance(t *testing.T) {
+	// Not parallel: rows that measure time come first, with nothing beside them.
+	for _, alone := range []bool{true, false} {
+		for _, k := range kinds {
+			for _, r := range rows() {
+				if r.alone != alone || !slices.Contains(k.claims, r.number) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/row %d %s", k.name, r.number, r.says), func(t *testing.T) {
+					if !alone {
+						t.Parallel()
+					}
+					client, prefix := testkit.Redis(t)
+					r.run(t, stage{k, client, prefix})
+				})
+			}
+		}
+	}
+}
+
+// TestEveryClaimHasARow catches a claim that nothing proves.
+func TestEveryClaimHasARow(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds {
+		for _, n := range k.claims {
+			if !slices.ContainsFunc(rows(), func(r row) bool { return r.number == n }) {
+				t.Errorf("%s claims row %d, which does not exist", k.name, n)
+			}
+		}
+	}
+}
+
+// TestOnOtherBackends plays the rows about scripts where scripts run in other ways.
+func TestOnOtherBackends(t *testing.T) {
+	t.Parallel()
+	for _, backend := range []struct {
+		name string
+		open func(t *testing.T) redis.UniversalClient
+	}{
+		{"cluster", func(t *testing.T) redis.UniversalClient { return testkit.StartRedisCluster(t).ClusterClient() }},
+		{"in process", func(t *testing.T) redis.UniversalClient {
+			client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+			t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+			return client
+		}},
+	} {
+		t.Run(backend.name, func(t *testing.T) {
+			t.Parallel()
+			client := backend.open(t)
+			for _, k := range kinds {
+				for _, r := range rows() {
+					if r.anywhere && slices.Contains(k.claims, r.number) {
+						name := fmt.Sprintf("%s/row %d %s", k.name, r.number, r.says)
+						t.Run(name, func(t *testing.T) { r.run(t, stage{k, client, name + ":"}) })
+					}
+				}
+			}
+		})
+	}
+}
+
+// newStage returns a stage on the shared Redis for tests of one kind.
+func newStage(t *testing.T, name string) stage {
+	t.Helper()
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	client, prefix := testkit.Redis(t)
+	return stage{kinds[i], client, prefix}
+}

@@ -1,0 +1,191 @@
+package lock_test
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+var fencedRows = []row{
+	{number: 46, group: "Fenced", says: "the token rises over owners, restarts and ForceUnlock", run: tokensRise},
+	{number: 47, group: "Fenced", says: "a lost token key is noticed; tokens never restart", run: lostCounter},
+	{number: 48, group: "Fenced", says: "a holder stopped past its lease: its stale write changes no row in MySQL", run: stoppedHolder},
+	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
+}
+
+// tokens takes the lock again and again, each time from another process, and fails when a token does not rise.
+type tokens struct {
+	last int64
+}
+
+func (k *tokens) next(t *testing.T, l *lock.Lock, when string) *lock.Hold {
+	t.Helper()
+	h := mustLock(t, l)
+	if h.Token() <= k.last || h.Token() >= 1<<53 {
+		t.Errorf("%s: token %d after %d, want a higher one below 2^53", when, h.Token(), k.last)
+	}
+	k.last = h.Token()
+	return h
+}
+
+func tokensRise(t *testing.T, s stage) {
+	s, server := s.onOwnServer(t)
+	var k tokens
+	mustRelease(t, k.next(t, s.lock(), "first"))
+	mustRelease(t, k.next(t, s.lock(), "after a release"))
+	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "before its lease is over")
+	k.next(t, s.lock(), "after a lease was over")
+	if _, err := s.lock().ForceUnlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := k.next(t, s.lock(), "after ForceUnlock")
+	if left := s.client.TTL(t.Context(), s.counter(t)).Val(); left <= 23*time.Hour || left > 24*time.Hour {
+		t.Errorf("the counter lives for %v, want a day", left)
+	}
+	mustRelease(t, h)
+	server.Kill()
+	server.Start()
+	mustRelease(t, k.next(t, s.lock(), "after an empty restart"))
+}
+
+func lostCounter(t *testing.T, s stage) {
+	s, _ = s.onOwnServer(t)
+	ctx := t.Context()
+	var k tokens
+	mustRelease(t, k.next(t, s.lock(), "first"))
+	counter := s.counter(t)
+	set := func(value string) {
+		if err := s.client.Set(ctx, counter, value, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.client.Del(ctx, counter)
+	mustRelease(t, k.next(t, s.lock(), "counter expired"))
+	set("17")
+	mustRelease(t, k.next(t, s.lock(), "counter of a Redis that lost its last writes"))
+	evict(t, s, counter)
+	mustRelease(t, k.next(t, s.lock(), "counter evicted"))
+
+	// The clock goes back an hour, which is to say that tokens are an hour ahead of it.
+	ahead := time.Now().Add(time.Hour).UnixMicro()
+	set(fmt.Sprint(ahead))
+	survivor := lock.New(s.client, s.prefix)
+	open := func() *lock.Lock { return s.kind.open(survivor, "m", lock.NewOwner()) }
+	mustRelease(t, k.next(t, open(), "ahead of the clock"))
+	s.client.Del(ctx, counter)
+	mustRelease(t, k.next(t, open(), "counter lost and clock set back, for who has seen tokens"))
+	h := k.next(t, open(), "once more")
+	s.client.Del(ctx, counter)
+	mustRelease(t, h) // the counter is written again
+	mustRelease(t, k.next(t, s.lock(), "counter lost while the lock was held, clock set back, for who comes new"))
+}
+
+// evict fills the server's memory until it has given up the key.
+func evict(t *testing.T, s stage, key string) {
+	t.Helper()
+	ctx := t.Context()
+	for name, value := range map[string]string{"maxmemory": "3mb", "maxmemory-policy": "allkeys-random"} {
+		if err := s.client.ConfigSet(ctx, name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ballast := strings.Repeat("x", 4096)
+	for i := range 100_000 {
+		if err := s.client.Set(ctx, fmt.Sprint("ballast:", i), ballast, time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if i%100 == 0 && s.client.Exists(ctx, key).Val() == 0 {
+			if err := s.client.ConfigSet(ctx, "maxmemory", "0").Err(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("the counter was not evicted")
+}
+
+func stoppedHolder(t *testing.T, s stage) {
+	dsn := testkit.MySQL(t)
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		"CREATE TABLE fenced (id INT PRIMARY KEY, value VARCHAR(20) NOT NULL, token BIGINT NOT NULL)",
+		"INSERT INTO fenced VALUES (1, 'nobody', 0)",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holder := startChild(t, childTask{Do: "write", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, DSN: dsn})
+	holder.says(t, "held")
+	holder.signal(t, syscall.SIGSTOP)
+	next := mustLock(t, s.lock()) // its lease is over
+	if n, err := fencedWrite(t.Context(), db, next.Token(), "successor"); err != nil || n != 1 {
+		t.Errorf("the successor's write changed %d rows, %v; want 1", n, err)
+	}
+	if _, err := io.WriteString(holder.in, "write\n"); err != nil {
+		t.Fatal(err)
+	}
+	holder.signal(t, syscall.SIGCONT)
+	holder.says(t, "wrote 0 rows; lock \"m\": lock lost")
+	var value string
+	if err := db.QueryRowContext(t.Context(), "SELECT value FROM fenced").Scan(&value); err != nil || value != "successor" {
+		t.Errorf("the row says %q, %v; want the successor", value, err)
+	}
+	mustRelease(t, next)
+}
+
+// nothingIsLeft looks at connections; testkit.Main looks at goroutines when all rows are done.
+func nothingIsLeft(t *testing.T, s stage) {
+	s, server := s.onOwnServer(t)
+	own := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, ContextTimeoutEnabled: true})
+	locker := lock.New(own, s.prefix)
+	before := connections(t, s.client)
+	got := make(chan locked, 50)
+	for range cap(got) {
+		go func() {
+			l := s.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(100*time.Millisecond))
+			h, err := l.Lock(t.Context())
+			if err == nil {
+				time.Sleep(10 * time.Millisecond) // some are renewed
+				err = h.Release(t.Context())
+			}
+			got <- locked{h, err, time.Now()}
+		}()
+	}
+	for range cap(got) {
+		if r := receive(t, "release", got); r.err != nil {
+			t.Error(r.err)
+		}
+	}
+	eventually(t, "without subscriptions", func() bool { return pubsubClients(t, s.client) == 0 })
+	if err := own.Close(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "disconnected", func() bool { return connections(t, s.client) <= before })
+	if found := s.remains(t); len(found) > 0 {
+		t.Errorf("%q is left", found)
+	}
+}
+
+// connections returns how many a server has.
+func connections(t *testing.T, c redis.UniversalClient) int {
+	t.Helper()
+	list, err := c.ClientList(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(list, "\n")
+}

@@ -1,0 +1,86 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+)
+
+// Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and say
+// what the kind promises; what is below is the same for all. A Lock is only a description: it may be used any number of
+// times, from any goroutine, and needs no end.
+type Lock struct {
+	locker   *Locker
+	name     string
+	key      string // of the lock in Redis
+	settings settings
+	protocol protocol
+	traits   traits
+	owner    Owner // of all calls; "" where each has its own
+}
+
+func (l *Locker) newLock(name string, k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
+	return &Lock{locker: l, name: name, key: k.lock, settings: newSettings(opts), protocol: p, traits: t, owner: owner}
+}
+
+// TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
+// Redis's, or ErrInvalidLease; then the lock was not taken, or is free again after the lease at the latest.
+func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
+	c, err := l.newClaim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, _, err := l.attempt(ctx, c)
+	if l.traits.places && err != nil {
+		l.giveUp(ctx, c)
+	}
+	return h, err
+}
+
+// Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error. Other errors are as
+// for TryLock: when Redis cannot be reached, Lock does not wait for that to end. Unless the kind says otherwise, the
+// waiters of one Locker are served in the order in which they came, and those of different ones in no order.
+func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
+	c, err := l.newClaim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.wait(ctx, c)
+}
+
+// Do waits for the lock and runs f under it, with a context that ends when ctx does or the lock is lost. It returns
+// the errors of Lock, or those of f and of the release together; ErrNotHeld among them says that f ended only after the
+// lock was lost.
+func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
+	h, err := l.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	return h.do(ctx, f)
+}
+
+// TryDo is Do without waiting: it returns ErrNotObtained when somebody else has the lock.
+func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
+	h, err := l.TryLock(ctx)
+	if err != nil {
+		return err
+	}
+	return h.do(ctx, f)
+}
+
+// ForceUnlock frees the lock whoever has it, wakes those who wait, and reports whether anybody had it. It is for
+// operators: the holder goes on until he renews or looks next, a third of his lease later at most; then his hold is
+// lost. What must not be written by two at once has to check the token.
+func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	n, err := l.protocol.force().run(ctx, l.locker.client).Int()
+	if err != nil {
+		return false, l.wrap("force", err)
+	}
+	return n == 1, nil
+}
+
+// wrap says which lock an error is about.
+func (l *Lock) wrap(doing string, err error) error {
+	return fmt.Errorf("lock %q: %s: %w", l.name, doing, err)
+}

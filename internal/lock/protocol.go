@@ -1,0 +1,66 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// protocol is one kind of lock on its keys: which scripts it is made of, and what they are given. All kinds answer in
+// the same way, so that attempts, waiting, renewal and release are written once. Each script is safe to repeat with the
+// same claim.
+type protocol interface {
+	// acquire takes the lock for the claim: {1, token}; or {0, ms} when it must wait, at most so long before it asks
+	// again (-1: unknown); or {-1, 0} when the claim was given up already. floor is the highest token that this client
+	// has seen.
+	acquire(c claim, floor int64) call
+	// renew gives the claim a whole lease again, or with a lease of 0 only looks: 1, or 0 when it does not hold.
+	renew(c claim, lease time.Duration) call
+	// release ends the claim, which cannot acquire any more, and publishes on the channel if somebody else may now:
+	// 1, or 0 when it did not hold.
+	release(c claim) call
+	// force frees the lock whoever has it: 1, or 0 when it was free.
+	force() call
+	// state says who has the lock: {token, owner, holds, ms, owner, holds, ms, ...}.
+	state() call
+	// channel is where a claim that waits listens.
+	channel(c claim) string
+}
+
+// traits are what the waiting has to know about a kind of lock.
+type traits struct {
+	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
+	owned bool
+	// places: acquire leaves a trace when it is refused, such as a place in a queue, so that it must be asked at once
+	// and be taken back when the wait is given up.
+	places bool
+	// shared: when one waiter got the lock the next one may get it too.
+	shared bool
+}
+
+// claim is one call of TryLock or Lock, and the hold that it becomes.
+type claim struct {
+	owner   Owner
+	request string // random UUID; the owner's where each call has an owner of its own
+	lease   time.Duration
+}
+
+// ms is the lease as scripts count it.
+func (c claim) ms() int64 { return c.lease.Milliseconds() }
+
+// latchTime is how long it is remembered that a request was released or given up: longer than it is repeated, or stuck
+// in the network.
+const latchTime = 20 * time.Second
+
+// call is one run of a script.
+type call struct {
+	script *redis.Script
+	keys   []string
+	args   []any
+}
+
+// run runs the script; Redis is given its text when it does not know it.
+func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
+	return c.script.Run(ctx, client, c.keys, c.args...)
+}

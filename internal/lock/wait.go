@@ -1,0 +1,74 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// When a waiter looks again without having been told to.
+const (
+	afterLease  = 5 * time.Millisecond // after the holder's lease should be over: Redis rounds it down
+	foreignPoll = time.Second          // when the key has no time to live: it is none of ours
+)
+
+// wait takes the lock, or its turn in the queue of those of this Locker who wait for it. Only the first of them asks
+// Redis: when the queue is told of a release, and when the holder's lease should be over. Subscribed first, then tried,
+// then waited: a release in between is not missed, because the confirmation of the subscription is an event like it.
+func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
+	channel := l.protocol.channel(c)
+	var pause time.Duration // until the holder's lease is over, as far as is known
+	if l.traits.owned || l.traits.places || !l.locker.hub.waiting(channel) {
+		h, until, err := l.attempt(ctx, c)
+		if !errors.Is(err, ErrNotObtained) {
+			return h, err
+		}
+		pause = until
+	}
+	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, pause)
+	h, err := l.await(ctx, c, q, w)
+	l.locker.hub.leave(q, w, outcome{
+		obtained: err == nil, lease: c.lease, shared: l.traits.shared,
+		broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
+	})
+	if l.traits.places && err != nil {
+		l.giveUp(ctx, c)
+	}
+	return h, err
+}
+
+// await waits for the first place in the queue, and there for the lock.
+func (l *Lock) await(ctx context.Context, c claim, q *queue, w *waiter) (*Hold, error) {
+	select {
+	case <-w.first:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	leaseOver := time.NewTimer(time.Until(w.next))
+	defer leaseOver.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
+		case <-q.events: // released; or subscribed, also again after a lost connection
+		case <-leaseOver.C: // the holder may have died
+		}
+		h, pause, err := l.attempt(ctx, c)
+		if !errors.Is(err, ErrNotObtained) {
+			return h, err
+		}
+		leaseOver.Reset(pause)
+	}
+}
+
+// untilNextTry is how long a waiter waits at most for an event, when the holder's lease has so long to go.
+func untilNextTry(lease time.Duration) time.Duration {
+	if lease < 0 {
+		return foreignPoll
+	}
+	return lease + afterLease
+}

@@ -1,0 +1,301 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+var watchdogRows = []row{
+	{number: 21, group: "Watchdog", says: "held for five leases: never lost", run: renewedIsKept},
+	{number: 22, group: "Watchdog", says: "the lock of a holder killed with SIGKILL is free within the lease", run: killedHolder},
+	{number: 23, group: "Watchdog", says: "no renewal after the release, in 10,000 tight loops", run: noRenewalAfterRelease},
+	{number: 24, group: "Watchdog", says: "a cancelled acquire starts no renewal", run: cancelledIsNotRenewed},
+	{number: 25, group: "Watchdog", says: "key deleted, taken, or Redis restarted empty: the holder is told", run: lossIsTold},
+	{number: 26, group: "Watchdog", says: "Redis unreachable: the holder is told before the lease can end there", run: lossIsToldInTime},
+	{number: 27, group: "Watchdog", says: "1,000 holds are renewed in batches; one that fails stops no other", run: batchedRenewal},
+	{number: 28, group: "Watchdog", says: "an explicit lease is not renewed", run: limitedLease},
+}
+
+func renewedIsKept(t *testing.T, s stage) {
+	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	h := mustLock(t, s.lock(lock.WithRenewedLease(lease)))
+	ctx, cancel := h.Context(t.Context())
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		t.Fatalf("lost: %v", context.Cause(ctx))
+	case <-time.After(5 * lease): // what is tested is that nothing happens
+	}
+	if d := s.state(t).TTL(); d <= 0 || d > lease {
+		t.Errorf("time to live %v, want at most %v", d, lease)
+	}
+	mustRelease(t, h)
+	receive(t, "end of the context", ctx.Done())
+	wantErr(t, "cause after the release", context.Cause(ctx), lock.ErrNotHeld)
+	wantErr(t, "Err after the release", h.Err(), lock.ErrNotHeld)
+	select {
+	case <-h.Lost():
+		t.Error("a release counts as a loss")
+	default:
+	}
+}
+
+func limitedLease(t *testing.T, s stage) {
+	for _, tc := range []struct {
+		name        string
+		opts        []lock.Option
+		least, most time.Duration
+	}{
+		{"lease given", []lock.Option{lock.WithLease(600 * time.Millisecond)}, 0, 600 * time.Millisecond},
+		{
+			"longest hold",
+			[]lock.Option{lock.WithRenewedLease(600 * time.Millisecond), lock.WithMaxHold(time.Second)},
+			time.Second, 1600 * time.Millisecond,
+		},
+	} {
+		begin := time.Now()
+		h := mustLock(t, s.lock(tc.opts...))
+		ctx, cancel := h.Context(t.Context())
+		receive(t, "loss", h.Lost())
+		if took := time.Since(begin); took < tc.least || took > tc.most+2*time.Second {
+			t.Errorf("%s: lost after %v, want between %v and %v", tc.name, took, tc.least, tc.most)
+		}
+		receive(t, "end of the context", ctx.Done())
+		wantErr(t, "cause", context.Cause(ctx), lock.ErrLost)
+		late, cancelLate := h.Context(t.Context())
+		wantErr(t, "cause of a later context", context.Cause(late), lock.ErrLost)
+		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
+		cancel()
+		cancelLate()
+	}
+}
+
+func lossIsTold(t *testing.T, s stage) {
+	const lease = 900 * time.Millisecond
+	s, server := s.onOwnServer(t)
+	for _, tc := range []struct {
+		name string
+		lose func() (after func())
+	}{
+		{"deleted", func() func() {
+			if err := s.client.Del(t.Context(), s.remains(t)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return func() {}
+		}},
+		{"taken", func() func() {
+			if err := s.client.Del(t.Context(), s.remains(t)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			thief := mustLock(t, s.lock())
+			return func() { mustRelease(t, thief) }
+		}},
+		{"restarted empty", func() func() { server.Kill(); server.Start(); return func() {} }},
+	} {
+		l := s.lock(lock.WithRenewedLease(lease))
+		h := mustLock(t, l)
+		after := tc.lose()
+		receive(t, "loss", h.Lost())
+		wantErr(t, tc.name+": Err", h.Err(), lock.ErrLost)
+		wantErr(t, tc.name+": Release", h.Release(t.Context()), lock.ErrNotHeld)
+		after()
+
+		again := mustLock(t, l)
+		select {
+		case <-again.Lost():
+			t.Errorf("%s: the next hold is not renewed: %v", tc.name, again.Err())
+		case <-time.After(lease + lease/4): // what is tested is that nothing happens
+		}
+		mustRelease(t, again)
+	}
+}
+
+func lossIsToldInTime(t *testing.T, s stage) {
+	const lease = 1500 * time.Millisecond
+	for _, tc := range []struct {
+		name  string
+		opt   lock.Option
+		fault func(*testkit.Proxy)
+	}{
+		{"lease given", lock.WithLease(lease), func(*testkit.Proxy) {}},
+		{"Redis silent", lock.WithRenewedLease(lease), (*testkit.Proxy).Blackhole},
+		{"Redis away", lock.WithRenewedLease(lease), (*testkit.Proxy).Cut},
+	} {
+		p, through := s.viaProxy(t)
+		// The loss is told 17 ms before the lease is over. A busy machine may look too late to see the difference;
+		// a lock that tells it too late never passes.
+		inTime := false
+		for try := 0; try < 5 && !inTime; try++ {
+			h := mustLock(t, s.through(through, tc.opt))
+			tc.fault(p)
+			receive(t, "loss", h.Lost())
+			inTime = s.owner(t) == h.Owner()
+			wantErr(t, tc.name+": Err", h.Err(), lock.ErrLost)
+			p.Heal()
+		}
+		if !inTime {
+			t.Errorf("%s: the lease was over in Redis before the loss was told, five times", tc.name)
+		}
+	}
+}
+
+func killedHolder(t *testing.T, s stage) {
+	holder := startChild(t, childTask{Do: "hold", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix})
+	holder.says(t, "held")
+	waiting := s.lockAsync(t.Context(), t, s.lock())
+	holder.kill(t)
+	killed := time.Now()
+	next := mustReceive(t, waiting)
+	if took := next.at.Sub(killed); took > childLease+time.Second {
+		t.Errorf("free %v after the kill, want at most the lease of %v", took, childLease)
+	}
+	mustRelease(t, next.hold)
+}
+
+func noRenewalAfterRelease(t *testing.T, s stage) {
+	const goroutines, rounds = 4, 2500
+	watched := &spy{Client: s.client}
+	locker := lock.New(watched, s.prefix)
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			// Renewed every 10 ms, so that renewals and releases meet.
+			l := s.kind.open(locker, fmt.Sprint(g), lock.NewOwner(), lock.WithRenewedLease(30*time.Millisecond))
+			for i := range rounds {
+				h, err := l.TryLock(t.Context())
+				if errors.Is(err, lock.ErrLost) {
+					continue // a busy machine answered after the lease
+				}
+				if err != nil {
+					t.Errorf("TryLock: %v", err)
+					return
+				}
+				if i%50 == 0 {
+					time.Sleep(10 * time.Millisecond) // about when the renewal is due
+				}
+				_ = h.Release(t.Context()) // a busy machine may have lost it
+			}
+		})
+	}
+	wg.Wait()
+	asked := func() int64 { return watched.scripts.Load() + watched.pipelines.Load() }
+	eventually(t, "quiet", func() bool {
+		before := asked()
+		time.Sleep(50 * time.Millisecond) // several renewals long
+		return asked() == before
+	})
+	if found := s.remains(t); len(found) > 0 {
+		t.Errorf("still held: %q", found)
+	}
+	if watched.renewals.Load() == 0 {
+		t.Error("nothing was renewed, so nothing was tested")
+	}
+}
+
+func cancelledIsNotRenewed(t *testing.T, s stage) {
+	const lease = 300 * time.Millisecond
+	h := mustLock(t, s.lock())
+	watched := &spy{Client: s.client}
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := s.lockAsync(ctx, t, s.through(watched, lock.WithRenewedLease(lease)))
+	cancel()
+	wantErr(t, "Lock", receive(t, "answer", waiting).err, context.Canceled)
+	mustRelease(t, h)
+
+	// Cancelled while the answer is on its way.
+	p, through := s.viaProxy(t)
+	if err := through.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.Delay(50 * time.Millisecond)
+	watchedThrough := &spy{Client: through}
+	ctx, cancel = context.WithTimeout(t.Context(), 75*time.Millisecond)
+	defer cancel()
+	if _, err := s.through(watchedThrough, lock.WithRenewedLease(lease)).TryLock(ctx); err == nil {
+		t.Fatal("obtained in spite of the delay")
+	}
+	time.Sleep(lease) // several renewals long: what is tested is that nothing happens
+	if n := watched.pipelines.Load() + watchedThrough.pipelines.Load(); n != 0 {
+		t.Errorf("%d renewals were sent", n)
+	}
+	if got := s.owner(t); got != "" {
+		t.Errorf("the lock was left to %q", got)
+	}
+}
+
+func batchedRenewal(t *testing.T, s stage) {
+	const holds, lease = 1000, 6 * time.Second // renewed every 2 s
+	watched := &spy{Client: s.client}
+	locker := lock.New(watched, s.prefix)
+	held := make([]*lock.Hold, holds)
+	var wg sync.WaitGroup
+	for part := range 20 {
+		wg.Go(func() {
+			for i := part; i < holds; i += 20 {
+				l := s.kind.open(locker, fmt.Sprint("n", i), lock.NewOwner(), lock.WithRenewedLease(lease))
+				h, err := l.TryLock(t.Context())
+				if err != nil {
+					t.Errorf("TryLock: %v", err)
+					return
+				}
+				held[i] = h
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	// The renewal of these two goes wrong: one key is gone, one has another type, at which its script fails.
+	s.spoil(t, "{lock:n7}", func(key string) error { return s.client.Del(t.Context(), key).Err() })
+	s.spoil(t, "{lock:n8}", func(key string) error {
+		if err := s.client.Del(t.Context(), key).Err(); err != nil {
+			return err
+		}
+		return s.client.LPush(t.Context(), key, "odd").Err()
+	})
+	receive(t, "loss", held[7].Lost())
+	receive(t, "loss", held[8].Lost())
+	eventually(t, "renewed", func() bool { return watched.renewals.Load() >= 2*(holds-2) })
+	if pipelines, renewals := watched.pipelines.Load(), watched.renewals.Load(); pipelines > renewals/20 {
+		t.Errorf("%d renewals took %d requests, want batches", renewals, pipelines)
+	}
+	lost := 0
+	for i, h := range held {
+		if h.Err() != nil {
+			lost++
+			continue
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Errorf("Release of %d: %v", i, err)
+		}
+	}
+	if lost != 2 {
+		t.Errorf("%d holds were lost, want the two that were spoiled", lost)
+	}
+}
+
+// spoil changes the key of one lock behind its holder's back.
+func (s stage) spoil(t *testing.T, part string, change func(key string) error) {
+	t.Helper()
+	for _, key := range s.remains(t) {
+		if strings.Contains(key, part) {
+			if err := change(key); err != nil && !errors.Is(err, redis.Nil) {
+				t.Fatal(err)
+			}
+			s.client.PExpire(t.Context(), key, time.Minute)
+			return
+		}
+	}
+	t.Fatalf("no key of %s", part)
+}
