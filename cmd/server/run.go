@@ -68,7 +68,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis},
 		order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
 		ids, keeper, room, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, keeper, time.Now)
+	vouchers := voucher.NewService(ledger, redis, keeper, nil, nil, time.Now)
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{

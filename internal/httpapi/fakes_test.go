@@ -71,7 +71,7 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, func() time.Time { return noon })
+	return voucher.NewService(f, f, f, nil, nil, func() time.Time { return noon })
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, d voucher.Draft) (voucher.Shown, error) {

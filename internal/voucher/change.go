@@ -23,6 +23,60 @@ type Change struct {
 	OnShelf  *bool
 }
 
+// concernsSale reports whether Redis has to follow the change.
+func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
+
+// apply alters the voucher, or returns *InvalidError with everything that is wrong with it as it would then be at the
+// time now, or ErrRetired. What it leaves alone is not checked again.
+func (c Change) apply(v *Voucher, now time.Time) error {
+	var r fieldRules
+	if c.Title != nil {
+		v.Title = r.title(*c.Title)
+	}
+	if c.SubTitle != nil {
+		v.SubTitle = r.subTitle(*c.SubTitle)
+	}
+	if c.Rules != nil {
+		v.Rules = r.rules(*c.Rules)
+	}
+	if c.OnShelf != nil {
+		v.Status = OffShelf
+		if *c.OnShelf {
+			v.Status = OnShelf
+		}
+	}
+	moved := c.reschedule(v, &r, now)
+	if err := r.err(); err != nil {
+		return err
+	}
+	if moved && v.Sale.Retired {
+		return ErrRetired
+	}
+	return nil
+}
+
+// reschedule changes the sale's window and reports whether it is another one now.
+func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
+	if v.Sale == nil {
+		r.absent("beginTime", c.Begin)
+		r.absent("endTime", c.End)
+		return false
+	}
+	begin, end := v.Sale.Begin, v.Sale.End
+	if c.Begin != nil {
+		begin = instant(*c.Begin)
+	}
+	if c.End != nil {
+		end = instant(*c.End)
+	}
+	if begin.Equal(v.Sale.Begin) && end.Equal(v.Sale.End) {
+		return false
+	}
+	r.window(begin, end, now)
+	v.Sale.Begin, v.Sale.End = begin, end
+	return true
+}
+
 // StockChange is one delta of a sale's stock and what became of it.
 type StockChange struct {
 	Delta  int64
@@ -45,8 +99,8 @@ const (
 // written as an operation with it. by is the admin's user id.
 type Changes interface {
 	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and stores
-	// the result with the version raised. An error of alter is returned and rolls back; so that nothing changes when
-	// nothing would, a voucher that alter leaves as it is is not written. ErrNotFound.
+	// the result with the version raised. An error of alter is returned and rolls back. A voucher in which alter changes
+	// nothing is not written. ErrNotFound.
 	ChangeVoucher(ctx context.Context, id, by int64, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key: one that adds raises stock and issued at once, one
 	// that takes waits for Redis. A key that was used before returns that change and begins none; with another delta it is

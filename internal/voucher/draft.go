@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Limits of a voucher's fields; the columns of tb_voucher are as wide.
@@ -51,60 +50,23 @@ type SaleDraft struct {
 	End   time.Time // exclusive; after Begin and after now
 }
 
-// check returns the draft as a voucher, or everything that is wrong with it.
-func (d Draft) check() (Voucher, []Problem) {
-	var ps []Problem
-	bad := func(field, reason, allowed string) { ps = append(ps, Problem{field, reason, allowed}) }
-	d.Title, d.SubTitle = strings.TrimSpace(d.Title), strings.TrimSpace(d.SubTitle)
-	text := func(field, s string, least, most int) {
-		allowed := fmt.Sprintf("%d to %d characters of valid UTF-8", least, most)
-		switch n := utf8.RuneCountInString(s); {
-		case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-			bad(field, "holds bytes that are not text", allowed)
-		case n < least:
-			bad(field, "is missing or blank", allowed)
-		case n > most:
-			bad(field, fmt.Sprintf("has %d characters, which is too long", n), allowed)
-		}
-	}
-	number := func(field string, n, least, most int64) {
-		if n < least || n > most {
-			bad(field, fmt.Sprintf("is %d", n), fmt.Sprintf("a whole number from %d to %d", least, most))
-		}
-	}
-	number("shopId", d.ShopID, 1, MaxID)
-	text("title", d.Title, 1, MaxTitle)
-	text("subTitle", d.SubTitle, 0, MaxTitle)
-	text("rules", d.Rules, 0, MaxRules)
-	number("payValue", d.PayValue, 0, MaxMoney)
-	number("actualValue", d.ActualValue, 1, MaxMoney)
-	return Voucher{
-		ShopID: d.ShopID, Title: d.Title, SubTitle: d.SubTitle, Rules: d.Rules,
+// check returns the draft as a voucher, having told r everything that is wrong with it.
+func (d Draft) check(r *fieldRules) Voucher {
+	r.number("shopId", d.ShopID, 1, MaxID)
+	v := Voucher{
+		ShopID: d.ShopID, Title: r.title(d.Title), SubTitle: r.subTitle(d.SubTitle), Rules: r.rules(d.Rules),
 		PayValue: d.PayValue, ActualValue: d.ActualValue, Kind: Ordinary, Status: OnShelf,
-	}, ps
+	}
+	r.number("payValue", d.PayValue, 0, MaxMoney)
+	r.number("actualValue", d.ActualValue, 1, MaxMoney)
+	v.PayWithin = r.payWithin(d.PayWithin)
+	return v
 }
 
-// check returns the sale, or everything that is wrong with it at the time now.
-func (d SaleDraft) check(now time.Time) (Sale, []Problem) {
-	var ps []Problem
-	// Redis compares milliseconds, the ledger keeps as much.
-	d.Begin, d.End = d.Begin.UTC().Truncate(time.Millisecond), d.End.UTC().Truncate(time.Millisecond)
-	if d.Stock < 1 || d.Stock > MaxStock {
-		ps = append(ps, Problem{"stock", fmt.Sprintf("is %d", d.Stock), fmt.Sprintf("a whole number from 1 to %d", int64(MaxStock))})
-	}
-	times := func(field string, t time.Time) bool {
-		if t.Year() < 2000 || t.Year() > 9999 {
-			ps = append(ps, Problem{field, "is missing or out of range", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999"})
-			return false
-		}
-		return true
-	}
-	begin, end := times("beginTime", d.Begin), times("endTime", d.End)
-	switch {
-	case begin && end && !d.End.After(d.Begin):
-		ps = append(ps, Problem{"endTime", "is not after beginTime", "a time after beginTime"})
-	case end && !d.End.After(now):
-		ps = append(ps, Problem{"endTime", "is in the past", "a time after " + now.UTC().Format(time.RFC3339)})
-	}
-	return Sale{Stock: d.Stock, Issued: d.Stock, Begin: d.Begin, End: d.End}, ps
+// check returns the sale, having told r everything that is wrong with it at the time now.
+func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
+	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End)}
+	r.number("stock", d.Stock, 1, MaxStock)
+	r.window(sale.Begin, sale.End, now)
+	return sale
 }

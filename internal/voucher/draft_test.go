@@ -49,6 +49,11 @@ func TestDraftRules(t *testing.T) {
 		"a negative price":             {change: func(d *Draft) { d.PayValue = -1 }, want: []string{"payValue"}},
 		"an absurd price":              {change: func(d *Draft) { d.PayValue = math.MaxInt64 }, want: []string{"payValue"}},
 		"worth nothing":                {change: func(d *Draft) { d.ActualValue = 0 }, want: []string{"actualValue"}},
+		"a second to pay":              {change: func(d *Draft) { d.PayWithin = MinPayWithin }},
+		"thirty days to pay":           {change: func(d *Draft) { d.PayWithin = MaxPayWithin }},
+		"no time to pay":               {change: func(d *Draft) { d.PayWithin = -time.Second }, want: []string{"payWithinSeconds"}},
+		"too much time to pay":         {change: func(d *Draft) { d.PayWithin = MaxPayWithin + time.Second }, want: []string{"payWithinSeconds"}},
+		"a part of a second to pay":    {change: func(d *Draft) { d.PayWithin = 1500 * time.Millisecond }, want: []string{"payWithinSeconds"}},
 		"everything wrong at once": {
 			change: func(d *Draft) { *d = Draft{PayValue: -1} },
 			want:   []string{"shopId", "title", "payValue", "actualValue"},
@@ -58,16 +63,30 @@ func TestDraftRules(t *testing.T) {
 			t.Parallel()
 			d := goodDraft()
 			tc.change(&d)
-			_, problems := d.check()
-			if diff := cmp.Diff(tc.want, fields(problems)); diff != "" {
+			var r fieldRules
+			d.check(&r)
+			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
-			for _, p := range problems {
+			for _, p := range r.problems {
 				if p.Reason == "" || p.Allowed == "" {
 					t.Errorf("problem %+v says not why, or not what is allowed", p)
 				}
 			}
 		})
+	}
+}
+
+// Whoever says nothing about it leaves fifteen minutes to pay.
+func TestDefaultTimeToPay(t *testing.T) {
+	t.Parallel()
+	d := goodDraft()
+	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Minute: time.Minute} {
+		var r fieldRules
+		d.PayWithin = given
+		if v := d.check(&r); v.PayWithin != want || r.err() != nil {
+			t.Errorf("%s became %s, %v", given, v.PayWithin, r.err())
+		}
 	}
 }
 
@@ -93,8 +112,9 @@ func TestSaleDraftRules(t *testing.T) {
 			t.Parallel()
 			d := goodSale()
 			tc.change(&d)
-			_, problems := d.check(now)
-			if diff := cmp.Diff(tc.want, fields(problems)); diff != "" {
+			var r fieldRules
+			d.check(&r, now)
+			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
 		})

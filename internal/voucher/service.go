@@ -35,25 +35,28 @@ const MaxListed = 500
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
 
-// Service creates and shows vouchers.
+// Service creates, changes and shows vouchers.
 type Service struct {
-	ledger Ledger
-	sales  Sales
-	opener Opener
-	now    func() time.Time
+	ledger   Ledger
+	sales    Sales
+	opener   Opener
+	changes  Changes
+	follower Follower
+	now      func() time.Time
 }
 
 // NewService returns a service; now is the clock for "is this end in the past" and for the server time that is shown
 // when Redis cannot be asked.
-func NewService(ledger Ledger, sales Sales, opener Opener, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, now: now}
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, follower Follower, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, follower: follower, now: now}
 }
 
 // CreateOrdinary creates a voucher that is bought freely. It returns *InvalidError for a draft that breaks a rule.
 func (s *Service) CreateOrdinary(ctx context.Context, d Draft) (Shown, error) {
-	v, problems := d.check()
-	if len(problems) > 0 {
-		return Shown{}, &InvalidError{problems}
+	var r fieldRules
+	v := d.check(&r)
+	if err := r.err(); err != nil {
+		return Shown{}, err
 	}
 	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
 		return Shown{}, err
@@ -64,10 +67,11 @@ func (s *Service) CreateOrdinary(ctx context.Context, d Draft) (Shown, error) {
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
 // succeeds: when Redis cannot be reached just then, the sale is shown as preparing and the keeper opens it.
 func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Shown, error) {
-	v, problems := d.check()
-	sale, more := sd.check(s.now())
-	if problems = append(problems, more...); len(problems) > 0 {
-		return Shown{}, &InvalidError{problems}
+	var r fieldRules
+	v := d.check(&r)
+	sale := sd.check(&r, s.now())
+	if err := r.err(); err != nil {
+		return Shown{}, err
 	}
 	v.Kind, v.Sale = Seckill, &sale
 	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
@@ -78,11 +82,7 @@ func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Sho
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()
-	shown, _, err := s.show(ctx, []Voucher{v})
-	if err != nil {
-		return Shown{}, err
-	}
-	return shown[0], nil
+	return s.showOne(ctx, v)
 }
 
 // Get returns one voucher as people see it, with the server's time, or ErrNotFound.

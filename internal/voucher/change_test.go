@@ -1,0 +1,133 @@
+package voucher
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// selling is a voucher in the middle of its sale.
+func selling() Voucher {
+	return Voucher{
+		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000,
+		PayWithin: DefaultPayWithin, Kind: Seckill, Status: OnShelf, Version: 3,
+		Sale: &Sale{Stock: 7, Issued: 9, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), LastOperation: 4},
+	}
+}
+
+func TestChangeApplies(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("x", 3600)
+	for name, tc := range map[string]struct {
+		change Change
+		want   func(*Voucher)
+	}{
+		"nothing": {Change{}, func(*Voucher) {}},
+		"texts": {
+			Change{Title: new(" new "), SubTitle: new("\tnewer "), Rules: new(" kept ")},
+			func(v *Voucher) { v.Title, v.SubTitle, v.Rules = "new", "newer", " kept " },
+		},
+		"no subtitle":   {Change{SubTitle: new(""), Rules: new("")}, func(v *Voucher) { v.SubTitle, v.Rules = "", "" }},
+		"off the shelf": {Change{OnShelf: new(false)}, func(v *Voucher) { v.Status = OffShelf }},
+		"on the shelf":  {Change{OnShelf: new(true)}, func(*Voucher) {}},
+		"a later end": {
+			Change{End: new(now.Add(2 * time.Hour).Add(time.Microsecond).In(zone))},
+			func(v *Voucher) { v.Sale.End = now.Add(2 * time.Hour) },
+		},
+		"a later begin": {Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) }},
+		"another day": {
+			Change{Begin: new(now.Add(24 * time.Hour)), End: new(now.Add(25 * time.Hour))},
+			func(v *Voucher) { v.Sale.Begin, v.Sale.End = now.Add(24*time.Hour), now.Add(25*time.Hour) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, want := selling(), selling()
+			tc.want(&want)
+			if err := tc.change.apply(&got, now); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("voucher (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChangeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		before func(*Voucher)
+		change Change
+		want   []string // fields with a problem
+	}{
+		"a blank title":               {change: Change{Title: new("  ")}, want: []string{"title"}},
+		"texts too long":              {change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))}, want: []string{"subTitle", "rules"}},
+		"a text that is none":         {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
+		"an end before the begin":     {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
+		"a begin after the end":       {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
+		"an end in the past":          {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
+		"an end now":                  {change: Change{End: new(now)}, want: []string{"endTime"}},
+		"a begin beyond the years":    {change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"}},
+		"an end beyond the years":     {change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"}},
+		"everything at once":          {change: Change{Title: new(""), Begin: new(time.Time{}), End: new(now)}, want: []string{"title", "beginTime", "endTime"}},
+		"a window without a sale":     {before: func(v *Voucher) { v.Sale = nil }, change: Change{Begin: new(now), End: new(now)}, want: []string{"beginTime", "endTime"}},
+		"a begin of a sale long over": {before: func(v *Voucher) { v.Sale.End = now.Add(-time.Minute) }, change: Change{Begin: new(now.Add(-3 * time.Hour))}, want: []string{"endTime"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := selling()
+			if tc.before != nil {
+				tc.before(&v)
+			}
+			var invalid *InvalidError
+			if err := tc.change.apply(&v, now); !errors.As(err, &invalid) {
+				t.Fatalf("error = %v", err)
+			}
+			if diff := cmp.Diff(tc.want, fields(invalid.Problems)); diff != "" {
+				t.Errorf("fields with a problem (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A form sends back everything that it showed: what is as it was is not held against rules that hold for what is new.
+func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
+	t.Parallel()
+	v := selling()
+	v.Sale.Begin, v.Sale.End, v.Sale.Retired = now.Add(-3*time.Hour), now.Add(-2*time.Hour), true
+	want := v
+	sale := *v.Sale
+	want.Sale = &sale
+	same := Change{
+		Title: new(v.Title), SubTitle: new(v.SubTitle), Rules: new(v.Rules), OnShelf: new(true),
+		Begin: new(v.Sale.Begin.In(time.FixedZone("x", 3600))), End: new(v.Sale.End.Add(time.Nanosecond)),
+	}
+	if err := same.apply(&v, now); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, v); diff != "" {
+		t.Errorf("voucher (-want +got):\n%s", diff)
+	}
+}
+
+// A sale that has left Redis cannot come back; its texts and its place on the shelf are the ledger's alone.
+func TestRetiredSaleKeepsItsWindow(t *testing.T) {
+	t.Parallel()
+	retired := func() Voucher {
+		v := selling()
+		v.Sale.Retired = true
+		return v
+	}
+	v := retired()
+	if err := (Change{End: new(now.Add(5 * time.Hour))}).apply(&v, now); !errors.Is(err, ErrRetired) {
+		t.Errorf("error = %v, want ErrRetired", err)
+	}
+	v = retired()
+	if err := (Change{Title: new("sold"), OnShelf: new(false)}).apply(&v, now); err != nil || v.Title != "sold" || v.Status != OffShelf {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -1,0 +1,104 @@
+package voucher
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// fieldRules collects what is wrong with the fields of a request.
+type fieldRules struct{ problems []Problem }
+
+func (r *fieldRules) bad(field, reason, allowed string) {
+	r.problems = append(r.problems, Problem{field, reason, allowed})
+}
+
+// err returns everything that was found as one error, or nil.
+func (r *fieldRules) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return &InvalidError{r.problems}
+}
+
+// title returns a title as it is kept.
+func (r *fieldRules) title(s string) string {
+	s = strings.TrimSpace(s)
+	r.text("title", s, 1, MaxTitle)
+	return s
+}
+
+// subTitle returns a subtitle as it is kept.
+func (r *fieldRules) subTitle(s string) string {
+	s = strings.TrimSpace(s)
+	r.text("subTitle", s, 0, MaxTitle)
+	return s
+}
+
+// rules returns the rules of use as they are kept.
+func (r *fieldRules) rules(s string) string {
+	r.text("rules", s, 0, MaxRules)
+	return s
+}
+
+// text checks that s is text of least to most characters.
+func (r *fieldRules) text(field, s string, least, most int) {
+	allowed := fmt.Sprintf("%d to %d characters of valid UTF-8", least, most)
+	switch n := utf8.RuneCountInString(s); {
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		r.bad(field, "holds bytes that are not text", allowed)
+	case n < least:
+		r.bad(field, "is missing or blank", allowed)
+	case n > most:
+		r.bad(field, fmt.Sprintf("has %d characters, which is too long", n), allowed)
+	}
+}
+
+func (r *fieldRules) number(field string, n, least, most int64) {
+	if n < least || n > most {
+		r.bad(field, fmt.Sprintf("is %d", n), fmt.Sprintf("a whole number from %d to %d", least, most))
+	}
+}
+
+// payWithin returns how long an order may stay unpaid; 0 is the default.
+func (r *fieldRules) payWithin(d time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return DefaultPayWithin
+	case d < MinPayWithin || d > MaxPayWithin || d%time.Second != 0:
+		r.bad("payWithinSeconds", "is "+seconds(d), fmt.Sprintf("a whole number from %s to %s", seconds(MinPayWithin), seconds(MaxPayWithin)))
+	}
+	return d
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// window checks a sale's begin and end (exclusive) at the time now.
+func (r *fieldRules) window(begin, end, now time.Time) {
+	known := func(field string, t time.Time) bool {
+		if t.Year() < 2000 || t.Year() > 9999 {
+			r.bad(field, "is missing or out of range", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999")
+			return false
+		}
+		return true
+	}
+	begins, ends := known("beginTime", begin), known("endTime", end)
+	switch {
+	case begins && ends && !end.After(begin):
+		r.bad("endTime", "is not after beginTime", "a time after beginTime")
+	case ends && !end.After(now):
+		r.bad("endTime", "is in the past", "a time after "+now.UTC().Format(time.RFC3339))
+	}
+}
+
+// absent checks that a time of a sale is not given for a voucher without one.
+func (r *fieldRules) absent(field string, t *time.Time) {
+	if t != nil {
+		r.bad(field, "is of a sale, and this voucher has none", "leave it out")
+	}
+}
+
+// instant returns a time as it is kept: Redis compares milliseconds, the ledger keeps as much.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

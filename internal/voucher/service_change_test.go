@@ -1,0 +1,204 @@
+package voucher
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeChanges is a ledger of one voucher with its changes, and the Redis that follows it.
+type fakeChanges struct {
+	voucher Voucher
+	fails   error // what the ledger answers next time, once
+	away    bool  // Redis
+	units   int64 // that are left in Redis
+	voids   int   // how many changes that take a rebuild is to make void
+	keys    map[string]*StockChange
+	by      int64
+	follows int
+}
+
+func newFakeChanges() *fakeChanges {
+	return &fakeChanges{voucher: selling(), units: 5, keys: map[string]*StockChange{}}
+}
+
+func (f *fakeChanges) service() *Service {
+	ledger := &fakeLedger{vouchers: []Voucher{f.voucher}}
+	return NewService(ledger, f, f, f, f, func() time.Time { return now })
+}
+
+func (f *fakeChanges) failure() error {
+	err := f.fails
+	f.fails = nil
+	return err
+}
+
+func (f *fakeChanges) ChangeVoucher(_ context.Context, id, by int64, alter func(*Voucher) error) (Voucher, error) {
+	if id != f.voucher.ID {
+		return Voucher{}, ErrNotFound
+	}
+	if err := f.failure(); err != nil {
+		return Voucher{}, err
+	}
+	v := f.voucher
+	if v.Sale != nil {
+		sale := *v.Sale
+		v.Sale = &sale
+	}
+	if err := alter(&v); err != nil {
+		return Voucher{}, err
+	}
+	f.voucher, f.by = v, by
+	return v, nil
+}
+
+func (f *fakeChanges) ChangeStock(_ context.Context, id, by, delta int64, key string) (StockChange, error) {
+	if id != f.voucher.ID {
+		return StockChange{}, ErrNotFound
+	}
+	if err := f.failure(); err != nil {
+		return StockChange{}, err
+	}
+	f.by = by
+	c := f.keys[key]
+	if c == nil {
+		c = &StockChange{Delta: delta, Number: int64(len(f.keys)) + 1}
+		f.keys[key] = c
+	}
+	if c.Delta != delta {
+		return StockChange{}, ErrKeyReused
+	}
+	return *c, nil
+}
+
+func (f *fakeChanges) Follow(context.Context, int64) error {
+	f.follows++
+	if f.away {
+		return errAway
+	}
+	for key, c := range f.keys {
+		switch {
+		case c.State != StockPending:
+		case c.Delta < 0 && f.voids > 0:
+			f.voids--
+			delete(f.keys, key)
+		case f.units+c.Delta < 0:
+			c.State = StockRefused
+		default:
+			f.units += c.Delta
+			c.State = StockDone
+		}
+	}
+	return nil
+}
+
+func (f *fakeChanges) Live(context.Context, []Voucher) ([]Live, time.Time, error) {
+	if f.away {
+		return nil, time.Time{}, errAway
+	}
+	return []Live{{State: StateOnSale, Stock: f.units}}, now, nil
+}
+
+func (f *fakeChanges) Open(context.Context, int64) error { return nil }
+
+func TestServiceChange(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change   Change
+		ordinary bool
+		away     bool
+		followed bool
+		follows  int
+	}{
+		"texts are the ledger's alone":       {change: Change{Title: new("x")}, away: true, followed: true},
+		"a window is followed":               {change: Change{End: new(now.Add(5 * time.Hour))}, followed: true, follows: 1},
+		"the shelf is followed":              {change: Change{OnShelf: new(false)}, followed: true, follows: 1},
+		"Redis is away":                      {change: Change{OnShelf: new(false)}, away: true, follows: 1},
+		"it may be behind an earlier change": {change: Change{OnShelf: new(true)}, away: true, follows: 1},
+		"an ordinary one has nobody behind":  {change: Change{OnShelf: new(false)}, ordinary: true, away: true, followed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeChanges()
+			f.away = tc.away
+			if tc.ordinary {
+				f.voucher.Sale, f.voucher.Kind = nil, Ordinary
+			}
+			shown, followed, err := f.service().Change(t.Context(), 7, 1, tc.change)
+			if err != nil || followed != tc.followed || f.follows != tc.follows || f.by != 7 {
+				t.Errorf("followed %t after %d rounds, by %d, %v", followed, f.follows, f.by, err)
+			}
+			if diff := cmp.Diff(f.voucher, shown.Voucher); diff != "" {
+				t.Errorf("shown (-stored +shown):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
+	f := newFakeChanges()
+	s := f.service()
+	for _, step := range []struct {
+		do     func(context.Context, int64, int64) (Shown, bool, error)
+		away   bool
+		paused bool
+	}{
+		{s.Pause, false, true},
+		{s.Pause, false, true},
+		{s.Resume, false, false},
+		{s.Resume, true, false},
+		{s.Pause, true, true},
+	} {
+		f.away = step.away
+		shown, followed, err := step.do(t.Context(), 7, 1)
+		if err != nil || followed == step.away || shown.Sale.Paused != step.paused || f.voucher.Sale.Paused != step.paused || shown.Live == nil {
+			t.Errorf("%+v: paused %t, followed %t, %v", step, shown.Sale.Paused, followed, err)
+		}
+	}
+}
+
+func TestChangesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	ordinary := func(f *fakeChanges) { f.voucher.Sale = nil }
+	retired := func(f *fakeChanges) { f.voucher.Sale.Retired = true }
+	away := func(f *fakeChanges) { f.fails = errAway }
+	pause := func(s *Service, id int64) error { _, _, err := s.Pause(t.Context(), 7, id); return err }
+	resume := func(s *Service, id int64) error { _, _, err := s.Resume(t.Context(), 7, id); return err }
+	change := func(s *Service, id int64) error {
+		_, _, err := s.Change(t.Context(), 7, id, Change{Title: new("x")})
+		return err
+	}
+	stock := func(s *Service, id int64) error { _, _, err := s.AddStock(t.Context(), 7, id, 1, "k"); return err }
+	for name, tc := range map[string]struct {
+		set  func(*fakeChanges)
+		id   int64
+		do   func(*Service, int64) error
+		want error
+	}{
+		"pause of nothing":          {id: 2, do: pause, want: ErrNotFound},
+		"change of nothing":         {id: 2, do: change, want: ErrNotFound},
+		"stock of nothing":          {id: 2, do: stock, want: ErrNotFound},
+		"pause of an ordinary one":  {set: ordinary, id: 1, do: pause, want: ErrNotSeckill},
+		"resume of an ordinary one": {set: ordinary, id: 1, do: resume, want: ErrNotSeckill},
+		"pause of a retired one":    {set: retired, id: 1, do: pause, want: ErrRetired},
+		"resume of a retired one":   {set: retired, id: 1, do: resume, want: ErrRetired},
+		"pause without the ledger":  {set: away, id: 1, do: pause, want: errAway},
+		"change without the ledger": {set: away, id: 1, do: change, want: errAway},
+		"stock without the ledger":  {set: away, id: 1, do: stock, want: errAway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeChanges()
+			if tc.set != nil {
+				tc.set(f)
+			}
+			if err := tc.do(f.service(), tc.id); !errors.Is(err, tc.want) || f.follows != 0 {
+				t.Errorf("error = %v after %d rounds, want %v", err, f.follows, tc.want)
+			}
+		})
+	}
+}
