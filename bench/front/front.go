@@ -55,7 +55,7 @@ func (desk) Order(context.Context, int64, int64, time.Duration) (order.Order, er
 	return order.Order{}, order.ErrNotFound
 }
 
-func (desk) Orders(context.Context, int64, int64, int) ([]order.Order, int64, error) {
+func (desk) Orders(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 	return nil, 0, nil
 }
 

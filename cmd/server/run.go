@@ -55,19 +55,20 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	// The domain.
 	catalog := order.NewCatalog(ledger)
 	defer catalog.Close()
+	complaints := order.NewComplaints()
 	keeper := order.NewKeeper(order.KeeperStores{
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis,
 		Locker: locker{lock.New(stores.clients.Commands, cfg.Redis.Prefix+"lock:")},
-	}, catalog, metrics, log)
+	}, catalog, complaints, metrics, log)
 	room := order.NewWaitroom(ledger, log)
-	admission := order.NewAdmission(redis, catalog, ledger, keeper, metrics, cfg.Orders.MaxBacklog)
+	admission := order.NewAdmission(redis, catalog, ledger, complaints, metrics, cfg.Orders.MaxBacklog)
 	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger, catalog), ledger, ids, room,
 		order.DeskOptions{WaitForRow: cfg.Embedded()})
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
 	recorder := order.NewRecorder(
 		order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis},
 		order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
-		ids, keeper, room, metrics, log)
+		ids, complaints, room, metrics, log)
 	vouchers := voucher.NewService(ledger, redis, keeper, nil, nil, time.Now)
 
 	// HTTP.

@@ -34,8 +34,9 @@ type Desk interface {
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	// Orders returns a user's orders with an id below before, newest first, at most limit, and how many he has in all.
-	Orders(ctx context.Context, userID, before int64, limit int) (orders []order.Order, total int64, err error)
+	// Orders returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
+	// limit, and how many of them he has in all.
+	Orders(ctx context.Context, f order.Filter, before int64, limit int) (orders []order.Order, total int64, err error)
 }
 
 // API answers HTTP requests. It is safe for concurrent use.

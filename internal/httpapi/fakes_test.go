@@ -53,11 +53,11 @@ func (d fakeDesk) Order(ctx context.Context, userID, id int64, wait time.Duratio
 	return d.order(ctx, userID, id, wait)
 }
 
-func (d fakeDesk) Orders(ctx context.Context, userID, before int64, limit int) ([]order.Order, int64, error) {
+func (d fakeDesk) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 	if d.orders == nil {
 		return nil, 0, nil
 	}
-	return d.orders(ctx, userID, before, limit)
+	return d.orders(ctx, f.UserID, before, limit)
 }
 
 // fakeVouchers keeps what it was asked to create and shows what it is given. Its rules are the real ones: drafts go

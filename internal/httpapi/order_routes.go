@@ -96,7 +96,7 @@ func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 	if err := invalid(badQuery, badLimit, badCursor); err != nil {
 		return answer{}, err
 	}
-	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), who.userID, cursor, n+1) // one more tells whether there are more
+	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), order.Filter{UserID: who.userID}, cursor, n+1) // one more tells whether there are more
 	if err != nil {
 		return answer{}, err
 	}

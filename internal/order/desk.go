@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -62,7 +63,7 @@ func (d *Desk) await(ctx context.Context, seat *Seat, o Order, wait time.Duratio
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	status, err := seat.Wait(waiting)
+	status, err := seat.Wait(waiting, Queued)
 	switch {
 	case err == nil && status == Unpaid:
 		o.Status = Unpaid
@@ -121,36 +122,26 @@ func (d *Desk) Order(ctx context.Context, userID, orderID int64, wait time.Durat
 }
 
 func (d *Desk) order(ctx context.Context, userID, orderID int64, wait time.Duration) (Order, error) {
-	if wait <= 0 {
-		return d.lookup.Order(ctx, userID, orderID)
-	}
-	seat := d.room.Enter(orderID)
-	defer seat.Leave()
-	o, err := d.lookup.Order(ctx, userID, orderID)
-	if err != nil || o.Status != Queued {
-		return o, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if _, err := seat.Wait(waiting); err != nil {
-		return o, nil // the time is over: it is still queued, which is an answer
-	}
-	return d.lookup.Order(ctx, userID, orderID)
+	return d.lookup.await(ctx, d.room, userID, orderID, wait)
 }
 
-// Orders returns the user's orders with an id below before (0 for all), newest first, at most limit, and how many he
-// has in all. Those that are still queued are among them, except where an order may only be named once it has its row.
-func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]Order, int64, error) {
+// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest first,
+// at most limit, and how many of them he has in all. Those that are still queued are among them, except where an order
+// may only be named once it has its row.
+func (d *Desk) Orders(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error) {
 	if before <= 0 {
-		before = 1<<63 - 1
+		before = math.MaxInt64
 	}
-	queued, err := d.queued(ctx, userID)
+	queued, err := d.queued(ctx, f)
 	if err != nil {
 		return nil, 0, err
 	}
-	orders, total, err := d.rows.OrdersOf(ctx, userID, before, limit)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	var orders []Order
+	var total int64
+	if !f.Waiting {
+		if orders, total, err = d.rows.OrdersOf(ctx, f, before, limit); err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
 	}
 	recorded := len(orders)
 	for _, q := range queued {
@@ -166,12 +157,13 @@ func (d *Desk) Orders(ctx context.Context, userID, before int64, limit int) ([]O
 	return orders[:min(len(orders), limit)], total, nil
 }
 
-// queued returns the user's orders that have no row yet and may be named.
-func (d *Desk) queued(ctx context.Context, userID int64) ([]Order, error) {
-	if d.options.WaitForRow {
+// queued returns the user's orders that have no row yet, may be named, and pass the filter.
+func (d *Desk) queued(ctx context.Context, f Filter) ([]Order, error) {
+	if d.options.WaitForRow || f.Status != Queued {
 		return nil, nil
 	}
-	queued, err := d.lookup.Queued(ctx, userID)
+	queued, err := d.lookup.Queued(ctx, f.UserID)
+	queued = slices.DeleteFunc(queued, func(q Order) bool { return !f.Passes(q) })
 	if err != nil || len(queued) == 0 {
 		return nil, err
 	}

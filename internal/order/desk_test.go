@@ -48,11 +48,11 @@ func (f *fakeRows) Order(_ context.Context, id int64) (Order, error) {
 	return Order{}, ErrNotFound
 }
 
-func (f *fakeRows) OrdersOf(_ context.Context, userID, before int64, limit int) (orders []Order, total int64, err error) {
+func (f *fakeRows) OrdersOf(_ context.Context, filter Filter, before int64, limit int) (orders []Order, total int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id := before - 1; id > 0 && id > before-100; id-- {
-		if o, has := f.rows[id]; has && o.UserID == userID {
+		if o, has := f.rows[id]; has && filter.Passes(o) {
 			if total++; len(orders) < limit {
 				orders = append(orders, o)
 			}
@@ -290,7 +290,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		o, err := p.desk.Buy(t.Context(), 1, voucherA, 0)
 		got <- result{o, err}
 	}()
-	waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+	waitUntil(t, func() bool { return len(p.room.ids(p.room.queue)) == 1 })
 	select {
 	case r := <-got:
 		t.Fatalf("answered %+v before the row was there", r)
@@ -306,7 +306,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	if _, err := p.desk.Order(short, 3, 66, 0); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("looked up before it was recorded: error = %v, want ErrUnavailable", err)
 	}
-	if orders, total, err := p.desk.Orders(t.Context(), 3, 0, 10); err != nil || len(orders) != 0 || total != 0 {
+	if orders, total, err := p.desk.Orders(t.Context(), Filter{UserID: 3}, 0, 10); err != nil || len(orders) != 0 || total != 0 {
 		t.Errorf("listed before it was recorded: %v of %d, %v", orders, total, err)
 	}
 	if _, err := p.desk.Buy(short, 2, voucherA, 0); !errors.Is(err, ErrUnknownOutcome) {
@@ -328,7 +328,7 @@ func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
 			t.Parallel()
 			p := newDesk(t, DeskOptions{}, at(1, 0))
 			go func() {
-				waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+				waitUntil(t, func() bool { return len(p.room.ids(p.room.queue)) == 1 })
 				p.rows.mu.Lock()
 				p.rows.away = tc.away
 				p.rows.rows[100] = Order{ID: 100, UserID: 1, VoucherID: voucherA, Status: Failed, Reason: NoStock}
@@ -375,14 +375,14 @@ func TestOrderWaitsForAnotherInstance(t *testing.T) {
 	polling := make(chan error)
 	go func() { polling <- p.room.Run(ctx) }()
 	go func() {
-		waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+		waitUntil(t, func() bool { return len(p.room.ids(p.room.queue)) == 1 })
 		p.rows.put(Order{ID: 66, UserID: 2, VoucherID: voucherA, Status: Unpaid})
 	}()
 	o, err := p.desk.Order(t.Context(), 2, 66, 10*time.Second)
 	if err != nil || o.Status != Unpaid {
 		t.Errorf("order = %+v, %v", o, err)
 	}
-	if left := p.room.ids(); len(left) != 0 {
+	if left := p.room.ids(p.room.queue); len(left) != 0 {
 		t.Errorf("still waiting: %v", left)
 	}
 	stop()
@@ -397,7 +397,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	p := newDesk(t, DeskOptions{}, at(1, 0))
 	p.held[BuyerKey{voucherA, 2}] = 66
 	go func() {
-		waitUntil(t, func() bool { return len(p.room.ids()) == 1 })
+		waitUntil(t, func() bool { return len(p.room.ids(p.room.queue)) == 1 })
 		p.room.Dismiss()
 	}()
 	if o, err := p.desk.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != Queued {
@@ -420,12 +420,12 @@ func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 		}
 		return ids
 	}
-	orders, total, err := p.desk.Orders(t.Context(), 1, 100, 2)
+	orders, total, err := p.desk.Orders(t.Context(), Filter{UserID: 1}, 100, 2)
 	if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 || orders[0].Status != Queued || orders[1].ID != 55 {
 		t.Errorf("first page %v of %d, %v", ids(orders), total, err)
 	}
 	p.rows.put(Order{ID: 66, UserID: 1, VoucherID: voucherA, Status: Unpaid})
-	orders, total, err = p.desk.Orders(t.Context(), 1, 100, 5)
+	orders, total, err = p.desk.Orders(t.Context(), Filter{UserID: 1}, 100, 5)
 	if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != Unpaid {
 		t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
 	}

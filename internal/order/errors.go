@@ -3,6 +3,8 @@ package order
 import (
 	"errors"
 	"fmt"
+
+	"seckill/internal/voucher"
 )
 
 // What a purchase or a question about an order can end with, besides voucher.ErrNotFound, ErrNotSeckill and
@@ -38,6 +40,25 @@ var (
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
 	ErrSuperseded = errors.New("a newer rebuild has begun")
 )
+
+// orUnavailable tells what a store answered from what kept it from answering: an error that is neither of this package
+// nor of voucher becomes ErrUnavailable.
+func orUnavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, answer := range []error{
+		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, voucher.ErrNotFound, voucher.ErrOffShelf,
+	} {
+		if errors.Is(err, answer) {
+			return err
+		}
+	}
+	if _, is := errors.AsType[*StateError](err); is {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
 
 // AlreadyBoughtError says that the user has a live order for this voucher, and which.
 type AlreadyBoughtError struct {

@@ -69,6 +69,8 @@ type fakeStores struct {
 	mended     []mendCall
 	told       map[int64]Status
 	nextID     int64
+	followed   []int64
+	onFollow   func() // what the operations of the voucher do
 }
 
 func newFakeStores(stock int64, claims ...Claim) *fakeStores {
@@ -260,6 +262,16 @@ func (f *fakeStores) Correct(_ context.Context, returns []Return) (map[int64]int
 	return f.rebuilding, err
 }
 
+func (f *fakeStores) Follow(_ context.Context, voucherID int64) error {
+	return f.call("follow", func() error {
+		f.followed = append(f.followed, voucherID)
+		if f.onFollow != nil {
+			f.onFollow()
+		}
+		return nil
+	})
+}
+
 // mendCall is one call of Mend.
 type mendCall struct{ voucherID, broken int64 }
 
@@ -297,6 +309,11 @@ func (deaf) Recorded(int, int, time.Duration)         {}
 func (deaf) RecordRetried(error)                      {}
 func (deaf) Buried()                                  {}
 func (deaf) Rebuilt(time.Duration, error)             {}
+func (deaf) Followed(int, int, time.Duration, error)  {}
+func (deaf) Behind(int)                               {}
+func (deaf) Closed(int, time.Duration)                {}
+func (deaf) Received(PaymentState)                    {}
+func (deaf) Repaid(error)                             {}
 
 // fakeSales is the keeper's side of ledger and Redis in memory.
 type fakeSales struct {
@@ -306,6 +323,8 @@ type fakeSales struct {
 	built    []string // the steps taken
 	dropped  bool
 	retired  []int64
+	changed  bool // the sale changes while it is looked at
+	notified []int64
 	waiting  []Claim // in the stream
 	holders  []Claim
 	snapshot Snapshot
@@ -357,9 +376,17 @@ func (f *fakeSales) Snapshot(_ context.Context, _, _ int64) (s Snapshot, err err
 	return s, err
 }
 
-func (f *fakeSales) Retire(_ context.Context, id int64) error {
-	return f.call("retire", func() error { f.retired = append(f.retired, id); return nil })
+func (f *fakeSales) Retire(_ context.Context, id, last int64) (retired bool, err error) {
+	err = f.call("retire", func() error {
+		if retired = f.kept[0].Sale.LastOperation == last && !f.changed; retired {
+			f.retired = append(f.retired, id)
+		}
+		return nil
+	})
+	return retired, err
 }
+
+func (f *fakeSales) Notify(id int64) { f.notified = append(f.notified, id) }
 
 func (f *fakeSales) Views(_ context.Context, sales []SaleRef) (views []SaleView, err error) {
 	err = f.call("views", func() error {

@@ -10,7 +10,7 @@ type Event struct {
 	Why    string // in English, for people; may be empty
 }
 
-// Actor is who did something: one of the constants, or Admin(id).
+// Actor is who did something: one of the constants. It is the word that is stored.
 type Actor string
 
 // Who changes orders.
@@ -27,4 +27,27 @@ type Filter struct {
 	UserID    int64
 	VoucherID int64
 	Status    Status // Queued (0) does not restrict: queued orders have no row
+	Waiting   bool   // only queued orders: the ledger has none
+}
+
+// Passes reports whether the filter lets the order through.
+func (f Filter) Passes(o Order) bool {
+	return (f.UserID == 0 || o.UserID == f.UserID) && (f.VoucherID == 0 || o.VoucherID == f.VoucherID) &&
+		(f.Status == 0 || o.Status == f.Status) && (!f.Waiting || o.Status == Queued)
+}
+
+// origin is how an order came to be: accepted at the given time and recorded, or for one bought freely recorded alone.
+func origin(o Order, bought bool, accepted time.Time) []Event {
+	if bought {
+		return []Event{{Status: Unpaid, At: o.CreatedAt, By: Owner}}
+	}
+	events := []Event{{Status: Queued, At: accepted, By: Owner}}
+	switch o.Status {
+	case Queued, StatusUnknown:
+		return events
+	case Failed:
+		return append(events, Event{Status: Failed, At: o.FailedAt, By: ByRecorder, Why: string(o.Reason)})
+	default:
+		return append(events, Event{Status: Unpaid, At: o.CreatedAt, By: ByRecorder})
+	}
 }

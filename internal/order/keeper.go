@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,18 +22,20 @@ type Locker interface {
 	TryDo(ctx context.Context, name string, f func(context.Context) error) error
 }
 
-// NotBroken is the epoch to pass to Mend when no epoch of the sale is known to be wrong.
-const NotBroken int64 = -1
+// Notifier is told of sales that Redis has not brought up to the ledger: Outbox.
+type Notifier interface {
+	// Notify has the sale's pending operations applied soon. It does not wait.
+	Notify(voucherID int64)
+}
 
 const (
 	sweepEvery = time.Second
-	lookTime   = time.Minute            // how long reading all sales may take
-	mendQueue  = 1024                   // requests to mend that can wait; more are found by the next sweep
-	mendEvery  = 100 * time.Millisecond // a sale that every caller complains of is looked at no more often
+	lookTime   = time.Minute // how long reading all sales may take
 )
 
 // Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
-// rebuilds missing and outdated ones, and retires those long over. Every instance runs one; a lock per sale keeps
+// rebuilds missing and outdated ones, has the outbox bring up those that are behind by operations, and retires those long
+// over. Every instance runs one; a lock per sale keeps
 // them from doing the same work, the epoch keeps them from harm when they do.
 type Keeper struct {
 	ledger   SaleLedger
@@ -43,23 +44,14 @@ type Keeper struct {
 	builder  SaleBuilder
 	retirer  SaleRetirer
 	locker   Locker
+	outbox   Notifier
 	catalog  *Catalog
+	wrong    *Complaints
 	observer Observer
 	log      *slog.Logger
 
-	mends  chan int64 // voucher ids
-	mu     sync.Mutex
-	asked  map[int64]asking // by voucher id
-	broken map[int64]int64  // by voucher id: an epoch known to be wrong, until a rebuild has left it behind
-
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
-}
-
-// asking is what is known of the requests to mend a sale.
-type asking struct {
-	waits bool      // one waits in the queue
-	last  time.Time // when the last one was taken from the queue
 }
 
 // KeeperStores are the stores of a Keeper.
@@ -70,14 +62,14 @@ type KeeperStores struct {
 	Builder SaleBuilder
 	Retirer SaleRetirer
 	Locker  Locker
+	Outbox  Notifier
 }
 
-// NewKeeper returns a keeper that has not looked at anything yet.
-func NewKeeper(stores KeeperStores, catalog *Catalog, observer Observer, log *slog.Logger) *Keeper {
+// NewKeeper returns a keeper that has not looked at anything yet. It sees to the complaints.
+func NewKeeper(stores KeeperStores, catalog *Catalog, complaints *Complaints, observer Observer, log *slog.Logger) *Keeper {
 	return &Keeper{
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
-		catalog: catalog, observer: observer, log: log,
-		mends: make(chan int64, mendQueue), asked: make(map[int64]asking), broken: make(map[int64]int64),
+		outbox: stores.Outbox, catalog: catalog, wrong: complaints, observer: observer, log: log,
 	}
 }
 
@@ -90,8 +82,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case id := <-k.mends:
-			k.mend(ctx, id)
+		case id := <-k.wrong.waiting:
+			k.wrong.took(id)
+			k.tryRebuild(ctx, id)
 		case <-ticker.C:
 			k.sweep(ctx)
 		}
@@ -123,61 +116,10 @@ func (k *Keeper) Open(ctx context.Context, voucherID int64) error {
 	})
 }
 
-// Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger says, or if its epoch is
-// not above broken. It does not wait. Every refused buyer may call it: what is asked again, or again too soon, is
-// dropped, as the next sweep looks anyway; a broken epoch is remembered until it has been left behind.
-func (k *Keeper) Mend(voucherID, broken int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	known, has := k.broken[voucherID]
-	news := broken > NotBroken && (!has || broken > known)
-	if news {
-		k.broken[voucherID] = broken
-	}
-	before := k.asked[voucherID]
-	if before.waits || !news && time.Since(before.last) < mendEvery {
-		return
-	}
-	select {
-	case k.mends <- voucherID:
-		k.asked[voucherID] = asking{waits: true, last: before.last}
-	default: // the next sweep finds what is missing
-	}
-}
-
-func (k *Keeper) mend(ctx context.Context, voucherID int64) {
-	k.mu.Lock()
-	k.asked[voucherID] = asking{last: time.Now()}
-	k.mu.Unlock()
-	k.tryRebuild(ctx, voucherID)
-}
-
-// brokenEpoch returns the highest epoch of the sale that is known to be wrong, or NotBroken.
-func (k *Keeper) brokenEpoch(voucherID int64) int64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if epoch, has := k.broken[voucherID]; has {
-		return epoch
-	}
-	return NotBroken
-}
-
-// leftBehind forgets a broken epoch that the sale is above of.
-func (k *Keeper) leftBehind(voucherID, epoch int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if broken, has := k.broken[voucherID]; has && broken < epoch {
-		delete(k.broken, voucherID)
-	}
-}
-
 // forget drops what is remembered of a sale that has left Redis.
 func (k *Keeper) forget(voucherID int64) {
 	k.catalog.Forget(voucherID)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.asked, voucherID)
-	delete(k.broken, voucherID)
+	k.wrong.forget(voucherID)
 }
 
 // sweep compares what Redis holds with what it should, for all sales at once. The ledger is read first: Redis is never
@@ -204,10 +146,12 @@ func (k *Keeper) sweepOnce(ctx context.Context) error {
 	waiting := 0
 	for i, v := range vs {
 		switch {
-		case needsRebuild(views[i], v.Sale, k.brokenEpoch(v.ID)):
+		case needsRebuild(views[i], v.Sale, k.wrong.epoch(v.ID)):
 			if !k.tryRebuild(ctx, v.ID) {
 				waiting++
 			}
+		case views[i].Applied < v.Sale.LastOperation:
+			k.outbox.Notify(v.ID)
 		case views[i].Now.After(v.Sale.End.Add(retireAfter)):
 			k.tryRetire(ctx, v, views[i])
 		}

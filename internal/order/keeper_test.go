@@ -19,7 +19,7 @@ func newTestKeeper(t *testing.T, f *fakeSales) *Keeper {
 	f.before, f.after = map[string]int{}, map[string]int{}
 	catalog := NewCatalog(f)
 	t.Cleanup(catalog.Close)
-	return NewKeeper(KeeperStores{Ledger: f, Rows: &fakeRows{rows: map[int64]Order{100: {ID: 100}}}, Reader: f, Builder: f, Retirer: f, Locker: f}, catalog, deaf{}, quiet())
+	return NewKeeper(KeeperStores{Ledger: f, Rows: &fakeRows{rows: map[int64]Order{100: {ID: 100}}}, Reader: f, Builder: f, Retirer: f, Locker: f, Outbox: f}, catalog, NewComplaints(), deaf{}, quiet())
 }
 
 // at is a voucher whose ledger row stands at the mark.
@@ -119,13 +119,13 @@ func TestMendRebuildsABrokenEpochOnce(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- k.Run(ctx) }()
 	for range 5 {
-		k.Mend(voucherA, NotBroken)
-		k.Mend(voucherA, 3)
+		k.wrong.Mend(voucherA, NotBroken)
+		k.wrong.Mend(voucherA, 3)
 	}
 	waitUntil(t, func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return len(f.built) > 0 && f.redis[voucherA].Mode == SaleOpen && len(k.mends) == 0
+		return len(f.built) > 0 && f.redis[voucherA].Mode == SaleOpen && len(k.wrong.waiting) == 0
 	})
 	stop()
 	if err := <-done; err != nil {
@@ -141,18 +141,18 @@ func TestMendIsNotAskedTooOften(t *testing.T) {
 	t.Parallel()
 	k := newTestKeeper(t, &fakeSales{kept: []voucher.Voucher{at(3, 5)}})
 	for range 3 {
-		k.Mend(voucherA, NotBroken)
+		k.wrong.Mend(voucherA, NotBroken)
 	}
-	if waits := len(k.mends); waits != 1 {
+	if waits := len(k.wrong.waiting); waits != 1 {
 		t.Fatalf("%d requests wait, want 1", waits)
 	}
-	k.mend(t.Context(), <-k.mends)
-	k.Mend(voucherA, NotBroken)
-	if waits := len(k.mends); waits != 0 {
+	k.wrong.took(<-k.wrong.waiting)
+	k.wrong.Mend(voucherA, NotBroken)
+	if waits := len(k.wrong.waiting); waits != 0 {
 		t.Errorf("%d requests wait right after one, want 0", waits)
 	}
-	k.Mend(voucherA, 7) // knows something new
-	if waits := len(k.mends); waits != 1 {
+	k.wrong.Mend(voucherA, 7) // knows something new
+	if waits := len(k.wrong.waiting); waits != 1 {
 		t.Errorf("%d requests wait after a new finding, want 1", waits)
 	}
 }
@@ -165,10 +165,10 @@ func TestBrokenEpochIsRemembered(t *testing.T) {
 		redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
 	}
 	k := newTestKeeper(t, f)
-	for range cap(k.mends) {
-		k.mends <- voucherB
+	for range cap(k.wrong.waiting) {
+		k.wrong.waiting <- voucherB
 	}
-	k.Mend(voucherA, 3)
+	k.wrong.Mend(voucherA, 3)
 	f.before["raise"] = 1
 	k.sweep(t.Context())
 	if len(f.built) != 0 {
@@ -179,8 +179,8 @@ func TestBrokenEpochIsRemembered(t *testing.T) {
 	if diff := cmp.Diff(rebuildTo(4), f.built); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	if len(k.broken) != 0 {
-		t.Errorf("still remembered: %v", k.broken)
+	if len(k.wrong.broken) != 0 {
+		t.Errorf("still remembered: %v", k.wrong.broken)
 	}
 }
 

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Rows reads recorded orders: the ledger.
 type Rows interface {
 	// Order returns one order, or ErrNotFound.
 	Order(ctx context.Context, id int64) (Order, error)
-	// OrdersOf returns a user's orders with an id below before, newest first, at most limit, and how many he has in all.
-	OrdersOf(ctx context.Context, userID, before int64, limit int) ([]Order, int64, error)
+	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
+	// limit, and how many of them he has in all.
+	OrdersOf(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or ErrNotFound.
 	LiveOrder(ctx context.Context, key BuyerKey) (Order, error)
 	// Recorded returns the status of those of the ids that have a row.
@@ -60,6 +62,35 @@ func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (Order, error
 		}
 	}
 	return l.recorded(ctx, userID, orderID)
+}
+
+// await is Order for one who, while the order is queued, waits for up to wait that it be recorded. It is returned as
+// queued when it was not in that time, which is an answer too.
+func (l *Lookup) await(ctx context.Context, room *Waitroom, userID, orderID int64, wait time.Duration) (Order, error) {
+	if wait <= 0 {
+		return l.Order(ctx, userID, orderID)
+	}
+	seat := room.Enter(orderID)
+	defer seat.Leave()
+	o, err := l.Order(ctx, userID, orderID)
+	if err != nil || o.Status != Queued {
+		return o, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if _, err := seat.Wait(waiting, Queued); err != nil {
+		return o, nil
+	}
+	return l.Order(ctx, userID, orderID)
+}
+
+// row is Order for one who needs its row: he waits for it for a while, and gets ErrUnavailable when there is none then.
+func (l *Lookup) row(ctx context.Context, room *Waitroom, userID, orderID int64) (Order, error) {
+	o, err := l.await(ctx, room, userID, orderID, rowTime)
+	if err == nil && o.Status == Queued {
+		return Order{}, fmt.Errorf("%w: order %d is not recorded yet", ErrUnavailable, orderID)
+	}
+	return o, err
 }
 
 func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (Order, error) {

@@ -14,4 +14,15 @@ type Observer interface {
 	Buried()
 	// Rebuilt: a sale was rebuilt, or its rebuild failed with err.
 	Rebuilt(took time.Duration, err error)
+	// Followed: Redis and ledger were brought together over so many operations, of which so many were refused; or could not
+	// be, with err.
+	Followed(applied, refused int, took time.Duration, err error)
+	// Behind: so many sales had operations pending when they were last looked for.
+	Behind(sales int)
+	// Closed: so many overdue orders were closed in one transaction.
+	Closed(orders int, took time.Duration)
+	// Received: the provider said that it has the money for a payment, now or before; the payment is in this state.
+	Received(state PaymentState)
+	// Repaid: a payment's money went back, or the attempt failed with err.
+	Repaid(err error)
 }

@@ -33,6 +33,9 @@ func (s Status) Live() bool {
 	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding
 }
 
+// Final reports whether an order in this state never changes again. A cancelled one may: its payment may arrive late.
+func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed }
+
 // Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted one that waits for its row.
 // A time is zero until it happened.
 type Order struct {

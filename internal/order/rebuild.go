@@ -18,11 +18,12 @@ type SaleLedger interface {
 	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
 	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
 	RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error)
-	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed. It
-	// returns ErrSuperseded when the sale's epoch is not the given one.
+	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and those
+	// that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
 	Snapshot(ctx context.Context, voucherID, epoch int64) (Snapshot, error)
-	// Retire marks the sale as no longer held by Redis.
-	Retire(ctx context.Context, voucherID int64) error
+	// Retire marks the sale as no longer held by Redis, and reports whether it did (or it was before): not while an
+	// operation is pending, before its end has passed, or when its last operation is not the given one any more.
+	Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error)
 }
 
 // SaleReader reads sales in Redis.
@@ -63,8 +64,8 @@ func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
 	if err != nil {
 		return fmt.Errorf("reading the sale from Redis: %w", err)
 	}
-	if !needsRebuild(views[0], v.Sale, k.brokenEpoch(voucherID)) {
-		k.leftBehind(voucherID, views[0].Mark.Epoch)
+	if !needsRebuild(views[0], v.Sale, k.wrong.epoch(voucherID)) {
+		k.wrong.leftBehind(voucherID, views[0].Mark.Epoch)
 		return nil
 	}
 	start := time.Now()
@@ -119,7 +120,7 @@ func (k *Keeper) rebuild(ctx context.Context, sale SaleRef, above int64) error {
 	if err := k.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
 		return fmt.Errorf("opening the sale: %w", err)
 	}
-	k.leftBehind(sale.VoucherID, epoch)
+	k.wrong.leftBehind(sale.VoucherID, epoch)
 	k.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
 		"orders", len(r.ledger.Live), "waiting", len(r.waiting), "requeued", len(plan.requeue))
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"seckill/internal/voucher"
 )
 
 // Queue is one partition's stream as one consumer of its group sees it.
@@ -79,6 +81,7 @@ type RecorderStores struct {
 	Membership Membership
 	Ledger     Ledger
 	Places     Places
+	Outbox     voucher.Follower
 }
 
 // RecorderOptions tune a Recorder.

@@ -13,7 +13,7 @@ import (
 // Redis then hold is compared with want.
 func record(t *testing.T, f *fakeStores, batch int) {
 	t.Helper()
-	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: batch},
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f, Outbox: f}, RecorderOptions{Batch: batch},
 		&fakeIDs{last: 900}, f, f, deaf{}, quiet())
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
@@ -199,7 +199,7 @@ func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 	f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))
 	f.rows[1] = Order{ID: 1, UserID: 1, VoucherID: voucherA, Status: Cancelled}
 	f.stuck = map[int64]bool{1: true}
-	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: 1},
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f, Outbox: f}, RecorderOptions{Batch: 1},
 		&fakeIDs{}, f, f, deaf{}, quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -248,7 +248,7 @@ func TestRecorderStopsWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFakeStores(5, claim(1, 1, voucherA))
 	f.before["insert"] = 1 << 30
-	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f}, RecorderOptions{Batch: 10},
+	r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f, Outbox: f}, RecorderOptions{Batch: 10},
 		&fakeIDs{}, f, f, deaf{}, quiet())
 	r.finishTime = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())

@@ -78,6 +78,11 @@ func (r *Recorder) commit(ctx context.Context, claims []Claim, rejected error) (
 			return nil, err
 		}
 	}
+	return r.decide(ctx, claims, rejected)
+}
+
+// decide has the ledger settle the claims one by one.
+func (r *Recorder) decide(ctx context.Context, claims []Claim, rejected error) ([]Decision, error) {
 	var decisions []Decision
 	var spare []int64
 	for {
@@ -122,6 +127,7 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 		outcomes[e.Claim.OrderID] = Unpaid
 	}
 	var returns []Return
+	var freed []Claim
 	orders, failed := len(entries), 0
 	for _, d := range decisions {
 		if d.Verb != Insert {
@@ -136,8 +142,9 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 			r.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user", d.Claim.UserID,
 				"voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
 		}
-		if d.Return != nil {
-			d.Return.Sale.Partition = r.options.Partition
+		if d.freed() {
+			freed = append(freed, d.Claim)
+		} else if d.Return != nil {
 			returns = append(returns, *d.Return)
 		}
 		if d.Reason == NoStock || d.Reason == DuplicateBuyer {
@@ -148,7 +155,8 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 	}
 	r.audience.Told(outcomes)
 	r.observer.Recorded(orders, failed, took)
-	if !r.correct(ctx, returns) {
+	again, followed := r.follow(ctx, freed)
+	if !followed || !r.correct(ctx, append(returns, again...)) {
 		return // whoever gets the entries again corrects Redis
 	}
 	keys := make([]string, len(entries))
@@ -164,10 +172,49 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 	})
 }
 
+// follow has the operations applied that gave the units of cancelled and refunded orders back, and returns what is to be
+// corrected after that, and whether it could. Such an order's unit must not be given twice. A place that the order holds
+// even then comes from a call of admission that arrived late; it took another unit, which goes back. The order may have
+// been revived by one of the operations: so the ledger is asked again.
+func (r *Recorder) follow(ctx context.Context, freed []Claim) (returns []Return, ok bool) {
+	if len(freed) == 0 {
+		return nil, true
+	}
+	ok = r.persist(ctx, func(ctx context.Context) error {
+		done := make(map[int64]bool)
+		for _, c := range freed {
+			if done[c.VoucherID] {
+				continue
+			}
+			done[c.VoucherID] = true
+			call, cancel := context.WithTimeout(ctx, redisTime)
+			err := r.stores.Outbox.Follow(call, c.VoucherID)
+			cancel()
+			if err != nil {
+				return err
+			}
+		}
+		call, cancel := context.WithTimeout(ctx, commitTime)
+		defer cancel()
+		decisions, err := r.decide(call, freed, nil)
+		returns = nil
+		for _, d := range decisions {
+			if d.Return != nil {
+				returns = append(returns, *d.Return)
+			}
+		}
+		return err
+	})
+	return returns, ok
+}
+
 // correct tells Redis what the ledger decided otherwise, and reports whether it did.
 func (r *Recorder) correct(ctx context.Context, returns []Return) bool {
 	if len(returns) == 0 {
 		return true
+	}
+	for i := range returns {
+		returns[i].Sale.Partition = r.options.Partition
 	}
 	return r.persist(ctx, func(ctx context.Context) error {
 		rebuilding, err := r.stores.Places.Correct(ctx, returns)

@@ -30,15 +30,16 @@ func (k *Keeper) tryRetire(ctx context.Context, v voucher.Voucher, view SaleView
 			// Their entries are gone (somebody trimmed the stream, or they could not be decoded): the places are the
 			// last trace. A rebuild queues them again, and the sale is retired once they are recorded.
 			k.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; the sale is rebuilt", "voucher", v.ID, "orders", lost)
-			k.Mend(v.ID, view.Mark.Epoch)
+			k.wrong.Mend(v.ID, view.Mark.Epoch)
 			return nil
 		}
 		dropped, err := k.retirer.Drop(ctx, saleRef(v), view)
 		if err != nil || !dropped {
 			return err
 		}
-		if err := k.ledger.Retire(ctx, v.ID); err != nil {
-			return err
+		retired, err := k.ledger.Retire(ctx, v.ID, v.Sale.LastOperation)
+		if err != nil || !retired {
+			return err // something changed since it was looked at: the next sweep rebuilds it
 		}
 		k.forget(v.ID)
 		k.log.InfoContext(ctx, "sale retired", "voucher", v.ID)

@@ -78,7 +78,7 @@ func (s *settlement) replayed(c Claim, row Order) Decision {
 	if row.Status.Live() {
 		return d
 	}
-	giveBack := true // cancelled and refunded orders gave their unit back in the ledger
+	giveBack := true // the unit of a cancelled or refunded order is in the ledger: what holds a place took another (Decision.freed)
 	if row.Status == Failed {
 		d.Reason = row.Reason
 		giveBack = row.Reason.GivesUnitBack()

@@ -143,6 +143,10 @@ type Decision struct {
 	Return *Return // what is to be corrected in Redis after the commit
 }
 
+// freed reports whether the claim's order has been cancelled or refunded, so that one of the sale's operations gives its
+// unit back and empties its place. What the place holds counts only once Redis has applied it.
+func (d Decision) freed() bool { return d.Verb == Keep && d.Reason == "" && d.Return != nil }
+
 // Verb is what a Decision does to the ledger.
 type Verb int8
 

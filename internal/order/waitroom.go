@@ -8,68 +8,83 @@ import (
 	"time"
 )
 
-const (
-	pollEvery = 50 * time.Millisecond // how soon an order that another instance recorded is noticed
-	pollChunk = 1000                  // ids in one query
-	pollTime  = 5 * time.Second       // one query at most
-)
+// ErrDismissed says that the process is stopping and nobody may wait any more.
+var ErrDismissed = errors.New("nobody may wait any more")
 
-// Waitroom is where callers wait for orders to be recorded. The recorder of this instance tells them at once; for
-// orders that another instance records, one query asks for everybody who waits, so a waiter costs memory and no
-// query of his own.
+// Waitroom is where callers wait for an order to be in another state than the one they know. What this instance does to
+// orders is told at once; for what others do, one query asks for everybody who waits: those who wait for a row every 50
+// ms, those who watch a recorded order every second. So a waiter costs memory, and no goroutine, timer or query of his
+// own.
 type Waitroom struct {
 	rows Rows
 	log  *slog.Logger
 
-	mu      sync.Mutex
-	waiting map[int64]map[*Seat]struct{} // order id → who waits for it
-	arrived chan struct{}                // holds one when somebody began to wait
-	closing chan struct{}                // closed once nobody may wait any more
+	opened  time.Time     // what seats count their time from
+	arrived chan struct{} // holds one when somebody began to wait
+	closing chan struct{} // closed once nobody may wait any more
+
+	mu     sync.Mutex
+	queue  bench // for seats whose order has no row, as far as they know
+	stalls bench // for those who watch a recorded order
 }
 
-// ErrDismissed says that the process is stopping and nobody may wait any more.
-var ErrDismissed = errors.New("nobody may wait any more")
+// bench is the seats of a room by order id: the first of those for each order.
+type bench map[int64]*Seat
 
-// Seat is one caller's place in the room.
+// Seat is one caller's place in the room. It is used by one goroutine.
 type Seat struct {
 	room    *Waitroom
 	orderID int64
-	called  chan Status // holds one
-	waits   bool        // Wait was called; guarded by the room
+	bell    chan struct{} // holds one when the caller has to get up
+
+	// Guarded by the room.
+	bench          bench // where it stands; nil after Leave
+	previous, next *Seat // for the same order
+	known          Status
+	told           Status        // what it was told of last; the same as known when there is nothing new
+	waits          bool          // Wait was called and the bell has not rung since
+	stir           time.Duration // how long it waits at most before it is stirred; 0: for ever
+	stirAt         time.Duration // since the room was opened
 }
 
 // NewWaitroom returns an empty room; Run serves those who wait for other instances.
 func NewWaitroom(rows Rows, log *slog.Logger) *Waitroom {
 	return &Waitroom{
-		rows: rows, log: log, waiting: make(map[int64]map[*Seat]struct{}),
+		rows: rows, log: log, opened: time.Now(), queue: make(bench), stalls: make(bench),
 		arrived: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 }
 
-// Enter takes a seat for an order. Enter before the order is asked for, so that nothing is missed; Leave in any case.
-func (w *Waitroom) Enter(orderID int64) *Seat {
-	s := &Seat{room: w, orderID: orderID, called: make(chan Status, 1)}
+// Enter takes a seat for an order that has no row yet, as far as the caller knows. Enter before the order is asked for,
+// so that nothing is missed; Leave in any case.
+func (w *Waitroom) Enter(orderID int64) *Seat { return w.enter(orderID, 0) }
+
+// EnterStirred is Enter for one who wants his Wait to end after a while also when nothing happens.
+func (w *Waitroom) EnterStirred(orderID int64, after time.Duration) *Seat {
+	return w.enter(orderID, after)
+}
+
+func (w *Waitroom) enter(orderID int64, stir time.Duration) *Seat {
+	s := &Seat{room: w, orderID: orderID, bell: make(chan struct{}, 1), stir: stir}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waiting[orderID] == nil {
-		w.waiting[orderID] = make(map[*Seat]struct{}, 1)
-	}
-	w.waiting[orderID][s] = struct{}{}
+	w.queue.add(s)
 	return s
 }
 
-// Wait returns the order's status once it has a row, ctx's error, or ErrDismissed. It is called once.
-func (s *Seat) Wait(ctx context.Context) (Status, error) {
-	s.room.mu.Lock()
-	s.waits = true
-	s.room.mu.Unlock()
+// Wait returns a status of the order that differs from the known one, as soon as there is one; the known one when the
+// seat is stirred; ctx's error; or ErrDismissed. The status may be out of date by the time it is returned.
+func (s *Seat) Wait(ctx context.Context, known Status) (Status, error) {
+	if status, is := s.settle(known); is {
+		return status, nil
+	}
 	select {
 	case s.room.arrived <- struct{}{}:
 	default: // the ledger is being asked already
 	}
 	select {
-	case status := <-s.called:
-		return status, nil
+	case <-s.bell:
+		return s.rise(), nil
 	case <-s.room.closing:
 		return StatusUnknown, ErrDismissed
 	case <-ctx.Done():
@@ -77,85 +92,115 @@ func (s *Seat) Wait(ctx context.Context) (Status, error) {
 	}
 }
 
+// settle begins a wait, unless the seat was told of another status before.
+func (s *Seat) settle(known Status) (news Status, is bool) {
+	w := s.room
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-s.bell:
+		if s.told != s.known && s.told != known {
+			news, is = s.told, true
+		}
+	default:
+	}
+	s.known, s.told = known, known
+	if is {
+		return news, is
+	}
+	s.waits = true
+	if s.stir > 0 {
+		s.stirAt = time.Since(w.opened) + s.stir
+	}
+	if on := w.benchFor(known); s.bench != nil {
+		s.bench.remove(s)
+		on.add(s)
+	}
+	return known, false
+}
+
+// rise ends a wait after the bell.
+func (s *Seat) rise() Status {
+	s.room.mu.Lock()
+	defer s.room.mu.Unlock()
+	told := s.told
+	s.told = s.known
+	return told
+}
+
 // Leave gives the seat up. It may be called more than once.
 func (s *Seat) Leave() {
 	s.room.mu.Lock()
 	defer s.room.mu.Unlock()
-	seats := s.room.waiting[s.orderID]
-	delete(seats, s)
-	if len(seats) == 0 {
-		delete(s.room.waiting, s.orderID)
+	if s.bench != nil {
+		s.bench.remove(s)
 	}
 }
 
-// Dismiss ends all waiting, of those who wait and of those who come: the process stops, and their orders are recorded
-// by another. It is called once.
+func (w *Waitroom) benchFor(known Status) bench {
+	if known == Queued {
+		return w.queue
+	}
+	return w.stalls
+}
+
+func (b bench) add(s *Seat) {
+	first := b[s.orderID]
+	s.bench, s.previous, s.next = b, nil, first
+	if first != nil {
+		first.previous = s
+	}
+	b[s.orderID] = s
+}
+
+func (b bench) remove(s *Seat) {
+	switch {
+	case s.previous != nil:
+		s.previous.next = s.next
+	case s.next != nil:
+		b[s.orderID] = s.next
+	default:
+		delete(b, s.orderID)
+	}
+	if s.next != nil {
+		s.next.previous = s.previous
+	}
+	s.bench, s.previous, s.next = nil, nil, nil
+}
+
+// Dismiss ends all waiting, of those who wait and of those who come: the process stops, and their orders are seen to by
+// another. It is called once.
 func (w *Waitroom) Dismiss() { close(w.closing) }
 
-// Told calls those who wait for any of the orders.
+// Told calls those who wait for any of the orders and know another status.
 func (w *Waitroom) Told(outcomes map[int64]Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.waiting) == 0 {
+	if len(w.queue) == 0 && len(w.stalls) == 0 {
 		return
 	}
 	for id, status := range outcomes {
-		for s := range w.waiting[id] {
-			s.called <- status // has room: a seat is removed when it is called
+		for s := w.queue[id]; s != nil; s = s.next {
+			s.tell(status)
 		}
-		delete(w.waiting, id)
-	}
-}
-
-// Run asks the ledger, while anybody waits, for orders that other instances recorded, until ctx ends.
-func (w *Waitroom) Run(ctx context.Context) error {
-	pause := newPause()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-w.arrived:
-		}
-		for ids := w.ids(); len(ids) > 0 && ctx.Err() == nil; ids = w.ids() {
-			start := time.Now()
-			if err := w.poll(ctx, ids); err != nil {
-				w.log.WarnContext(ctx, "asking for recorded orders failed; trying again", "error", err)
-				rest(ctx, pause.NextBackOff())
-				continue
-			}
-			pause.Reset()
-			rest(ctx, max(pollEvery, 5*time.Since(start))) // at most a sixth of the time is spent asking
+		for s := w.stalls[id]; s != nil; s = s.next {
+			s.tell(status)
 		}
 	}
 }
 
-func (w *Waitroom) poll(ctx context.Context, ids []int64) error {
-	for len(ids) > 0 {
-		chunk := ids[:min(len(ids), pollChunk)]
-		ids = ids[len(chunk):]
-		call, cancel := context.WithTimeout(ctx, pollTime)
-		outcomes, err := w.rows.Recorded(call, chunk)
-		cancel()
-		if err != nil {
-			return err
-		}
-		w.Told(outcomes)
+// tell notes a status and rings, if it is news. The room is locked.
+func (s *Seat) tell(status Status) {
+	if status != s.known {
+		s.told = status
+		s.ring()
 	}
-	return nil
 }
 
-// ids returns the orders that somebody waits for. Whoever has only a seat does not know yet whether he got in.
-func (w *Waitroom) ids() []int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ids := make([]int64, 0, len(w.waiting))
-	for id, seats := range w.waiting {
-		for s := range seats {
-			if s.waits {
-				ids = append(ids, id)
-				break
-			}
-		}
+func (s *Seat) ring() {
+	s.waits = false
+	select {
+	case s.bell <- struct{}{}:
+	default: // it rings
 	}
-	return ids
 }

@@ -34,15 +34,25 @@ func takeOrder(query *gorm.DB, what string) (order.Order, error) {
 }
 
 // OrdersOf implements order.Rows. Pass math.MaxInt64 as before for the first page.
-func (s *Store) OrdersOf(ctx context.Context, userID, before int64, limit int) ([]order.Order, int64, error) {
-	what := fmt.Sprintf("listing the orders of user %d", userID)
+func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+	what := fmt.Sprintf("listing the orders of user %d", f.UserID)
+	chosen := func() *gorm.DB {
+		query := s.read(ctx).Model(&orderRow{}).Where("user_id = ?", f.UserID)
+		if f.VoucherID != 0 {
+			query = query.Where("voucher_id = ?", f.VoucherID)
+		}
+		if f.Status != 0 {
+			query = query.Where("status = ?", f.Status)
+		}
+		return query
+	}
 	var rows []orderRow
-	err := s.read(ctx).Where("user_id = ? AND id < ?", userID, before).Order("id DESC").Limit(limit).Find(&rows).Error
+	err := chosen().Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error
 	if err != nil {
 		return nil, 0, readError(what, err)
 	}
 	var total int64
-	if err := s.read(ctx).Model(&orderRow{}).Where("user_id = ?", userID).Count(&total).Error; err != nil {
+	if err := chosen().Count(&total).Error; err != nil {
 		return nil, 0, readError(what, err)
 	}
 	orders := make([]order.Order, len(rows))

@@ -85,7 +85,7 @@ func TestOrdersOf(t *testing.T) {
 			"behind it":   {ids[4], 2, []int64{}},
 			"all":         {math.MaxInt64, 100, ids},
 		} {
-			orders, total, err := l.OrdersOf(t.Context(), 1, test.before, test.limit)
+			orders, total, err := l.OrdersOf(t.Context(), order.Filter{UserID: 1}, test.before, test.limit)
 			got := make([]int64, len(orders))
 			for i, o := range orders {
 				got[i] = o.ID
@@ -94,7 +94,7 @@ func TestOrdersOf(t *testing.T) {
 				t.Errorf("%s: total %d, want 5; %v (-want +got):\n%s", name, total, err, diff)
 			}
 		}
-		if orders, total, err := l.OrdersOf(t.Context(), 3, math.MaxInt64, 9); err != nil || orders == nil || len(orders) != 0 || total != 0 {
+		if orders, total, err := l.OrdersOf(t.Context(), order.Filter{UserID: 3}, math.MaxInt64, 9); err != nil || orders == nil || len(orders) != 0 || total != 0 {
 			t.Errorf("a user without orders: %v, %d, %v; want an empty list", orders, total, err)
 		}
 	})

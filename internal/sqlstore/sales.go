@@ -120,23 +120,21 @@ func readPlaces(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) 
 }
 
 // Retire implements order.SaleLedger. Retiring twice is no error.
-func (s *Store) Retire(ctx context.Context, voucherID int64) error {
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		result := tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).Update("retired", true)
-		if result.Error != nil {
-			return result.Error
+func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error) {
+	err = s.write(ctx, func(tx *gorm.DB) error {
+		sale, err := lockSale(tx, voucherID)
+		if err != nil {
+			return err
 		}
-		if result.RowsAffected == 0 { // retired before, or missing
-			if _, err := lockSale(tx, voucherID); err != nil {
-				return err
-			}
+		if retired = sale.Retired || sale.LastOperation == lastOperation; !retired {
+			return nil
 		}
-		return nil
+		return tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).Update("retired", true).Error
 	})
 	if err != nil {
-		return fmt.Errorf("retiring the sale of voucher %d: %w", voucherID, err)
+		return false, fmt.Errorf("retiring the sale of voucher %d: %w", voucherID, err)
 	}
-	return nil
+	return retired, nil
 }
 
 // noSale says why a voucher has no sale.

@@ -24,8 +24,8 @@ func TestSalesToKeep(t *testing.T) {
 		l.exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
 		l.exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", second) // off the shelf is still a sale to keep
 		for range 2 {
-			if err := l.Retire(t.Context(), gone); err != nil {
-				t.Fatalf("Retire: %v", err)
+			if retired, err := l.Retire(t.Context(), gone, 0); err != nil || !retired {
+				t.Fatalf("Retire: %v, %v", retired, err)
 			}
 		}
 		vs, err := l.SalesToKeep(t.Context())
@@ -234,8 +234,9 @@ func TestSaleNotFound(t *testing.T) {
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
 			_, raiseErr := l.RaiseEpoch(t.Context(), id, 0)
 			_, snapshotErr := l.Snapshot(t.Context(), id, 0)
+			_, retireErr := l.Retire(t.Context(), id, 0)
 			for name, err := range map[string]error{
-				"RaiseEpoch": raiseErr, "Snapshot": snapshotErr, "Retire": l.Retire(t.Context(), id),
+				"RaiseEpoch": raiseErr, "Snapshot": snapshotErr, "Retire": retireErr,
 			} {
 				if !errors.Is(err, want) {
 					t.Errorf("%s(%d): %v, want %v", name, id, err, want)

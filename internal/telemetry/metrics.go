@@ -20,6 +20,7 @@ type Metrics struct {
 	requests  *requests
 	admission *admission
 	recorder  *recorder
+	orders    *orders
 }
 
 var _ order.Observer = (*Metrics)(nil)
@@ -31,6 +32,7 @@ func NewMetrics(b Build) *Metrics {
 		requests:  newRequests(),
 		admission: newAdmission(),
 		recorder:  newRecorder(),
+		orders:    newOrders(),
 	}
 	// Registering into a registry that nobody else has fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -41,6 +43,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.requests.collectors()...)
 	m.registry.MustRegister(m.admission.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
+	m.registry.MustRegister(m.orders.collectors()...)
 	return m
 }
 
