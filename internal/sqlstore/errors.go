@@ -41,6 +41,22 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// isContended reports whether the database ended a transaction because of another one: nothing was written, and
+// repeating it is likely to help.
+func isContended(err error) bool {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return my.Number == 1205 || my.Number == 1213 // lock wait, deadlock
+	}
+	return isBusy(err)
+}
+
+// isBusy reports whether SQLite's file is locked by somebody past this store.
+func isBusy(err error) bool {
+	const primary = 0xff // the low byte; the rest says more
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED)
+}
+
 // isDuplicate reports whether err says that a row with this key exists.
 func isDuplicate(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
@@ -103,10 +119,6 @@ func isAway(err error) bool {
 		}
 		return false
 	}
-	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
-		const primary = 0xff // the low byte; the rest says more
-		return lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED
-	}
 	_, network := errors.AsType[net.Error](err) // refused, reset, timed out
-	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.ErrUnexpectedEOF)
+	return network || isBusy(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -105,16 +105,16 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestPriceCacheIsBounded(t *testing.T) {
+func TestTermsCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c := newPriceCache(time.Now)
-	for i := range int64(2*maxPrices + 1) {
+	c := newTermsCache(time.Now)
+	for i := range int64(2*maxTerms + 1) {
 		c.learn([]voucherRow{{ID: i, PayValue: i}})
 	}
-	if len(c.entries) > maxPrices {
-		t.Errorf("%d prices are remembered, want %d at most", len(c.entries), maxPrices)
+	if len(c.entries) > maxTerms {
+		t.Errorf("the terms of %d vouchers are remembered, want %d at most", len(c.entries), maxTerms)
 	}
-	if prices, missing := c.known([]int64{2 * maxPrices, -1}); prices[2*maxPrices] != 2*maxPrices || len(missing) != 1 {
-		t.Errorf("known = %v, missing %v", prices, missing)
+	if terms, missing := c.known([]int64{2 * maxTerms, -1}); terms[2*maxTerms].cents != 2*maxTerms || len(missing) != 1 {
+		t.Errorf("known = %v, missing %v", terms, missing)
 	}
 }

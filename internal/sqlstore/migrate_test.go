@@ -16,7 +16,7 @@ import (
 )
 
 // files are the migrations, in order; tests that count compare with it.
-var files = []string{"00001_ledger.sql"}
+var files = []string{"00001_ledger.sql", "00002_order_life.sql"}
 
 // eachEmpty runs the test with a function that opens the same empty schema again and again.
 func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store, l ledger)) {

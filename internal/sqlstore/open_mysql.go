@@ -16,7 +16,7 @@ import (
 
 // Options are what the opening functions need besides an address. The zero value of each field means its default.
 type Options struct {
-	Now      func() time.Time // the clock for recorded times; time.Now
+	Now      func() time.Time // the clock, also for recorded times in SQLite; MySQL's own clock tells them there; time.Now
 	Log      *slog.Logger     // slog.Default()
 	MaxConns int              // connections at most; 16
 	// Timeout bounds connecting and each read and write on a connection; 10 s. A smaller one in the DSN holds, a
@@ -87,7 +87,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
 	}
 	return &Store{
-		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
+		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		maxConns:      o.MaxConns,
 		migrationPool: func() (*sql.DB, error) { return sql.OpenDB(ddlConnector), nil },
 	}, nil

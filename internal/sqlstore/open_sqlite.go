@@ -35,7 +35,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening gorm on %s: %w", path, err), pool.Close())
 	}
 	s := &Store{
-		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, prices: newPriceCache(o.Now),
+		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
 		migrationPool: func() (*sql.DB, error) { return sql.Open("sqlite", dsn) },
 	}

@@ -35,31 +35,45 @@ func takeOrder(query *gorm.DB, what string) (order.Order, error) {
 
 // OrdersOf implements order.Rows. Pass math.MaxInt64 as before for the first page.
 func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
-	what := fmt.Sprintf("listing the orders of user %d", f.UserID)
-	chosen := func() *gorm.DB {
-		query := s.read(ctx).Model(&orderRow{}).Where("user_id = ?", f.UserID)
-		if f.VoucherID != 0 {
-			query = query.Where("voucher_id = ?", f.VoucherID)
-		}
-		if f.Status != 0 {
-			query = query.Where("status = ?", f.Status)
-		}
-		return query
-	}
-	var rows []orderRow
-	err := chosen().Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error
-	if err != nil {
-		return nil, 0, readError(what, err)
+	orders, err := s.Find(ctx, f, before, limit)
+	if err != nil || f.Waiting {
+		return nil, 0, err
 	}
 	var total int64
-	if err := chosen().Count(&total).Error; err != nil {
-		return nil, 0, readError(what, err)
+	if err := filtered(s.read(ctx), f).Model(&orderRow{}).Count(&total).Error; err != nil {
+		return nil, 0, readError(fmt.Sprintf("counting the orders of user %d", f.UserID), err)
+	}
+	return orders, total, nil
+}
+
+// Find implements order.Books. Pass math.MaxInt64 as before for the first page.
+func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
+	if f.Waiting {
+		return nil, nil // an order that has a row does not wait
+	}
+	var rows []orderRow
+	if err := filtered(s.read(ctx), f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, readError("listing orders", err)
 	}
 	orders := make([]order.Order, len(rows))
 	for i, row := range rows {
 		orders[i] = row.order()
 	}
-	return orders, total, nil
+	return orders, nil
+}
+
+// filtered restricts a query to the orders that the filter lets through.
+func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
+	if f.UserID != 0 {
+		query = query.Where("user_id = ?", f.UserID)
+	}
+	if f.VoucherID != 0 {
+		query = query.Where("voucher_id = ?", f.VoucherID)
+	}
+	if f.Status != order.Queued {
+		query = query.Where("status = ?", f.Status)
+	}
+	return query
 }
 
 // Recorded implements order.Rows.

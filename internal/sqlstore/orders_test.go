@@ -23,7 +23,7 @@ func TestOrderTimes(t *testing.T) {
 			stored(at(1)), stored(at(2)), stored(at(3)), stored(at(4)), stored(at(5)), stored(at(6)), c.OrderID)
 		got, err := l.Order(t.Context(), c.OrderID)
 		want := order.Order{
-			ID: c.OrderID, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Refunded, Reason: "X", CreatedAt: recordedAt,
+			ID: c.OrderID, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Refunded, Reason: "X", CreatedAt: recordedAt, PayBefore: payBefore,
 			PaidAt: at(1), RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5), FailedAt: at(6),
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -25,7 +25,7 @@ func TestInsert(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := order.Order{
-			ID: cs[1000].OrderID, UserID: cs[1000].UserID, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt,
+			ID: cs[1000].OrderID, UserID: cs[1000].UserID, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)

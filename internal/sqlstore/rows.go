@@ -23,6 +23,7 @@ type voucherRow struct {
 	Version     int64          `gorm:"column:version"`
 	CreateTime  time.Time      `gorm:"column:create_time"`
 	UpdateTime  time.Time      `gorm:"column:update_time"`
+	PayWithin   int64          `gorm:"column:pay_within"` // seconds
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -49,6 +50,7 @@ func (r saleRow) sale() *voucher.Sale {
 	return &voucher.Sale{
 		Stock: r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
+		LastOperation: r.LastOperation,
 	}
 }
 
@@ -57,7 +59,18 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
+		PayWithin: time.Duration(r.PayWithin) * time.Second,
 	}
+}
+
+func (r voucherRow) terms() payTerms { return payTerms{cents: r.PayValue, within: r.PayWithin} }
+
+// at returns a time that may be missing as the domain has it.
+func at(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
 }
 
 // orderRow has no field for the column live, which the database computes.
@@ -67,10 +80,12 @@ type orderRow struct {
 	VoucherID     int64        `gorm:"column:voucher_id"`
 	Kind          voucher.Kind `gorm:"column:kind"`
 	Amount        int64        `gorm:"column:amount"`
+	PayType       int8         `gorm:"column:pay_type"`
 	Status        order.Status `gorm:"column:status"`
 	Reason        order.Reason `gorm:"column:reason"`
 	Detail        string       `gorm:"column:detail"`
 	CreateTime    time.Time    `gorm:"column:create_time"`
+	PayDeadline   *time.Time   `gorm:"column:pay_deadline"`
 	PayTime       *time.Time   `gorm:"column:pay_time"`
 	RedeemTime    *time.Time   `gorm:"column:redeem_time"`
 	CancelTime    *time.Time   `gorm:"column:cancel_time"`
@@ -83,16 +98,10 @@ type orderRow struct {
 func (orderRow) TableName() string { return "tb_voucher_order" }
 
 func (r orderRow) order() order.Order {
-	at := func(t *time.Time) time.Time {
-		if t == nil {
-			return time.Time{}
-		}
-		return *t
-	}
 	return order.Order{
 		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, Status: r.Status, Reason: r.Reason,
-		CreatedAt: r.CreateTime, PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime), CancelledAt: at(r.CancelTime),
-		RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime),
+		CreatedAt: r.CreateTime, PayBefore: at(r.PayDeadline), PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime),
+		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime),
 	}
 }
 
@@ -105,22 +114,6 @@ type collisionRow struct {
 
 // TableName implements gorm's schema.Tabler.
 func (collisionRow) TableName() string { return "tb_order_collision" }
-
-// The states of a row in tb_voucher_operation.
-const (
-	operationPending  = 1 // committed here, not yet known to Redis
-	operationAbsorbed = 3 // a rebuild has built the sale from a stock that contains it
-)
-
-type operationRow struct {
-	VoucherID  int64      `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
-	Number     int64      `gorm:"column:number;primaryKey;autoIncrement:false"`
-	State      int8       `gorm:"column:state"`
-	SettleTime *time.Time `gorm:"column:settle_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 type settingRow struct {
 	Name       string    `gorm:"column:name;primaryKey"`

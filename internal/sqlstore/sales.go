@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -43,11 +42,12 @@ func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, 
 	return epoch, nil
 }
 
-// Snapshot implements order.SaleLedger. Whoever changes the sale's stock waits until it has been read: a second or two
+// Snapshot implements order.SaleLedger. Pending operations that take units become void: the sale is about to be given
+// all units that the ledger has. Whoever changes the sale's stock waits until it has been read: a second or two
 // for a million orders.
 func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
-	err := s.write(ctx, func(tx *gorm.DB) error {
+	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, voucherID)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Sna
 // lockSale locks the sale's row until the transaction ends.
 func lockSale(tx *gorm.DB, voucherID int64) (saleRow, error) {
 	var sale saleRow
-	err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
+	err := locking(tx).
 		Where("voucher_id = ?", voucherID).Take(&sale).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return saleRow{}, noSale(tx, voucherID)
@@ -82,10 +82,17 @@ func lockSale(tx *gorm.DB, voucherID int64) (saleRow, error) {
 	return sale, err
 }
 
-// absorbOperations marks what Redis has not been told of as contained in the stock that it is about to be given.
+// absorbOperations settles what Redis has not been told of: what gave units is contained in the stock that Redis is
+// about to be given, and what wanted to take some has to be asked for anew, also with the same key.
 func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
-	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", voucherID, operationPending).
-		Updates(map[string]any{"state": operationAbsorbed, "settle_time": s.clock()}).Error
+	now, err := s.moment(tx)
+	if err != nil {
+		return err
+	}
+	err = tx.Exec("UPDATE tb_voucher_operation SET settle_time = ?, "+
+		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
+		"state = CASE WHEN delta < 0 THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
+		now, operationVoid, operationAbsorbed, voucherID, operationPending).Error
 	if err != nil {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
@@ -119,16 +126,24 @@ func readPlaces(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) 
 	return nil
 }
 
-// Retire implements order.SaleLedger. Retiring twice is no error.
+// Retire implements order.SaleLedger.
 func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error) {
-	err = s.write(ctx, func(tx *gorm.DB) error {
+	err = s.writeAgain(ctx, func(tx *gorm.DB) error {
+		retired = false
 		sale, err := lockSale(tx, voucherID)
+		if err != nil || sale.Retired {
+			retired = sale.Retired
+			return err
+		}
+		now, err := s.moment(tx)
 		if err != nil {
 			return err
 		}
-		if retired = sale.Retired || sale.LastOperation == lastOperation; !retired {
-			return nil
+		pending, err := hasPending(tx, voucherID)
+		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) {
+			return err
 		}
+		retired = true
 		return tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).Update("retired", true).Error
 	})
 	if err != nil {

@@ -23,6 +23,8 @@ func TestSalesToKeep(t *testing.T) {
 		}
 		l.exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
 		l.exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", second) // off the shelf is still a sale to keep
+		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), gone)
 		for range 2 {
 			if retired, err := l.Retire(t.Context(), gone, 0); err != nil || !retired {
 				t.Fatalf("Retire: %v, %v", retired, err)
@@ -124,8 +126,8 @@ func TestSnapshot(t *testing.T) {
 		want.Live[4] = again[0].OrderID
 		for number, state := range []int{1, 2, 1, 3} {
 			for _, id := range []int64{v, other} {
-				l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, state, create_time) "+
-					"VALUES (?, ?, 'cancel', 1, ?, '2026-06-01 20:00:00')", id, number+1, state)
+				l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
+					"VALUES (?, ?, 'cancel', 1, 'owner', ?, '2026-06-01 20:00:00')", id, number+1, state)
 			}
 		}
 		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
@@ -155,8 +157,8 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotOfAnotherEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
-		l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, create_time) "+
-			"VALUES (?, 1, 'cancel', 1, '2026-06-01 20:00:00')", v)
+		l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
+			"VALUES (?, 1, 'cancel', 1, 'owner', 1, '2026-06-01 20:00:00')", v)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := l.Snapshot(t.Context(), v, epoch); !errors.Is(err, order.ErrSuperseded) {
 				t.Errorf("epoch %d: %v, want ErrSuperseded", epoch, err)

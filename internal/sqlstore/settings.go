@@ -22,7 +22,11 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	var fresh [16]byte
 	_, _ = rand.Read(fresh[:]) // never fails: the program is ended when there is no randomness
 	err = s.write(ctx, func(tx *gorm.DB) error {
-		return tx.Create(&settingRow{Name: idKeySetting, Value: fresh[:], CreateTime: s.clock()}).Error
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Create(&settingRow{Name: idKeySetting, Value: fresh[:], CreateTime: now}).Error
 	})
 	if err != nil && !isDuplicate(err) { // another instance was first: its key is the key
 		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 )
@@ -25,7 +24,7 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 		return nil
 	}
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		sales, err := lockSales(tx, claims)
+		sales, err := lockSales(tx, distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
 		if err != nil {
 			return err
 		}
@@ -42,13 +41,12 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
-// lockSales locks the rows of the claims' sales, in the order in which everybody does, and returns them by voucher.
-func lockSales(tx *gorm.DB, claims []order.Claim) (map[int64]saleRow, error) {
-	ids := distinct(claims, func(c order.Claim) int64 { return c.VoucherID })
+// lockSales locks the rows of the vouchers' sales, in the order in which everybody does, and returns them by voucher.
+func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
 	sales := make(map[int64]saleRow, len(ids))
 	for part := range chunks(ids) {
 		var rows []saleRow
-		err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
+		err := locking(tx).
 			Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("locking sales: %w", err)
@@ -114,20 +112,23 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]int64) 
 
 // apply writes what was decided: orders sorted by id, collisions, and last the stock of each sale.
 func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
-	prices, err := s.prices.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
+	terms, err := s.terms.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
 	if err != nil {
 		return err
 	}
-	now := s.clock()
+	now, err := s.moment(tx)
+	if err != nil {
+		return err
+	}
 	var rows []orderRow
 	var collisions []collisionRow
 	for _, d := range decisions {
 		switch d.Verb {
 		case order.Keep:
 		case order.Insert:
-			rows = append(rows, newOrderRow(d.Claim, prices, now))
+			rows = append(rows, newOrderRow(d.Claim, terms[d.Claim.VoucherID], now))
 		case order.Fail:
-			rows = append(rows, failedRow(d, prices, now))
+			rows = append(rows, failedRow(d, terms[d.Claim.VoucherID], now))
 			if d.RowID != d.Claim.OrderID {
 				collisions = append(collisions, collisionRow{
 					ClaimID: d.Claim.OrderID, UserID: d.Claim.UserID, OrderID: d.RowID, CreateTime: now,
@@ -164,17 +165,18 @@ func createAll[T any](tx *gorm.DB, rows []T) error {
 	return nil
 }
 
-func newOrderRow(c order.Claim, prices map[int64]int64, now time.Time) orderRow {
+func newOrderRow(c order.Claim, terms payTerms, now time.Time) orderRow {
+	deadline := terms.deadline(now)
 	return orderRow{
 		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind,
-		Amount: prices[c.VoucherID], Status: order.Unpaid, CreateTime: now,
+		Amount: terms.cents, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
 	}
 }
 
 // failedRow is recordable whatever the claim says: no value in it can be too long, and nothing needs to exist.
-func failedRow(d order.Decision, prices map[int64]int64, now time.Time) orderRow {
-	row := newOrderRow(d.Claim, prices, now)
-	row.ID, row.Status, row.FailTime = d.RowID, order.Failed, &now
+func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
+	row := newOrderRow(d.Claim, terms, now)
+	row.ID, row.Status, row.FailTime, row.PayDeadline = d.RowID, order.Failed, &now, nil
 	row.Reason, row.Detail = d.Reason, truncate(d.Detail, maxDetail)
 	return row
 }

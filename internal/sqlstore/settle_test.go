@@ -45,7 +45,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 
 		row := func(c order.Claim) order.Order {
 			return order.Order{
-				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt,
+				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore,
 			}
 		}
 		dead := row(cancelled[0])
@@ -105,7 +105,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			fail(nowhere.OrderID, 9, 1<<50, 0, order.UnknownVoucher),
 			fail(4711, 8, v, 1000, order.IDCollision),
 			fail(failed.OrderID, 5, v, 1000, order.NoStock),
-			{ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt},
+			{ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore},
 		} {
 			got, err := l.Order(t.Context(), want.ID)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {

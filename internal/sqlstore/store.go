@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"gorm.io/gorm"
@@ -22,7 +23,7 @@ type Store struct {
 	dialect  dialect
 	now      func() time.Time
 	log      *slog.Logger
-	prices   *priceCache
+	terms    *termsCache
 	// writer holds a token while nobody writes; nil where the database queues writers itself. SQLite lets waiting
 	// writers poll, so that the unlucky starve; here they queue.
 	writer chan struct{}
@@ -31,10 +32,16 @@ type Store struct {
 }
 
 var (
-	_ voucher.Ledger   = (*Store)(nil)
-	_ order.Ledger     = (*Store)(nil)
-	_ order.SaleLedger = (*Store)(nil)
-	_ order.Rows       = (*Store)(nil)
+	_ voucher.Ledger        = (*Store)(nil)
+	_ voucher.Changes       = (*Store)(nil)
+	_ order.Ledger          = (*Store)(nil)
+	_ order.SaleLedger      = (*Store)(nil)
+	_ order.Rows            = (*Store)(nil)
+	_ order.Books           = (*Store)(nil)
+	_ order.Payments        = (*Store)(nil)
+	_ order.OperationLedger = (*Store)(nil)
+	_ order.DueOrders       = (*Store)(nil)
+	_ order.OpenSales       = (*Store)(nil)
 )
 
 // dialect names a folder of migrations and the few things that differ.
@@ -48,6 +55,13 @@ const (
 // batchRows is how many rows one INSERT or one IN list holds at most. Larger ones are not faster, and SQLite allows
 // 32,766 placeholders.
 const batchRows = 500
+
+// A transaction that met another is tried maxTries times, with a random pause before each that is retryPause at most
+// and then twice as long each time.
+const (
+	maxTries   = 5
+	retryPause = 5 * time.Millisecond
+)
 
 // gormConfig keeps GORM to writing statements: transactions are opened where they are meant, nothing is prepared
 // (a batch's text is sent once, with its values), and nothing is logged per statement.
@@ -97,6 +111,25 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return err
 }
 
+// writeAgain is write for transactions of which nobody outside repeats those that the database ended because they stood
+// in another's way. f runs once for each try and must not remember the one before.
+func (s *Store) writeAgain(ctx context.Context, f func(tx *gorm.DB) error) error {
+	for try := 1; ; try++ {
+		err := s.write(ctx, f)
+		if try == maxTries || !isContended(err) {
+			return err
+		}
+		// The other one needs a moment to finish; two that met do not come back together.
+		pause := time.NewTimer(rand.N(retryPause << try))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
+
 // dropIdle closes the connections that nobody uses. After a failover they lead to a server that now only reads, and
 // would for as long as they live; a new one goes where the address points now.
 func (s *Store) dropIdle() {
@@ -104,5 +137,18 @@ func (s *Store) dropIdle() {
 	s.pool.SetMaxIdleConns(s.maxConns)
 }
 
-// clock returns the time as the tables keep it.
+// moment returns the ledger's time: that of the database's clock where there is a server, so that an instance with a
+// wrong clock closes nothing early. Asked for once the rows are locked, times of one order never go backwards.
+func (s *Store) moment(tx *gorm.DB) (time.Time, error) {
+	if s.dialect == sqliteDialect {
+		return s.clock(), nil
+	}
+	var now time.Time
+	if err := tx.Raw("SELECT UTC_TIMESTAMP(3)").Row().Scan(&now); err != nil {
+		return now, fmt.Errorf("reading the clock: %w", err)
+	}
+	return now, nil
+}
+
+// clock returns this process's time as the tables keep it.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }

@@ -3,11 +3,14 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
@@ -18,14 +21,17 @@ import (
 // moment is when everything happens here, unless a test's clock says otherwise. Its microseconds are not kept.
 var moment = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
 
-// recordedAt is moment as the tables keep it.
-var recordedAt = moment.Truncate(time.Millisecond)
+// recordedAt is moment as the tables keep it, and payBefore the deadline of an order recorded then.
+var (
+	recordedAt = moment.Truncate(time.Millisecond)
+	payBefore  = recordedAt.Add(voucher.DefaultPayWithin)
+)
 
 // ledger is a store on a schema of its own, with a way past it.
 type ledger struct {
 	*sqlstore.Store
 	raw     *sql.DB       // for what the store never does, such as cancelling an order by hand
-	clock   *atomic.Int64 // nanoseconds that have passed since moment
+	clock   *atomic.Int64 // nanoseconds that have passed since moment, for the store's own clock
 	dialect string        // mysql or sqlite
 }
 
@@ -50,8 +56,10 @@ func options(clock *atomic.Int64) sqlstore.Options {
 	}
 }
 
+// openMySQL opens a ledger in which it is moment for the server too.
 func openMySQL(tb testing.TB, dsn string) ledger {
 	tb.Helper()
+	dsn = stopped(tb, dsn, moment)
 	l := ledger{clock: new(atomic.Int64), dialect: "mysql"}
 	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, options(l.clock))
 	if err != nil {
@@ -59,6 +67,20 @@ func openMySQL(tb testing.TB, dsn string) ledger {
 	}
 	l.Store, l.raw = store, rawPool(tb, "mysql", dsn)
 	return l.migrated(tb)
+}
+
+// stopped returns the DSN for connections whose clock stands still: the server lets a session say what time it is.
+func stopped(tb testing.TB, dsn string, at time.Time) string {
+	tb.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if cfg.Params == nil {
+		cfg.Params = make(map[string]string)
+	}
+	cfg.Params["timestamp"] = fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+	return cfg.FormatDSN()
 }
 
 func openSQLite(tb testing.TB, path string) ledger {
@@ -104,7 +126,7 @@ func (l ledger) migrated(tb testing.TB) ledger {
 func draft() voucher.Voucher {
 	return voucher.Voucher{
 		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
-		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf, PayWithin: voucher.DefaultPayWithin,
 	}
 }
 

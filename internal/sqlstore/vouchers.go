@@ -1,27 +1,34 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
 	"seckill/internal/voucher"
 )
 
-// CreateVoucher implements voucher.Ledger. It returns order.ErrUnavailable when the database is away and certainly
-// nothing was written; when it fails because the reply to COMMIT was lost, the voucher may exist.
+// CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
+// order.ErrUnavailable when the database is away and certainly nothing was written; when it fails because the reply to
+// COMMIT was lost, the voucher may exist.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
-	now := s.clock()
 	row := voucherRow{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
-		Version: 1, CreateTime: now, UpdateTime: now,
+		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
 	}
 	var sale *saleRow
 	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		row.CreateTime, row.UpdateTime = now, now
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("voucher: %w", err)
 		}
@@ -95,7 +102,7 @@ type joinedRow struct {
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, " +
+			"v.version, v.create_time, v.update_time, v.pay_within, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.partition_no, s.retired, s.last_operation").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")

@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// ChangeVoucher implements voucher.Changes. The voucher's row is locked first and the sale's last, as the recorder
+// waits for that one.
+func (s *Store) ChangeVoucher(
+	ctx context.Context, id, by int64, alter func(v *voucher.Voucher) error,
+) (voucher.Voucher, error) {
+	var v voucher.Voucher
+	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+		row, sale, err := lockVoucher(tx, id)
+		if err != nil {
+			return err
+		}
+		if v = row.voucher(); sale != nil {
+			v.Sale = sale.sale()
+		}
+		if err := alter(&v); err != nil {
+			return err
+		}
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		c := change{tx: tx, now: now, by: admin(by), row: row, sale: sale}
+		if v, err = c.write(v); err != nil {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return voucher.Voucher{}, readError(fmt.Sprintf("changing voucher %d", id), err)
+	}
+	return v, nil
+}
+
+// admin names the admin with the user id as who did something.
+func admin(id int64) order.Actor { return order.Actor(fmt.Sprintf("admin %d", id)) }
+
+// lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
+func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
+	var row voucherRow
+	err := locking(tx).Where("id = ?", id).Take(&row).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return row, nil, voucher.ErrNotFound
+	case err != nil:
+		return row, nil, fmt.Errorf("locking the voucher: %w", err)
+	case row.Kind != voucher.Seckill:
+		return row, nil, nil
+	}
+	sale, err := lockSale(tx, id)
+	return row, &sale, err
+}
+
+// change is what an admin does to a locked voucher.
+type change struct {
+	tx   *gorm.DB
+	now  time.Time
+	by   order.Actor
+	row  voucherRow
+	sale *saleRow
+}
+
+// write stores what is different in v and returns the voucher as it is then.
+func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
+	row := c.row
+	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
+	var ops []operationRow
+	if c.sale != nil && v.Sale != nil {
+		ops = c.saleChanges(*v.Sale, v.Status)
+	}
+	if row != c.row || len(ops) > 0 {
+		row.Version, row.UpdateTime = row.Version+1, c.now
+		if err := c.writeVoucher(row); err != nil {
+			return v, err
+		}
+	}
+	if len(ops) > 0 {
+		if err := c.writeSale(ops); err != nil {
+			return v, err
+		}
+	}
+	v = row.voucher()
+	if c.sale != nil {
+		v.Sale = c.sale.sale()
+	}
+	return v, nil
+}
+
+// saleChanges changes the sale's row and returns the operations with which Redis follows.
+func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
+	add := func(kind order.OperationKind, op operationRow) {
+		op.Kind, op.Actor = kind, c.by
+		ops = append(ops, op)
+	}
+	mode := operationRow{Mode: modeOf(status, to.Paused)}
+	if status != c.row.Status {
+		add(order.Shelving, mode)
+	}
+	if to.Paused != c.sale.Paused {
+		c.sale.Paused = to.Paused
+		kind := order.Resuming
+		if to.Paused {
+			kind = order.Pausing
+		}
+		add(kind, mode)
+	}
+	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
+	if !begin.Equal(c.sale.BeginTime) || !end.Equal(c.sale.EndTime) {
+		c.sale.BeginTime, c.sale.EndTime = begin, end
+		add(order.Rescheduling, operationRow{BeginTime: &begin, EndTime: &end})
+	}
+	return ops
+}
+
+// modeOf returns what a sale does, as a rebuild decides it.
+func modeOf(status voucher.Status, paused bool) order.SaleMode {
+	switch {
+	case status != voucher.OnShelf:
+		return order.SaleOffShelf
+	case paused:
+		return order.SalePaused
+	default:
+		return order.SaleOpen
+	}
+}
+
+func (c *change) writeVoucher(row voucherRow) error {
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "version", "update_time").Updates(row).Error
+	if err != nil {
+		return fmt.Errorf("writing the voucher: %w", err)
+	}
+	return nil
+}
+
+func (c *change) writeSale(ops []operationRow) error {
+	err := c.tx.Model(c.sale).Select("paused", "begin_time", "end_time").Updates(*c.sale).Error
+	if err != nil {
+		return fmt.Errorf("writing the sale: %w", err)
+	}
+	return appendOperations(c.tx, c.sale, ops, c.now)
+}
+
+// ChangeStock implements voucher.Changes.
+func (s *Store) ChangeStock(ctx context.Context, id, by, delta int64, key string) (voucher.StockChange, error) {
+	var op operationRow
+	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+		sale, err := lockSale(tx, id)
+		if err != nil {
+			return err
+		}
+		before, err := requested(tx, id, key)
+		switch {
+		case err != nil:
+			return err
+		case before != nil && before.Delta != delta:
+			return fmt.Errorf("%w: %d", voucher.ErrKeyReused, before.Delta)
+		case before != nil:
+			op = *before
+			return nil
+		case sale.Retired:
+			return voucher.ErrRetired
+		}
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by), IdempotencyKey: &key}}
+		err = appendOperations(tx, &sale, ops, now)
+		op = ops[0]
+		return err
+	})
+	if err != nil {
+		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
+	}
+	return voucher.StockChange{Delta: op.Delta, Number: op.Number, State: op.State.ofStock()}, nil
+}
+
+// requested returns the operation that was asked for with the key, or nil.
+func requested(tx *gorm.DB, voucherID int64, key string) (*operationRow, error) {
+	var ops []operationRow
+	if err := tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Find(&ops).Error; err != nil {
+		return nil, fmt.Errorf("looking for the request: %w", err)
+	}
+	if len(ops) == 0 {
+		return nil, nil //nolint:nilnil // no request before is an answer
+	}
+	return &ops[0], nil
+}
+
+// ofStock returns the state as that of a change of stock.
+func (s operationState) ofStock() voucher.StockState {
+	switch s {
+	case operationApplied, operationAbsorbed:
+		return voucher.StockDone
+	case operationRefused:
+		return voucher.StockRefused
+	case operationVoid:
+		return voucher.StockVoid
+	default:
+		return voucher.StockPending
+	}
+}

@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// operationState is where a row of tb_voucher_operation is. Its numbers are the ones stored.
+type operationState int8
+
+// The states of an operation.
+const (
+	operationPending  operationState = 1 // committed here, not yet known to Redis
+	operationApplied  operationState = 2 // Redis contains it, and so does the ledger
+	operationAbsorbed operationState = 3 // a rebuild has built the sale from a stock that contains it, or nobody needs to follow
+	operationRefused  operationState = 4 // it wanted to take units and there were none
+	operationVoid     operationState = 5 // it wanted to take units and a rebuild came between: nothing was changed
+)
+
+type operationRow struct {
+	VoucherID      int64               `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Number         int64               `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Kind           order.OperationKind `gorm:"column:kind"`
+	Delta          int64               `gorm:"column:delta"`
+	OrderID        *int64              `gorm:"column:order_id"`
+	UserID         *int64              `gorm:"column:user_id"`
+	Mode           order.SaleMode      `gorm:"column:mode"`
+	BeginTime      *time.Time          `gorm:"column:begin_time"`
+	EndTime        *time.Time          `gorm:"column:end_time"`
+	Actor          order.Actor         `gorm:"column:actor"`
+	IdempotencyKey *string             `gorm:"column:idempotency_key"`
+	State          operationState      `gorm:"column:state"`
+	CreateTime     time.Time           `gorm:"column:create_time"`
+	SettleTime     *time.Time          `gorm:"column:settle_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (operationRow) TableName() string { return "tb_voucher_operation" }
+
+func (r operationRow) operation() order.Operation {
+	op := order.Operation{
+		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta,
+		Mode: r.Mode, Begin: at(r.BeginTime), End: at(r.EndTime),
+	}
+	if r.OrderID != nil && r.UserID != nil {
+		op.OrderID, op.UserID = *r.OrderID, *r.UserID
+	}
+	return op
+}
+
+// takes reports whether the operation takes units.
+func (r operationRow) takes() bool { return r.operation().Takes() }
+
+// orderOperation is an operation that concerns an order.
+func orderOperation(row orderRow, kind order.OperationKind, delta int64, by order.Actor) operationRow {
+	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
+}
+
+// appendOperations writes operations behind the last one of a sale whose row this transaction has locked, numbers
+// them, and adds what they give to the sale. Nobody needs to follow those of a retired sale.
+func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
+	last, given, issued := sale.LastOperation, int64(0), int64(0)
+	for i := range ops {
+		op := &ops[i]
+		last++
+		op.VoucherID, op.Number, op.State, op.CreateTime = sale.VoucherID, last, operationPending, now
+		if sale.Retired {
+			op.State, op.SettleTime = operationAbsorbed, &now
+		}
+		if op.takes() {
+			continue
+		}
+		given += op.Delta
+		if op.Kind == order.Restock {
+			issued += op.Delta
+		}
+	}
+	if err := createAll(tx, ops); err != nil {
+		return fmt.Errorf("writing %d operations of voucher %d: %w", len(ops), sale.VoucherID, err)
+	}
+	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, last_operation = ? WHERE voucher_id = ?",
+		given, issued, last, sale.VoucherID).Error
+	if err != nil {
+		return fmt.Errorf("giving %d units to voucher %d: %w", given, sale.VoucherID, err)
+	}
+	sale.LastOperation, sale.Stock, sale.Issued = last, sale.Stock+given, sale.Issued+issued
+	return nil
+}
+
+// Pending implements order.OperationLedger. It is one statement, so that both answers are of one moment.
+func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error) {
+	var rows []struct {
+		Operation operationRow `gorm:"embedded"`
+		Last      int64        `gorm:"column:last_operation"`
+	}
+	err = s.read(ctx).Table("tb_seckill_voucher s").
+		Select("s.last_operation, o.voucher_id, o.number, o.kind, o.delta, o.order_id, o.user_id, o.mode, o.begin_time, o.end_time").
+		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = s.voucher_id AND o.state = ?", operationPending).
+		Where("s.voucher_id = ?", voucherID).Order("o.number").Limit(max(1, n)).Scan(&rows).Error
+	if err != nil {
+		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", voucherID), err)
+	}
+	for _, row := range rows {
+		last = row.Last
+		if row.Operation.Number != 0 && len(ops) < n {
+			ops = append(ops, row.Operation.operation())
+		}
+	}
+	return ops, last, nil
+}
+
+// SalesWithPending implements order.OperationLedger. The index gives each voucher's first pending operation without
+// reading the others.
+func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
+	var ids []int64
+	err := s.read(ctx).Raw("SELECT o.voucher_id FROM "+
+		"(SELECT voucher_id, MIN(number) AS number FROM tb_voucher_operation WHERE state = ? GROUP BY voucher_id) f "+
+		"JOIN tb_voucher_operation o ON o.voucher_id = f.voucher_id AND o.number = f.number "+
+		"ORDER BY o.create_time, o.voucher_id LIMIT ?", operationPending, n).Scan(&ids).Error
+	if err != nil {
+		return nil, readError("looking for sales with pending operations", err)
+	}
+	return ids, nil
+}
+
+// hasPending reports whether an operation of the sale is pending. The sale's row is locked.
+func hasPending(tx *gorm.DB, voucherID int64) (bool, error) {
+	var numbers []int64
+	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", voucherID, operationPending).
+		Order("number").Limit(1).Pluck("number", &numbers).Error
+	if err != nil {
+		return false, fmt.Errorf("looking for pending operations of voucher %d: %w", voucherID, err)
+	}
+	return len(numbers) > 0, nil
+}

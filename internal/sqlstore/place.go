@@ -1,0 +1,118 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+type requestRow struct {
+	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
+	RequestKey string    `gorm:"column:request_key;primaryKey"`
+	OrderID    int64     `gorm:"column:order_id"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (requestRow) TableName() string { return "tb_order_request" }
+
+// Place implements order.OpenSales. Repeating it with the same order id is harmless too. It returns
+// order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
+func (s *Store) Place(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error) {
+	what := fmt.Sprintf("placing order %d of user %d for voucher %d", orderID, userID, voucherID)
+	p := placement{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
+	committing := false
+	place := func(tx *gorm.DB) error {
+		committing = false
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		err = p.place(tx, now)
+		committing = err == nil
+		return err
+	}
+	err := s.writeAgain(ctx, place)
+	if isDuplicate(err) { // the same request, at the same time: the row is to be seen now
+		err = s.writeAgain(ctx, place)
+	}
+	switch {
+	case err == nil:
+		return p.row.order(), nil
+	case isDuplicate(err):
+		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
+	case committing:
+		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrUnknownOutcome, err)
+	default:
+		return order.Order{}, readError(what, err)
+	}
+}
+
+// placement is a purchase of an ordinary voucher.
+type placement struct {
+	orderID, userID, voucherID int64
+	key                        string
+
+	row orderRow // what it came to
+}
+
+func (p *placement) place(tx *gorm.DB, now time.Time) error {
+	if done, err := p.before(tx); err != nil || done {
+		return err
+	}
+	v, err := findVoucher(tx, p.voucherID)
+	switch {
+	case err != nil:
+		return err
+	case v.Kind != voucher.Ordinary:
+		return order.ErrSeckill
+	case v.Status != voucher.OnShelf:
+		return voucher.ErrOffShelf
+	}
+	deadline := now.Add(v.PayWithin)
+	p.row = orderRow{
+		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Amount: v.PayValue, Status: order.Unpaid,
+		CreateTime: now, PayDeadline: &deadline,
+	}
+	if err := tx.Create(&p.row).Error; err != nil {
+		return fmt.Errorf("order: %w", err)
+	}
+	if p.key == "" {
+		return nil
+	}
+	request := requestRow{UserID: p.userID, RequestKey: p.key, OrderID: p.orderID, CreateTime: now}
+	if err := tx.Create(&request).Error; err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	return nil
+}
+
+// before finds the order if the same request was made before.
+func (p *placement) before(tx *gorm.DB) (bool, error) {
+	id := p.orderID
+	if p.key != "" {
+		var requests []requestRow
+		if err := tx.Where("user_id = ? AND request_key = ?", p.userID, p.key).Find(&requests).Error; err != nil {
+			return false, fmt.Errorf("looking for the request: %w", err)
+		}
+		if len(requests) > 0 {
+			id = requests[0].OrderID
+		}
+	}
+	err := tx.Where("id = ? AND user_id = ?", id, p.userID).Take(&p.row).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking for the order: %w", err)
+	case p.row.VoucherID != p.voucherID:
+		return false, order.ErrKeyReused
+	}
+	return true, nil
+}

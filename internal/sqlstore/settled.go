@@ -1,0 +1,221 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// Settled implements order.OperationLedger.
+func (s *Store) Settled(ctx context.Context, voucherID int64, results []order.OperationResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	var conflict error
+	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		conflict, err = settleOperations(tx, voucherID, results, now)
+		return err
+	})
+	what := fmt.Sprintf("settling %d operations of voucher %d", len(results), voucherID)
+	switch {
+	case err != nil:
+		return readError(what, err)
+	case conflict != nil:
+		return fmt.Errorf("%s: %w", what, conflict)
+	}
+	return nil
+}
+
+// settleOperations settles those of the operations that are still pending. What gives has changed the sale before and
+// is only marked: the hot row is left alone. conflict is what the ledger lacks of what Redis gave.
+func settleOperations(tx *gorm.DB, voucherID int64, results []order.OperationResult, now time.Time) (conflict, err error) {
+	ops, err := pendingAmong(tx, voucherID, results)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(ops, operationRow.takes) {
+		return nil, markOperations(tx, voucherID, ops, operationApplied, now)
+	}
+	t := taking{tx: tx, now: now}
+	if t.orders, err = lockOrders(tx, revived(ops)); err != nil {
+		return nil, err
+	}
+	if t.sale, err = lockSale(tx, voucherID); err != nil {
+		return nil, err
+	}
+	// Now that nobody else can settle them: once more.
+	if ops, err = pendingAmong(tx, voucherID, results); err != nil {
+		return nil, err
+	}
+	taken := make(map[int64]bool, len(results))
+	for _, r := range results {
+		taken[r.Number] = r.Taken
+	}
+	for _, op := range ops {
+		if err := t.settle(op, taken[op.Number]); err != nil {
+			return nil, err
+		}
+	}
+	return t.conflict, t.finish()
+}
+
+// pendingAmong returns the operations that are pending and have a result, in order.
+func pendingAmong(tx *gorm.DB, voucherID int64, results []order.OperationResult) ([]operationRow, error) {
+	numbers := distinct(results, func(r order.OperationResult) int64 { return r.Number })
+	var ops []operationRow
+	for part := range chunks(numbers) {
+		var rows []operationRow
+		err := tx.Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, part, operationPending).Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading operations: %w", err)
+		}
+		ops = append(ops, rows...)
+	}
+	slices.SortFunc(ops, func(a, b operationRow) int { return cmp.Compare(a.Number, b.Number) })
+	return ops, nil
+}
+
+// revived returns the orders that operations revive.
+func revived(ops []operationRow) []int64 {
+	var ids []int64
+	for _, op := range ops {
+		if op.Kind == order.Revival && op.OrderID != nil {
+			ids = append(ids, *op.OrderID)
+		}
+	}
+	return ids
+}
+
+// markOperations ends the waiting of operations that were pending.
+func markOperations(tx *gorm.DB, voucherID int64, ops []operationRow, state operationState, now time.Time) error {
+	for part := range chunks(ops) {
+		numbers := distinct(part, func(op operationRow) int64 { return op.Number })
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, numbers, operationPending).
+			Updates(map[string]any{"state": state, "settle_time": now}).Error
+		if err != nil {
+			return fmt.Errorf("marking %d operations: %w", len(ops), err)
+		}
+	}
+	return nil
+}
+
+// taking settles operations of one sale of which some take units. The orders that they revive are locked, and then the
+// sale.
+type taking struct {
+	tx     *gorm.DB
+	now    time.Time
+	orders map[int64]*orderRow
+	sale   saleRow
+
+	applied, refused []operationRow
+	units, issued    int64 // to be taken from the sale's
+	conflict         error
+}
+
+// settle decides what becomes of one operation. What Redis gave and the ledger does not have is refused, with a
+// conflict.
+func (t *taking) settle(op operationRow, taken bool) error {
+	var lacking error
+	var err error
+	switch {
+	case !op.takes():
+		taken = true
+	case op.Kind == order.Revival:
+		taken, lacking, err = t.revive(op, taken)
+	case taken && t.sale.Stock-t.units < -op.Delta:
+		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
+			order.ErrConflict, t.sale.Stock-t.units, op.Number, -op.Delta)
+	case taken:
+		t.issued -= op.Delta
+	}
+	if err != nil {
+		return err
+	}
+	t.conflict = errors.Join(t.conflict, lacking)
+	if !taken {
+		t.refused = append(t.refused, op)
+		return nil
+	}
+	t.applied = append(t.applied, op)
+	t.units -= min(0, op.Delta)
+	return nil
+}
+
+// revive makes the order of a late payment paid if it got a unit, and otherwise sends the money back.
+func (t *taking) revive(op operationRow, taken bool) (revived bool, lacking, err error) {
+	if op.OrderID == nil {
+		return false, nil, fmt.Errorf("operation %d revives no order", op.Number)
+	}
+	row, found := t.orders[*op.OrderID]
+	if !found {
+		return false, nil, fmt.Errorf("operation %d revives order %d, which is not there", op.Number, *op.OrderID)
+	}
+	p, err := latePayment(t.tx, row.ID)
+	if err != nil {
+		return false, nil, err
+	}
+	if taken {
+		lacking, err = t.pay(row, op)
+		if err != nil {
+			return false, nil, err
+		}
+		if lacking == nil {
+			return true, nil, p.accept(t.tx, t.now)
+		}
+	}
+	if err := p.sendBack(t.tx); err != nil {
+		return false, nil, err
+	}
+	return false, lacking, record(t.tx, []orderRow{*row}, cause{
+		by: order.ByCashier, at: t.now, why: "no unit could be taken again for the late payment; the money goes back",
+	})
+}
+
+// pay makes a cancelled order paid, or returns what stands against it.
+func (t *taking) pay(row *orderRow, op operationRow) (lacking, err error) {
+	if err := order.Revive.Check(row.ID, row.Status); err != nil {
+		return fmt.Errorf("%w: operation %d: %w", order.ErrConflict, op.Number, err), nil
+	}
+	if t.sale.Stock-t.units < -op.Delta {
+		return fmt.Errorf("%w: no unit is left for operation %d", order.ErrConflict, op.Number), nil
+	}
+	rows := []orderRow{*row}
+	err = advance(t.tx, rows, order.Revive, cause{
+		by: order.ByCashier, at: t.now, why: "a unit was taken again for the late payment",
+	})
+	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+		return fmt.Errorf("%w: operation %d: the user of order %d has another live order", order.ErrConflict, op.Number, row.ID), nil
+	}
+	*row = rows[0]
+	return nil, err
+}
+
+// finish writes what the operations came to.
+func (t *taking) finish() error {
+	if err := markOperations(t.tx, t.sale.VoucherID, t.applied, operationApplied, t.now); err != nil {
+		return err
+	}
+	if err := markOperations(t.tx, t.sale.VoucherID, t.refused, operationRefused, t.now); err != nil {
+		return err
+	}
+	if t.units == 0 {
+		return nil
+	}
+	err := t.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
+		t.units, t.issued, t.sale.VoucherID).Error
+	if err != nil {
+		return fmt.Errorf("taking %d units of voucher %d: %w", t.units, t.sale.VoucherID, err)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+const (
+	termsTTL = time.Minute // terms never change by the service; what was corrected by hand is seen after this
+	maxTerms = 10_000
+)
+
+// payTerms are what an order takes over from its voucher.
+type payTerms struct {
+	cents  int64
+	within int64 // seconds in which it is to be paid
+}
+
+// deadline returns until when an order that is recorded at now is to be paid.
+func (p payTerms) deadline(now time.Time) time.Time {
+	return now.Add(time.Duration(p.within) * time.Second)
+}
+
+// termsCache remembers what vouchers cost and when they are to be paid, so that recording a batch reads nothing.
+type termsCache struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	entries map[int64]termsEntry
+}
+
+type termsEntry struct {
+	payTerms
+
+	until time.Time
+}
+
+func newTermsCache(now func() time.Time) *termsCache {
+	return &termsCache{now: now, entries: make(map[int64]termsEntry)}
+}
+
+// of returns the terms of those of the vouchers that exist, asking db for what is not remembered.
+func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, error) {
+	terms, missing := c.known(voucherIDs)
+	for part := range chunks(missing) {
+		var rows []voucherRow
+		if err := db.Select("id", "pay_value", "pay_within").Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("reading pay terms: %w", err)
+		}
+		for _, row := range rows {
+			terms[row.ID] = row.terms()
+		}
+		c.learn(rows)
+	}
+	return terms, nil
+}
+
+func (c *termsCache) known(voucherIDs []int64) (terms map[int64]payTerms, missing []int64) {
+	terms = make(map[int64]payTerms, len(voucherIDs))
+	now := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range voucherIDs {
+		if e, ok := c.entries[id]; ok && now.Before(e.until) {
+			terms[id] = e.payTerms
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return terms, missing
+}
+
+func (c *termsCache) learn(rows []voucherRow) {
+	until := c.now().Add(termsTTL)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries)+len(rows) > maxTerms {
+		clear(c.entries) // rare, and one query brings back what is in use
+	}
+	for _, row := range rows {
+		c.entries[row.ID] = termsEntry{payTerms: row.terms(), until: until}
+	}
+}
