@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"seckill/internal/checker"
 )
 
 // crowd is the buyers of one sale: they press the button at the servers of a site and write down what they are told.
@@ -57,7 +59,7 @@ func (a answer) judged(r reply) answer {
 }
 
 // named takes the order id from an answer that has to name one.
-func (a answer) named(v verdict, r reply) answer {
+func (a answer) named(v checker.Verdict, r reply) answer {
 	var placed placedJSON
 	if r.Success == nil || *r.Success != (v == accepted) || unmarshal(r.Data, &placed) != nil {
 		return a

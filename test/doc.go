@@ -2,7 +2,7 @@
 // stores, use it as clients do, end it in every way in which processes end, and then ask the ledger what is true.
 //
 // Authoritative in every test is the ledger (the rows in SQL). Against it stands the record: every answer that a client
-// was given, or that he was given none. The checker (checker_test.go) compares the two, with Redis as the third
+// was given, or that he was given none. The checker (internal/checker) compares the two, with Redis as the third
 // witness, and names every invariant that does not hold. A test passes when the checker finds nothing, never because
 // a count happens to look right; and the checker itself is tested against evidence that was tampered with.
 //

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/checker"
 	"seckill/internal/testkit"
 )
 
@@ -67,24 +68,17 @@ func TestSaleDeletedFromRedis(t *testing.T) {
 func (s *site) checkAfterLoss(t *testing.T, c *crowd, units int64) {
 	t.Helper()
 	var e evidence
+	var r checker.Report
 	eventually(t, "the agreement of ledger and Redis", func() error {
 		var err error
 		if e, err = s.gather(t.Context(), t, c, units); err != nil {
 			return err
 		}
-		return e.afterLoss()
+		e.Loss = true
+		r = checker.Check(e.Evidence)
+		return contradictions(r)
 	})
-	lost := 0
-	rows := map[int64]bool{}
-	for _, r := range e.rows {
-		rows[r.id] = true
-	}
-	for _, a := range e.answers {
-		if a.verdict == accepted && !rows[a.order] {
-			lost++
-		}
-	}
-	t.Logf("%d live orders of %d units; %d accepted orders were lost with Redis", e.liveRows(), units, lost)
+	t.Logf("%d live orders of %d units; %d accepted orders were lost with Redis", e.liveRows(), units, len(r.Lost))
 	if e.liveRows() != units {
 		t.Errorf("%d units sold, want all %d", e.liveRows(), units)
 	}

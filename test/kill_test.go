@@ -75,7 +75,7 @@ func (s *site) checkPromisesInFile(t *testing.T, c *crowd) {
 	}
 	owner := map[int64]int64{}
 	for _, r := range rows {
-		owner[r.id] = r.user
+		owner[r.ID] = r.User
 	}
 	for user, id := range promised {
 		if owner[id] != user {

@@ -5,26 +5,15 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+
+	"seckill/internal/checker"
 )
 
 // ledger is the service's SQL as the tests read it: the same tables in MySQL and in the embedded file.
 type ledger struct{ db *sql.DB }
 
-// row is one recorded order.
-type row struct {
-	id, user, voucher int64
-	status            int
-	reason            string
-}
-
-// live reports whether the order holds a unit: unpaid, paid, redeemed or refunding.
-func (r row) live() bool { return r.status >= 1 && r.status <= 3 || r.status == 5 }
-
-// statusFailed is an accepted order that could not be recorded; its row says why.
-const statusFailed = 7
-
 // orders returns all rows of a voucher.
-func (l ledger) orders(ctx context.Context, voucher int64) (rows []row, err error) {
+func (l ledger) orders(ctx context.Context, voucher int64) (rows []checker.Order, err error) {
 	rs, err := l.db.QueryContext(ctx,
 		"SELECT id, user_id, voucher_id, status, COALESCE(reason, '') FROM tb_voucher_order WHERE voucher_id = ?", voucher)
 	if err != nil {
@@ -32,8 +21,8 @@ func (l ledger) orders(ctx context.Context, voucher int64) (rows []row, err erro
 	}
 	defer func() { _ = rs.Close() }() // rs.Err is what tells
 	for rs.Next() {
-		var r row
-		if err = rs.Scan(&r.id, &r.user, &r.voucher, &r.status, &r.reason); err != nil {
+		var r checker.Order
+		if err = rs.Scan(&r.ID, &r.User, &r.Voucher, &r.Status, &r.Reason); err != nil {
 			return nil, fmt.Errorf("reading an order: %w", err)
 		}
 		rows = append(rows, r)

@@ -2,30 +2,27 @@ package test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"seckill/internal/checker"
 )
 
-// verdict is what a buyer knows after one attempt to buy.
-type verdict int
-
+// What a buyer knows after one attempt to buy.
 const (
-	unknown  verdict = iota // no answer, or one that says the outcome is not known: he must ask again
-	accepted                // he was given an order id
-	held                    // he was told the order id that he has already
-	refused                 // no: sold out, ended, not started, …
-	later                   // nothing happened; he is to ask again shortly
+	unknown  = checker.Unknown
+	accepted = checker.Accepted
+	held     = checker.Held
+	refused  = checker.Refused
+	later    = checker.Later
 )
-
-func (v verdict) String() string {
-	return [...]string{"unknown", "accepted", "held", "refused", "later"}[v]
-}
 
 // answer is one attempt to buy and what came of it.
 type answer struct {
 	user    int64
-	verdict verdict
+	verdict checker.Verdict
 	order   int64  // for accepted and held
 	code    string // for refused and later: the problem's code; for unknown: what was seen instead of an answer
 	server  string
@@ -100,7 +97,20 @@ func (r *record) acceptedCount() int {
 func (r *record) all() []answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]answer(nil), r.answers...)
+	return slices.Clone(r.answers)
+}
+
+// evidence returns the answers so far as the checker reads them.
+func (r *record) evidence(voucher int64) []checker.Answer {
+	answers := r.all()
+	facts := make([]checker.Answer, len(answers))
+	for i, a := range answers {
+		facts[i] = checker.Answer{
+			Verdict: a.verdict, User: a.user, Voucher: voucher, Order: a.order, Code: a.code,
+			Server: a.server, Sent: a.asked, Told: a.told,
+		}
+	}
+	return facts
 }
 
 // winners returns each user who was given or told an order, with that order.

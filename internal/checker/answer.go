@@ -1,0 +1,71 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+)
+
+// Verdict is what a client knows after one request.
+type Verdict int8
+
+// The verdicts. Anything that a client does not understand is Unknown.
+const (
+	Unknown  Verdict = iota // no answer, or one that says the outcome is not known: ask again
+	Accepted                // it was done; a buyer was given an order id
+	Held                    // a buyer was told the order id that he has already
+	Refused                 // no, for good: sold out, ended, not started, …
+	Later                   // nothing happened; ask again shortly
+)
+
+// String returns the verdict's name.
+func (v Verdict) String() string {
+	return [...]string{"unknown", "accepted", "held", "refused", "later"}[v]
+}
+
+// Action is what a client asked for.
+type Action int8
+
+// The actions.
+const (
+	Buy    Action = iota
+	Cancel        // of an unpaid order
+	Refund        // of a paid one
+)
+
+// String returns the action's name.
+func (a Action) String() string { return [...]string{"buy", "cancel", "refund"}[a] }
+
+// CodeSoldOut is the code of the refusal that says that no unit was left.
+const CodeSoldOut = "SOLD_OUT"
+
+// Answer is one request of a client and what came of it. Times are by the client's clock and may be zero.
+type Answer struct {
+	Action  Action
+	Verdict Verdict
+	User    int64
+	Voucher int64
+	Order   int64  // for Accepted and Held; for Cancel and Refund always
+	Code    string // for Refused and Later: the service's code; for Unknown: what was seen instead of an answer
+	Server  string // who was asked
+	Sent    time.Time
+	Told    time.Time
+}
+
+// String is the answer as one line of a history.
+func (a Answer) String() string {
+	s := fmt.Sprintf("user %d", a.User)
+	if !a.Sent.IsZero() {
+		s = fmt.Sprintf("%s +%v %s", a.Sent.Format("15:04:05.000"), a.Told.Sub(a.Sent).Round(time.Microsecond), s)
+	}
+	if a.Server != "" {
+		s += " at " + a.Server
+	}
+	s += fmt.Sprintf(", %s: %s", a.Action, a.Verdict)
+	if a.Order != 0 {
+		s += fmt.Sprintf(" %d", a.Order)
+	}
+	if a.Code != "" {
+		s += " " + a.Code
+	}
+	return s
+}

@@ -1,0 +1,96 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// maxKept is how many findings of an invariant a report keeps: the first few tell what is wrong.
+const maxKept = 50
+
+// Check returns every contradiction in the evidence.
+func Check(e Evidence) Report {
+	c := check{
+		e: e, people: map[int64]person{}, promises: map[int64]promise{},
+		released: map[int64]bool{}, lost: map[int64]bool{}, kept: map[Invariant]int{},
+	}
+	c.hear()
+	for _, v := range e.Views {
+		c.look(v)
+	}
+	c.promisedTooMuch()
+	c.unresolved()
+	c.stocks()
+	c.redis()
+	c.soldOut()
+	c.gaps()
+	for id := range c.lost {
+		c.report.Lost = append(c.report.Lost, id)
+	}
+	slices.Sort(c.report.Lost)
+	c.explain()
+	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(len(a.Invariant), len(b.Invariant)), cmp.Compare(a.Invariant, b.Invariant))
+	})
+	return c.report
+}
+
+// check is one call of Check: the evidence, digested.
+type check struct {
+	e        Evidence
+	people   map[int64]person  // all who asked to buy
+	promises map[int64]promise // all orders that answers named
+	released map[int64]bool    // orders for which a cancel or a refund was asked
+	lost     map[int64]bool    // promised orders that are gone, where a loss excuses it
+	soldOuts int64             // SOLD_OUT answers
+	kept     map[Invariant]int
+	report   Report
+}
+
+// concern names the users and orders whose history explains a finding.
+type concern struct{ users, orders []int64 }
+
+func about(user int64, orders ...int64) concern { return concern{[]int64{user}, orders} }
+
+func (c *check) find(i Invariant, w concern, format string, args ...any) {
+	c.report.Total++
+	if c.kept[i]++; c.kept[i] > maxKept {
+		return
+	}
+	c.report.Findings = append(c.report.Findings, Finding{
+		Invariant: i, What: fmt.Sprintf(format, args...), users: w.users, orders: w.orders,
+	})
+}
+
+func (c *check) undecided(i Invariant, format string, args ...any) {
+	c.report.Undecided = append(c.report.Undecided, Gap{i, fmt.Sprintf(format, args...)})
+}
+
+// gaps says what nobody could look at.
+func (c *check) gaps() {
+	if c.e.complete() == nil {
+		c.undecided(NoOversell, "no list of all orders was at hand; only the orders that buyers were told were counted")
+		c.undecided(OnePerUser, "no list of all orders was at hand; an order that its buyer was never told would not be seen")
+	}
+	if c.e.complete() == nil || c.e.Others {
+		c.undecided(AskedFor, "others may have bought too, or no list of all orders was at hand")
+	}
+	if len(c.e.Views) == 0 {
+		c.undecided(Settled, "no list of orders was at hand")
+	}
+	if c.e.LedgerStock == nil {
+		c.undecided(Conservation, "the ledger's stock could not be looked at")
+	}
+	if c.e.ShownStock == nil {
+		c.undecided(Conservation, "the stock that people are shown could not be looked at")
+	}
+	if c.e.Redis == nil {
+		c.undecided(Conservation, "Redis could not be looked into: its stock, places and dead letters")
+	}
+	if c.e.Loss {
+		c.undecided(Settled, "a store lost what it had acknowledged; %d accepted orders are gone or failed", len(c.lost))
+		c.undecided(ToldSo, "a store lost what it had acknowledged")
+		c.undecided(Resolved, "a store lost what it had acknowledged")
+	}
+}

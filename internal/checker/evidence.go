@@ -1,0 +1,145 @@
+package checker
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Evidence is what is known of one sale at a quiescent point: when the clients have stopped and nothing is under way.
+type Evidence struct {
+	Voucher int64
+	Issued  int64 // units, as the sale was created
+	// Answers is the clients' record, in the order in which the answers came. It is read several times, and what it
+	// yields is not kept: a record of millions may be stored in any form.
+	Answers iter.Seq[Answer]
+	Views   []View
+	// LedgerStock is the number of units that the ledger has left; nil if nobody could look.
+	LedgerStock *int64
+	// ShownStock is the number of units that people are shown as left; nil if nobody could look.
+	ShownStock *int64
+	Redis      *Redis // nil if nobody could look
+
+	Loss    bool // a store lost writes that it had acknowledged
+	Others  bool // others than the clients of the record may have bought, too
+	Closes  bool // orders may have been closed because they were not paid in time
+	Changed bool // stock was added or taken away while it sold; Issued is what it came to
+	GaveUp  bool // clients stopped asking before they knew
+}
+
+// View is a list of orders, as one witness shows them.
+type View struct {
+	Name   string
+	Orders []Order
+	// Complete: every order of the voucher is in it. Otherwise it was only asked for orders that answers had named.
+	Complete bool
+}
+
+// Redis is what Redis holds of the sale.
+type Redis struct {
+	Stock   int64           // units left to sell, returned ones included
+	Waiting int64           // accepted orders that are not recorded yet
+	Dead    int64           // dead letters
+	Places  map[int64]int64 // user → order
+}
+
+// Live returns how many units the orders of the first complete view hold.
+func (e Evidence) Live() (n int64) {
+	v := e.complete()
+	if v == nil {
+		return 0
+	}
+	for _, o := range v.Orders {
+		if o.Status.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// complete returns the first complete view, or nil.
+func (e Evidence) complete() *View {
+	for i := range e.Views {
+		if e.Views[i].Complete {
+			return &e.Views[i]
+		}
+	}
+	return nil
+}
+
+// Invariant names what a finding contradicts, or what could not be decided.
+type Invariant string
+
+// The invariants.
+const (
+	NoOversell   Invariant = "I1"
+	OnePerUser   Invariant = "I2"
+	Settled      Invariant = "I3"
+	AskedFor     Invariant = "I4"
+	Conservation Invariant = "I5"
+	ToldSo       Invariant = "I6"
+	Recovered    Invariant = "I8"
+	ReturnedOnce Invariant = "I9"
+	IDs          Invariant = "I10"
+	Resolved     Invariant = "I12"
+)
+
+// Title returns the invariant in a few words.
+func (i Invariant) Title() string {
+	switch i {
+	case NoOversell:
+		return "no oversell"
+	case OnePerUser:
+		return "one per user"
+	case Settled:
+		return "accepted means settled"
+	case AskedFor:
+		return "no order that nobody asked for"
+	case Conservation:
+		return "conservation"
+	case ToldSo:
+		return "the winner is told so, sold out is true"
+	case Recovered:
+		return "nothing left waiting"
+	case ReturnedOnce:
+		return "units come back once"
+	case IDs:
+		return "order ids"
+	case Resolved:
+		return "unknown gets resolved"
+	default:
+		return "unnamed"
+	}
+}
+
+// Finding is one contradiction.
+type Finding struct {
+	Invariant Invariant `json:"invariant"`
+	What      string    `json:"what"`
+	History   []string  `json:"history,omitempty"` // what is known of the orders and users concerned, in order
+
+	users, orders []int64
+}
+
+// String is the finding without its history.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s %s: %s", f.Invariant, f.Invariant.Title(), f.What)
+}
+
+// Gap is something that the evidence cannot decide.
+type Gap struct {
+	Invariant Invariant `json:"invariant"`
+	Why       string    `json:"why"`
+}
+
+// String is the gap as a line.
+func (g Gap) String() string {
+	return fmt.Sprintf("%s %s: %s", g.Invariant, g.Invariant.Title(), g.Why)
+}
+
+// Report is what the checker found.
+type Report struct {
+	Findings  []Finding `json:"findings"`  // at most 50 of each invariant
+	Total     int       `json:"total"`     // findings in all
+	Undecided []Gap     `json:"undecided"` // what could not be looked at
+	Lost      []int64   `json:"lost,omitempty"`
+}

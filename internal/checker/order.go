@@ -1,0 +1,66 @@
+package checker
+
+import "fmt"
+
+// Status is an order's state. The numbers are those of the ledger; they are written out here once more, on purpose,
+// because the checker is a witness and not a part of the service.
+type Status int8
+
+// The states.
+const (
+	StatusUnknown Status = -1 // whoever was asked could not tell
+	Queued        Status = 0  // accepted, without a row
+	Unpaid        Status = 1
+	Paid          Status = 2
+	Redeemed      Status = 3
+	Cancelled     Status = 4
+	Refunding     Status = 5
+	Refunded      Status = 6
+	Failed        Status = 7
+)
+
+func statusNames() []string {
+	return []string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed"}
+}
+
+// String returns the state's name, as the service shows it.
+func (s Status) String() string {
+	if names := statusNames(); s >= 0 && int(s) < len(names) {
+		return names[s]
+	}
+	return "unknown"
+}
+
+// StatusNamed returns the state of a name; StatusUnknown for any other text.
+func StatusNamed(name string) Status {
+	for i, n := range statusNames() {
+		if n == name {
+			return Status(i)
+		}
+	}
+	return StatusUnknown
+}
+
+// Live reports whether an order in this state holds a unit and its user's place.
+func (s Status) Live() bool { return s >= Queued && s <= Redeemed || s == Refunding }
+
+// givenBack reports whether an order in this state has returned its unit on somebody's request.
+func (s Status) givenBack() bool { return s == Cancelled || s == Refunded }
+
+// Order is one order as a witness shows it.
+type Order struct {
+	ID      int64
+	User    int64
+	Voucher int64
+	Status  Status
+	Reason  string // why it failed
+}
+
+// String is the order as one line of a history.
+func (o Order) String() string {
+	s := fmt.Sprintf("order %d of user %d, voucher %d, %s", o.ID, o.User, o.Voucher, o.Status)
+	if o.Reason != "" {
+		s += " (" + o.Reason + ")"
+	}
+	return s
+}
