@@ -33,7 +33,7 @@
 --                   is stopped (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the
 --                   epoch in this answer either way. For every applicant, as the places may be out of date too
 --   4 REBUILDING    5 NOT_ON_SHELF   6 PAUSED   7 NOT_STARTED   8 ENDED
---   9 SOLD_OUT      no sellable unit
+--   9 SOLD_OUT      no sellable unit; and then, for a moment after some rebuilds, PAUSED (begin_rebuild.lua says why)
 --   10 BACKLOGGED   too many orders wait in the stream
 -- An error reply that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written:
 -- Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses, comes first.
@@ -64,7 +64,7 @@ end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
-  'reserved')
+  'reserved', 'resumes')
 local held = call('HMGET', buyers_key, unpack(users))
 local buyers = call('HLEN', buyers_key)
 local backlog = call('XLEN', orders_key)
@@ -76,6 +76,7 @@ local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), numbe
 local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
 local opens, closes = number(sale[7]), number(sale[8])
 local reserved = (number(sale[9]) or 0) > 0 and 1 or 0 -- a returned unit that apply.lua keeps for a revival
+local resumes = number(sale[10]) or 0 -- from when a rebuilt sale sells
 local readable = epoch and seq and stock and opens and closes
   and (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild')
 
@@ -134,6 +135,8 @@ for i = 1, n do
     outcomes[i] = refusal
   elseif stock - admitted <= 0 then
     outcomes[i] = SOLD_OUT
+  elseif now < resumes and resumes - now <= MAX_DELAY then
+    outcomes[i] = PAUSED
   elseif backlog + admitted >= max_backlog then
     outcomes[i] = BACKLOGGED
   else

@@ -61,7 +61,8 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Locker: locker{lock.New(stores.clients.Commands, cfg.Redis.Prefix+"lock:")},
 	}, catalog, complaints, metrics, log)
 	room := order.NewWaitroom(ledger, log)
-	admission := order.NewAdmission(redis, catalog, ledger, complaints, metrics, cfg.Orders.MaxBacklog)
+	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
+		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
 	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger, catalog), ledger, ids, room,
 		order.DeskOptions{WaitForRow: cfg.Embedded()})
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())

@@ -69,7 +69,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if s.clients, err = redisstore.NewClients(reach); err != nil {
 		return nil, err
 	}
-	if s.redis, err = redisstore.New(s.clients, redisstore.Options{Prefix: cfg.Redis.Prefix}, log); err != nil {
+	if s.redis, err = redisstore.New(s.clients, redisstore.Options{Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded()}, log); err != nil {
 		return nil, err
 	}
 	return s, await(ctx, log, "Redis", func() error {

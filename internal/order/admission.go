@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -25,6 +27,13 @@ type Mender interface {
 	Mend(voucherID, broken int64)
 }
 
+// Winners reads who holds a place in a sale: redisstore.Store.
+type Winners interface {
+	// Holders yields who holds a place, at least all who hold it from the call to its end. One may come twice. It stops
+	// after the first error.
+	Holders(ctx context.Context, sale SaleRef) iter.Seq2[Claim, error]
+}
+
 const (
 	tryTime     = time.Second // one try of the admission script
 	freshFor    = time.Second // how long a sighting may be used to answer without asking
@@ -33,20 +42,31 @@ const (
 
 // Admission decides who gets into a sale: it keeps a line in front of each sale that people ask for.
 type Admission struct {
-	gate     Gate
+	stores   AdmissionStores
 	catalog  *Catalog
-	rows     Rows
 	mender   Mender
 	observer Observer
+	log      *slog.Logger
 	limit    int64
 
 	serving sync.WaitGroup
+	closing chan struct{}
 	lines   sync.Map // voucher id → *line
 }
 
+// AdmissionStores are the stores of an Admission.
+type AdmissionStores struct {
+	Gate    Gate
+	Winners Winners
+	Rows    Rows
+}
+
 // NewAdmission returns an admission that lets nobody in while maxBacklog orders wait to be recorded.
-func NewAdmission(gate Gate, catalog *Catalog, rows Rows, mender Mender, observer Observer, maxBacklog int64) *Admission {
-	return &Admission{gate: gate, catalog: catalog, rows: rows, mender: mender, observer: observer, limit: maxBacklog}
+func NewAdmission(stores AdmissionStores, catalog *Catalog, mender Mender, observer Observer, maxBacklog int64, log *slog.Logger) *Admission {
+	return &Admission{
+		stores: stores, catalog: catalog, mender: mender, observer: observer, log: log, limit: maxBacklog,
+		closing: make(chan struct{}),
+	}
 }
 
 // Apply asks for a place for the user in the voucher's sale, under the given order id. It returns nil when he got in;
@@ -68,15 +88,26 @@ func (a *Admission) Apply(ctx context.Context, voucherID int64, who Applicant) e
 	if tooEarly(l.last.Load()) {
 		return ErrNotStarted
 	}
-	outcome, err := l.join(ctx, who, Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence})
+	recorded := Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
+	switch l.recall(who.UserID, recorded) {
+	case soldOut:
+		return ErrSoldOut
+	case renewMemory:
+		defer l.memory.renewed.Store(false)
+	case askRedis:
+	}
+	outcome, err := l.join(ctx, who, recorded)
 	if err != nil {
 		return err
 	}
 	return a.result(v, l, outcome)
 }
 
-// Close waits for the calls under way. No Apply may begin after it.
-func (a *Admission) Close() { a.serving.Wait() }
+// Close waits for the calls under way. No Apply may begin after it. It is called once.
+func (a *Admission) Close() {
+	close(a.closing) // what is only loaded to be remembered is not waited for
+	a.serving.Wait()
+}
 
 func (a *Admission) line(v voucher.Voucher) *line {
 	if l, ok := a.lines.Load(v.ID); ok {
@@ -84,13 +115,16 @@ func (a *Admission) line(v voucher.Voucher) *line {
 	}
 	l, _ := a.lines.LoadOrStore(v.ID, &line{
 		admit: a.admit, sale: saleRef(v), limit: a.limit, tries: tryTime, serving: &a.serving,
+		memory: memory{
+			source: a.stores.Winners, sale: saleRef(v), log: a.log, serving: &a.serving, closing: a.closing, pause: newPause(),
+		},
 	})
 	return l.(*line)
 }
 
 func (a *Admission) admit(ctx context.Context, b Batch) (Verdict, error) {
 	start := time.Now()
-	verdict, err := a.gate.Admit(ctx, b)
+	verdict, err := a.stores.Gate.Admit(ctx, b)
 	a.observer.Admitted(verdict.Outcomes, time.Since(start), err)
 	return verdict, err
 }
@@ -138,7 +172,7 @@ func (a *Admission) result(v voucher.Voucher, l *line, o Outcome) error {
 
 // afterRetirement answers for a sale that Redis no longer holds: winners are still told their order.
 func (a *Admission) afterRetirement(ctx context.Context, key BuyerKey) error {
-	o, err := a.rows.LiveOrder(ctx, key)
+	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {
 	case err == nil:
 		return &AlreadyBoughtError{OrderID: o.ID, Status: o.Status}

@@ -30,12 +30,15 @@ type line struct {
 	served  bool // a goroutine serves the line
 	known   Mark // the highest mark seen
 
-	last atomic.Pointer[sighting]
+	last   atomic.Pointer[sighting]
+	memory memory
 }
 
-// sighting is what Redis last said of the sale, and when that was heard by the local monotonic clock.
+// sighting is what Redis last said of the sale, and when it was asked and heard by the local monotonic clock. Of a
+// repeated call it is when the first one was sent.
 type sighting struct {
 	view  SaleView
+	asked time.Time
 	heard time.Time
 }
 
@@ -98,10 +101,13 @@ func (l *line) serve(ctx context.Context) {
 		for i, t := range batch {
 			applicants[i] = t.applicant
 		}
+		asked := time.Now()
 		verdict, err := l.call(ctx, Batch{Sale: l.sale, Known: known, MaxBacklog: l.limit, Applicants: applicants})
 		if err == nil {
-			l.last.Store(&sighting{view: verdict.View, heard: time.Now()})
+			seen := &sighting{view: verdict.View, asked: asked, heard: time.Now()}
+			l.last.Store(seen)
 			l.saw(verdict.View.Mark)
+			l.memory.saw(ctx, seen)
 		} else {
 			l.sendHome(err)
 		}

@@ -14,7 +14,10 @@ func newTestLine(t *testing.T, admit func(context.Context, Batch) (Verdict, erro
 	t.Helper()
 	serving := new(sync.WaitGroup)
 	t.Cleanup(serving.Wait)
-	return &line{admit: admit, sale: SaleRef{VoucherID: voucherA}, limit: 10, tries: time.Second, serving: serving}
+	return &line{
+		admit: admit, sale: SaleRef{VoucherID: voucherA}, limit: 10, tries: time.Second, serving: serving,
+		memory: memory{sale: SaleRef{VoucherID: voucherA}, log: quiet(), serving: serving, pause: newPause()},
+	}
 }
 
 // acceptAll is an answer of the script that lets everybody in.

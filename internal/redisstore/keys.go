@@ -26,6 +26,7 @@ const (
 	fieldReserved   = "reserved"    // number of the revival for which a returned unit is kept, 0 for none (rule 11)
 	fieldReservedAt = "reserved_at" // from when it is the user's, milliseconds since 1970
 	fieldBuilding   = "building"    // epoch of the rebuild under way, 0 when none is
+	fieldResumes    = "resumes"     // from when a rebuilt sale sells, milliseconds since 1970; 0 for at once (rule 11)
 	fieldReturnedIn = "returned_in" // epoch of the last rebuild during which a unit came back, 0 or absent for none
 )
 

@@ -20,6 +20,11 @@ type model struct {
 	mark            order.Mark
 	stock, returned int64
 	returnedAt      time.Time
+	resumes         time.Time // from when the rebuilt sale sells
+	op              int64     // the last operation
+	reserved        int64     // the revival for which a unit is kept
+	reservedAt      time.Time
+	takes           map[int64]bool // the outcomes that are remembered
 	begin, end      time.Time
 	places          map[int64]int64
 	stream          []order.Claim
@@ -73,6 +78,8 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Outcome {
 			outcomes[i].Code = code
 		case m.stock == 0:
 			outcomes[i].Code = order.SoldOut
+		case now.Before(m.resumes):
+			outcomes[i].Code = order.Paused
 		case int64(len(m.stream)) >= b.MaxBacklog:
 			outcomes[i].Code = order.Backlogged
 		default:
@@ -105,15 +112,29 @@ func (m *model) correct(c order.Return, now time.Time, delay time.Duration) bool
 	}
 	m.release(now)
 	m.taken--
+	m.give(1, now.Add(delay))
+	return true
+}
+
+// give puts units back on sale, from the time on if they have to wait.
+func (m *model) give(units int64, at time.Time) {
 	switch {
 	case m.stock > 0:
-		m.stock++
+		m.stock += units
 	case m.returned > 0:
-		m.returned++
+		m.returned += units
 	default:
-		m.returned, m.returnedAt = 1, now.Add(delay)
+		m.returned, m.returnedAt = units, at
 	}
-	return true
+}
+
+// left are the units that the view shows.
+func (m *model) left() int64 {
+	left := m.stock + m.returned
+	if m.reserved > 0 {
+		left++
+	}
+	return left
 }
 
 // TestModel lets the scripts and the model go through the same random histories, on a real server and on the
@@ -139,13 +160,14 @@ func TestModel(t *testing.T) {
 
 // history is one random history of a sale.
 type history struct {
-	t *rapid.T
-	r *rig
-	m *model
+	t   *rapid.T
+	r   *rig
+	m   *model
+	ops []order.Operation // all that the ledger has, the number one more than the index
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
-	h := &history{t: t, r: r, m: &model{places: map[int64]int64{}, voucher: r.sale.VoucherID}}
+	h := &history{t: t, r: r, m: &model{places: map[int64]int64{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID}}
 	h.publish()
 	return h
 }
@@ -154,6 +176,7 @@ func (h *history) run() {
 	h.t.Repeat(map[string]func(*rapid.T){
 		"admit":   func(*rapid.T) { h.admit() },
 		"correct": func(*rapid.T) { h.correct() },
+		"apply":   func(*rapid.T) { h.apply() },
 		"state":   func(*rapid.T) { h.state() },
 		"publish": func(*rapid.T) { h.publish() },
 		"drain":   func(*rapid.T) { h.drain() },
@@ -196,7 +219,7 @@ func (h *history) admit() {
 		v, err := h.r.Admit(h.r.ctx(), b)
 		h.fatal(err)
 		h.equal(h.m.admit(b, v.View.Now), v.Outcomes)
-		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.stock + h.m.returned, int64(len(h.m.places))},
+		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.left(), int64(len(h.m.places))},
 			[]int64{v.View.Mark.Epoch, v.View.Mark.Sequence, v.View.Stock, v.View.Buyers})
 	}
 }
@@ -257,11 +280,32 @@ func (h *history) state() {
 func (h *history) publish() {
 	epoch := h.m.mark.Epoch + rapid.Int64Range(1, 2).Draw(h.t, "epochs")
 	o := h.r.hour(rapid.Int64Range(0, 8).Draw(h.t, "stock"))
+	o.Operation = int64(len(h.ops))
+	before := h.r.now()
 	h.fatal(h.r.Begin(h.r.ctx(), h.r.sale, epoch))
 	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
+	h.resume(before, epoch == 1 || h.m.mode != "" && h.m.mode != modeRebuild && h.m.stock > 0)
 	h.m.mode, h.m.mark, h.m.stock, h.m.returned = modeOpen, order.Mark{Epoch: epoch}, o.Stock, 0
+	h.m.op, h.m.reserved = o.Operation, 0
+	clear(h.m.takes)
 	h.m.begin, h.m.end = o.Begin, o.End
 	h.m.issued, h.m.taken = o.Stock, 0
+}
+
+// resume sees whether the rebuilt sale sells at once, and may have it do so.
+func (h *history) resume(begun time.Time, atOnce bool) {
+	at := h.number(fieldResumes)
+	if (at == 0) != atOnce {
+		h.t.Fatalf("sells from %d, want it at once %v", at, atOnce)
+	}
+	if !atOnce && at < begun.Add(testDelay).UnixMilli() {
+		h.t.Fatalf("sells from %d, stopped at %v", at, begun)
+	}
+	if rapid.IntRange(0, 3).Draw(h.t, "held back") > 0 {
+		at = 0
+		h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale), fieldResumes, at).Err())
+	}
+	h.m.resumes = time.UnixMilli(at)
 }
 
 // drain records what waits.
@@ -300,8 +344,9 @@ func (h *history) check() {
 		places[c.UserID] = c.OrderID
 	}
 	h.equal(h.m.places, places)
-	h.equal(fmt.Sprint(h.m.stock, h.m.returned), fmt.Sprint(h.number(fieldStock), h.number(fieldReturned)))
-	if h.m.stock < 0 || h.m.stock+h.m.returned+h.m.taken != h.m.issued {
-		h.t.Fatalf("units: %d left, %d returned, %d taken of %d", h.m.stock, h.m.returned, h.m.taken, h.m.issued)
+	h.equal(fmt.Sprint(h.m.stock, h.m.returned, h.m.reserved, h.m.op),
+		fmt.Sprint(h.number(fieldStock), h.number(fieldReturned), h.number(fieldReserved), h.number(fieldOperation)))
+	if h.m.stock < 0 || h.m.returned < 0 || h.m.left()+h.m.taken != h.m.issued {
+		h.t.Fatalf("units: %d left, %d returned, %d taken of %d", h.m.left(), h.m.returned, h.m.taken, h.m.issued)
 	}
 }

@@ -64,7 +64,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), maxOperations)
 	}
 	args := make([]any, 0, 2+6*len(ops))
-	args = append(args, s.options.ReturnDelay.Milliseconds(), int64(0))
+	args = append(args, s.returnDelay.Milliseconds(), int64(0))
 	for i, op := range ops {
 		if i == 0 {
 			args[1] = op.Number
@@ -95,6 +95,8 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("in the place of number %d", number)
 	case op.OrderID < 0, op.UserID < 0, (op.OrderID == 0) != (op.UserID == 0):
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
+	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
+		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
 	case op.OrderID > 0 && op.Takes() && op.Delta != -1:
 		return errors.New("revives an order with more than one unit")
 	}

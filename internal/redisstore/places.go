@@ -64,7 +64,7 @@ type correction struct {
 // correctSale corrects places of one sale.
 func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []order.Return) (correction, error) {
 	args := make([]any, 0, 1+4*len(returns))
-	args = append(args, s.options.ReturnDelay.Milliseconds())
+	args = append(args, s.returnDelay.Milliseconds())
 	for _, r := range returns {
 		args = append(args, r.UserID, r.OrderID, r.GiveBack, r.Instead)
 	}

@@ -17,9 +17,11 @@ const (
 	rebuildGone       int64 = 2
 )
 
-// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe.
+// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that may be
+// remembered as sold out sells no sooner than order.ReturnDelay from here, however soon it is published.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
-	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale)}, epoch))
+	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale)},
+		epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
 // Seat gives each claim's user the place, and empties those of the users in vacate.

@@ -23,7 +23,7 @@ type rig struct {
 	mini *miniredis.Miniredis
 }
 
-// testDelay is the rigs' Options.ReturnDelay.
+// testDelay is the rigs' order.ReturnDelay.
 const testDelay = 60 * time.Millisecond
 
 // behaviour is tests by name, each of which holds on every server.
@@ -97,11 +97,12 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 
 func rigOn(t testing.TB, clients *Clients, prefix string) *rig {
 	t.Helper()
-	store, err := New(clients, Options{Prefix: prefix, ReturnDelay: testDelay, OrphanAfter: 50 * time.Millisecond},
+	store, err := New(clients, Options{Prefix: prefix, OrphanAfter: 50 * time.Millisecond},
 		slog.New(slog.NewTextHandler(testWriter{t}, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	store.returnDelay = testDelay
 	return &rig{Store: store, t: t, sale: order.SaleRef{VoucherID: 7}}
 }
 
@@ -120,11 +121,12 @@ func (r *rig) hour(stock int64) order.Opening {
 	return order.Opening{Stock: stock, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}
 }
 
-// open builds the sale at the epoch.
+// open builds the sale at the epoch, and lets it sell at once.
 func (r *rig) open(epoch int64, o order.Opening) {
 	r.t.Helper()
 	r.must(r.Begin(r.ctx(), r.sale, epoch))
 	r.must(r.Publish(r.ctx(), r.sale, epoch, o))
+	r.set(fieldResumes, 0)
 }
 
 // set changes fields of the sale's hash behind the scripts' back.

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -29,19 +28,15 @@ var (
 type Options struct {
 	// Prefix stands in front of every key. It holds no braces. Default: none.
 	Prefix string
-	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold: no shorter than
-	// instances answer SOLD_OUT from memory (rule 11), and no longer than a minute. Default: one second.
-	ReturnDelay time.Duration
 	// OrphanAfter is after how much silence a consumer counts as dead. It must be several heartbeats, and longer
 	// than a blocking read. Default: five seconds.
 	OrphanAfter time.Duration
+	// Alone says that no other process uses this Redis, and that it began empty with this one: the embedded mode. A sale
+	// that is missing then was never open, and sells at once when it is built.
+	Alone bool
 }
 
-const (
-	defaultReturnDelay = time.Second
-	maxReturnDelay     = time.Minute // the scripts take what is further off for the work of a clock that was set back
-	defaultOrphanAfter = 5 * time.Second
-)
+const defaultOrphanAfter = 5 * time.Second
 
 // Store is the Redis of vouchers and orders. It is safe for concurrent use.
 type Store struct {
@@ -50,26 +45,23 @@ type Store struct {
 	keys     keys
 	scripts  scriptSet
 	options  Options
-	log      *slog.Logger
+	// returnDelay is order.ReturnDelay, and no setting: an instance that held units back for less than others remember
+	// would make them lie (rule 11). At most a minute: what is further off the scripts take for a clock set back.
+	returnDelay time.Duration
+	log         *slog.Logger
 }
 
-// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces
-// and for a return delay that is too long.
+// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	if o.ReturnDelay <= 0 {
-		o.ReturnDelay = defaultReturnDelay
-	}
-	if o.ReturnDelay > maxReturnDelay {
-		return nil, fmt.Errorf("return delay of %v, allowed is %v", o.ReturnDelay, maxReturnDelay)
-	}
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter
 	}
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: newScriptSet(), options: o, log: log,
+		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: newScriptSet(), options: o,
+		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }

@@ -1,0 +1,175 @@
+package redisstore
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+)
+
+// apply says what the script must answer to operations at the time now, whether it must wait, and does what it must do.
+func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationResult, bool) {
+	stock, returned, reserved, before := m.stock, m.returned, m.reserved, m.op
+	m.release(now)
+	var results []order.OperationResult
+	waits := false
+	takes := map[int64]bool{}
+	for _, op := range ops {
+		taken, known := m.takes[op.Number]
+		switch {
+		case op.Number > before:
+			if taken, waits = m.follow(op, now); !waits {
+				m.op = op.Number
+			}
+			if op.Takes() && !waits {
+				takes[op.Number] = taken
+			}
+		case !op.Takes():
+			taken = true
+		case !known:
+			continue
+		}
+		if waits {
+			results = nil
+			break
+		}
+		results = append(results, order.OperationResult{Number: op.Number, Taken: taken})
+	}
+	if m.op == before && m.reserved == reserved {
+		m.stock, m.returned = stock, returned // the script then writes nothing
+		return results, waits
+	}
+	for number, taken := range m.takes {
+		if number >= ops[0].Number {
+			takes[number] = taken
+		}
+	}
+	m.takes = takes
+	return results, waits
+}
+
+// follow applies one operation, and says whether it was, or has to wait.
+func (m *model) follow(op order.Operation, now time.Time) (taken, waits bool) {
+	if op.Mode != order.SaleMissing {
+		m.mode, _ = wordOf(op.Mode)
+		m.begin, m.end = op.Begin, op.End
+	}
+	switch {
+	case op.Delta > 0:
+		m.issued += op.Delta
+		m.give(op.Delta, now.Add(longDelay))
+		if op.OrderID > 0 && m.places[op.UserID] == op.OrderID {
+			delete(m.places, op.UserID)
+		}
+	case op.OrderID > 0:
+		return m.revive(op, now)
+	case op.Takes():
+		if m.stock+m.returned < -op.Delta {
+			return false, false
+		}
+		m.issued += op.Delta
+		m.stock += op.Delta
+		if m.stock < 0 {
+			m.stock, m.returned = 0, m.returned+m.stock
+		}
+	}
+	return true, false
+}
+
+func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
+	mine := m.reserved == op.Number
+	if place := m.places[op.UserID]; place != 0 {
+		if mine {
+			m.reserved = 0
+			m.give(1, now.Add(longDelay))
+		}
+		return place == op.OrderID, false
+	}
+	switch {
+	case mine && now.Before(m.reservedAt):
+		return false, true
+	case mine:
+		m.reserved = 0
+	case m.stock > 0:
+		m.stock--
+	case m.returned > 0:
+		m.returned--
+		m.reserved, m.reservedAt = op.Number, m.returnedAt
+		return false, true
+	default:
+		return false, false
+	}
+	m.taken++
+	m.mark.Sequence++
+	m.places[op.UserID] = op.OrderID
+	return true, false
+}
+
+// longDelay is the return delay while operations are applied, so that no time comes by accident.
+const longDelay = 30 * time.Second
+
+// apply sends some of the ledger's operations, of which Redis may have some, once or twice.
+func (h *history) apply() {
+	for range rapid.IntRange(0, 3).Draw(h.t, "new operations") {
+		h.ops = append(h.ops, h.operation())
+	}
+	now := h.decideTimes()
+	h.r.returnDelay = longDelay
+	defer func() { h.r.returnDelay = testDelay }()
+	from := max(0, h.m.op-rapid.Int64Range(0, 4).Draw(h.t, "operations ago"))
+	to := rapid.Int64Range(from, int64(len(h.ops))).Draw(h.t, "to")
+	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
+		got, wait := h.r.once(h.r.ctx(), h.ops[from:to]...)
+		if h.m.mode == modeRebuild {
+			h.equal(order.ApplicationRebuilding, got.State)
+			continue
+		}
+		results, waits := h.m.apply(h.r.of(h.ops[from:to]), now)
+		h.equal(waits, wait > 0)
+		h.equal(order.Application{Epoch: h.m.mark.Epoch, Applied: h.m.op, Results: results}, got)
+	}
+	// From here on time decides again.
+	later := h.r.now().Add(testDelay).Truncate(time.Millisecond)
+	h.m.returnedAt, h.m.reservedAt = later, later
+	h.setTimes()
+}
+
+// decideTimes makes it certain whether the time of the units that wait has come, and returns a time at which it has or
+// has not.
+func (h *history) decideTimes() time.Time {
+	now := h.r.now().Truncate(time.Millisecond)
+	times := []time.Time{now.Add(longDelay), now.Add(-time.Hour)}
+	h.m.returnedAt = rapid.SampledFrom(times).Draw(h.t, "returned units are due")
+	h.m.reservedAt = rapid.SampledFrom(times).Draw(h.t, "reserved unit is due")
+	h.setTimes()
+	return now
+}
+
+func (h *history) setTimes() {
+	h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale),
+		fieldReturnedAt, h.m.returnedAt.UnixMilli(), fieldReservedAt, h.m.reservedAt.UnixMilli()).Err())
+}
+
+// operation is the ledger's next one.
+func (h *history) operation() order.Operation {
+	op := order.Operation{Number: int64(len(h.ops)) + 1}
+	user := rapid.Int64Range(1, 12).Draw(h.t, "user")
+	id := h.m.places[user]
+	if id == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
+		id = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
+	}
+	switch rapid.IntRange(0, 5).Draw(h.t, "kind") {
+	case 0, 1:
+		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, 1, user, id
+	case 2, 3:
+		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -1, user, id
+	case 4:
+		op.Kind, op.Delta = order.Restock, rapid.Int64Range(-4, 4).Draw(h.t, "delta")
+	case 5:
+		now := h.r.now().Truncate(time.Millisecond)
+		op.Kind, op.Begin, op.End = order.Resuming, now.Add(-time.Hour), now.Add(time.Hour)
+		op.Mode = rapid.SampledFrom([]order.SaleMode{order.SaleOpen, order.SaleOpen, order.SalePaused}).Draw(h.t, "mode")
+	}
+	return op
+}
