@@ -99,15 +99,17 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	return v, nil
 }
 
-// saleChanges changes the sale's row and returns the operations with which Redis follows.
+// saleChanges changes the sale's row and returns the operations with which Redis follows, one for each thing that
+// changed. Each says all that the sale does afterwards: mode and window.
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
-	add := func(kind order.OperationKind, op operationRow) {
-		op.Kind, op.Actor = kind, c.by
-		ops = append(ops, op)
+	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
+	add := func(kind order.OperationKind) {
+		ops = append(ops, operationRow{
+			Kind: kind, Actor: c.by, Mode: modeOf(status, to.Paused), BeginTime: &begin, EndTime: &end,
+		})
 	}
-	mode := operationRow{Mode: modeOf(status, to.Paused)}
 	if status != c.row.Status {
-		add(order.Shelving, mode)
+		add(order.Shelving)
 	}
 	if to.Paused != c.sale.Paused {
 		c.sale.Paused = to.Paused
@@ -115,12 +117,11 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 		if to.Paused {
 			kind = order.Pausing
 		}
-		add(kind, mode)
+		add(kind)
 	}
-	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	if !begin.Equal(c.sale.BeginTime) || !end.Equal(c.sale.EndTime) {
 		c.sale.BeginTime, c.sale.EndTime = begin, end
-		add(order.Rescheduling, operationRow{BeginTime: &begin, EndTime: &end})
+		add(order.Rescheduling)
 	}
 	return ops
 }
