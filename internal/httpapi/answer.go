@@ -34,8 +34,11 @@ type said struct {
 }
 
 // say writes the answer, or what became of err. An answer that cannot be rendered is an error too: nothing has been
-// written by then.
+// written by then. A stream has been written when it comes here, and nothing can be said after it.
 func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
+	if c.Writer.Written() {
+		return a.streamed(c, err)
+	}
 	if err == nil && ans.body == nil {
 		ans.envelope.Success = true
 		if ans.body, err = json.Marshal(&ans.envelope); err != nil {
@@ -52,6 +55,15 @@ func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
 	}
 	write(c, ans.status, ans.body)
 	return said{status: ans.status}
+}
+
+// streamed is what the caller of a stream was told, which broke off with err unless that is nil.
+func (a *API) streamed(c *gin.Context, err error) said {
+	s := said{status: c.Writer.Status(), err: err}
+	if err != nil {
+		s.code = a.book.find(c.Request, err).code
+	}
+	return s
 }
 
 // fail writes a failure in the route's voice and the caller's language, which errorMsg is in.

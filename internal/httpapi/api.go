@@ -2,12 +2,11 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
 	"seckill/internal/order"
@@ -34,7 +33,7 @@ type Desk interface {
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	// Orders returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
+	// Orders returns the orders of the filter's user that it lets through, with an id below before, newest first, at most
 	// limit, and how many of them he has in all.
 	Orders(ctx context.Context, f order.Filter, before int64, limit int) (orders []order.Order, total int64, err error)
 }
@@ -42,18 +41,19 @@ type Desk interface {
 // API answers HTTP requests. It is safe for concurrent use.
 type API struct {
 	cfg     Config
-	engine  *gin.Engine
+	router  *router
 	auth    *authenticator
 	speech  *languages
 	book    *errorBook
 	ready   *readiness
+	streams *streams
 	log     *slog.Logger
 	alarms  *rate.Limiter // bounds the log lines about failing requests
 	headers fixedHeaders
 }
 
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
-type fixedHeaders struct{ json, problem, nosniff, noStore, hangUp, byLanguage []string }
+type fixedHeaders struct{ json, problem, stream, nosniff, noStore, hangUp, byLanguage []string }
 
 // New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
 func New(cfg Config) (*API, error) {
@@ -75,68 +75,57 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		cfg: cfg, auth: auth, speech: speech, book: book, log: cfg.Log,
-		ready:  newReadiness(cfg.Checks, cfg.Now),
-		alarms: rate.NewLimiter(alarmsPerSecond, alarmsPerSecond),
+		ready:   newReadiness(cfg.Checks, cfg.Now),
+		streams: newStreams(cfg.MaxStreams),
+		alarms:  rate.NewLimiter(alarmsPerSecond, alarmsPerSecond),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
 			problem:    []string{"application/problem+json"},
+			stream:     []string{"text/event-stream"},
 			nosniff:    []string{"nosniff"},
 			noStore:    []string{"no-store"},
 			hangUp:     []string{"close"},
 			byLanguage: []string{"Accept-Language"},
 		},
 	}
-	if err := a.build(); err != nil {
+	if a.router, err = a.newRouter(); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// build makes the engine: Gin without its defaults, which trust every proxy and log every request.
-func (a *API) build() error {
-	gin.SetMode(gin.ReleaseMode)
-	e := gin.New()
-	e.HandleMethodNotAllowed = true
-	e.RedirectTrailingSlash = false
-	e.RedirectFixedPath = false
-	e.MaxMultipartMemory = a.cfg.BodyLimit
-	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
-		return fmt.Errorf("httpapi: trusted proxies: %w", err)
-	}
-	if len(a.cfg.AllowedOrigins) > 0 {
-		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
-	}
-	for _, r := range a.routes() {
-		h := a.serve(r)
-		e.Handle(r.method, r.path, h)
-		if r.method == http.MethodGet {
-			e.Handle(http.MethodHead, r.path, h) // net/http keeps the body back
-		}
-	}
-	e.NoRoute(a.serve(route{handle: refuse(errNoRoute)}))
-	e.NoMethod(a.serve(route{handle: refuse(errMethod)}))
-	a.engine = e
-	return nil
-}
-
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []route {
-	return []route{
+	cfg := a.cfg
+	all := []route{
 		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},
 		{method: http.MethodPost, path: "/voucher/seckill", access: forAdmins, handle: a.createSeckill},
 		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers},
 		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher},
 		{method: http.MethodPost, path: "/voucher/seckill/:id", access: forBuyers, handle: a.buy},
 		{method: http.MethodPost, path: "/voucher-order/seckill/:id", access: forBuyers, voice: plainEnvelope, handle: a.buyPlainly},
-		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
+		{method: http.MethodPost, path: "/voucher/buy/:id", access: forBuyers, handle: a.buyFreely, off: cfg.Storefront == nil},
+		{method: http.MethodPatch, path: "/voucher/:id", access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: voucherActions + "stock", access: forAdmins, handle: a.addStock, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: voucherActions + "pause", access: forAdmins, handle: a.pauseSale, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: voucherActions + "resume", access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
 		{method: http.MethodGet, path: "/order", access: forBuyers, handle: a.listOrders},
+		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
+		{method: http.MethodGet, path: "/order/:id/events", access: forBuyers, queryToken: true, handle: a.orderEvents, off: cfg.Watcher == nil},
+		{method: http.MethodPost, path: "/order/:id/pay", access: forBuyers, handle: a.pay, off: cfg.Cashier == nil},
+		{method: http.MethodPost, path: "/order/:id/cancel", access: forBuyers, handle: a.cancelOrder, off: cfg.Clerk == nil},
+		{method: http.MethodPost, path: "/order/:id/refund", access: forBuyers, handle: a.refund, off: cfg.Cashier == nil},
+		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Clerk == nil},
+		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Clerk == nil},
+		{method: http.MethodPost, path: "/payment/callback", handle: a.paymentCallback, off: cfg.Cashier == nil || cfg.Notices == nil},
 		{method: http.MethodGet, path: healthzPath, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, handle: a.readyz},
 	}
+	return slices.DeleteFunc(all, func(r route) bool { return r.off })
 }
 
 // Handler returns the public listener's handler.
-func (a *API) Handler() http.Handler { return a.engine }
+func (a *API) Handler() http.Handler { return a.router }
 
 // Drain makes /readyz answer 503 from now on, so that load balancers send no new callers here. Requests are still
 // answered.

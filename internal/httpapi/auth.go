@@ -17,7 +17,7 @@ import (
 const (
 	// MinSecret is how many bytes a signing secret has at least: the width of HS256's hash (RFC 7518, section 3.2).
 	MinSecret = 32
-	// RoleAdmin is the role of those who may create vouchers.
+	// RoleAdmin is the role of those who may create and change vouchers and see everybody's orders.
 	RoleAdmin = "admin"
 	// maxToken is how many bytes a token may have. Real ones have some 200.
 	maxToken = 4096
@@ -85,7 +85,21 @@ func (a *authenticator) identify(h http.Header) (identity, error) {
 	if len(lines) == 0 {
 		return identity{}, errNoToken
 	}
-	token := bareToken(lines[0])
+	return a.believe(bareToken(lines[0]))
+}
+
+// identifyQuery returns who calls by the query's access_token, or an error that wraps errNoToken or errBadToken.
+func (a *authenticator) identifyQuery(r *http.Request) (identity, error) {
+	values, badQuery := query(r)
+	token, _, severalTimes := single(values, "access_token")
+	if badQuery != nil || severalTimes != nil {
+		return identity{}, fmt.Errorf("%w: no single access_token in the query", errBadToken)
+	}
+	return a.believe(token)
+}
+
+// believe returns whose token it is, or an error that wraps errNoToken or errBadToken.
+func (a *authenticator) believe(token string) (identity, error) {
 	if token == "" {
 		return identity{}, errNoToken
 	}

@@ -14,6 +14,7 @@ const (
 	DefaultBodyLimit  int64 = 64 << 10         // bytes
 	DefaultMaxWait          = 30 * time.Second // for ?wait=
 	DefaultTokenCache       = 100_000          // verified tokens
+	DefaultMaxStreams       = 20_000           // event streams at once
 )
 
 // Config says what an API is made of and how it behaves. Vouchers, Desk, Log and Tokens.Secret are required.
@@ -22,6 +23,15 @@ type Config struct {
 	Desk     Desk
 	Log      *slog.Logger
 	Tokens   TokenRules
+
+	// The routes of a part that is nil do not exist.
+	VoucherChanges VoucherChanges
+	Clerk          Clerk
+	Cashier        Cashier
+	Storefront     Storefront
+	Watcher        Watcher
+	// Notices reads what the payment provider calls back with. Its route is there only with the Cashier, too.
+	Notices Notices
 
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
@@ -36,6 +46,9 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for; default DefaultMaxWait. The listener's write timeout follows it.
 	MaxWait time.Duration
+	// MaxStreams is how many event streams may be open at once on this instance; default DefaultMaxStreams (some 30 KB
+	// each).
+	MaxStreams int
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; default none.
 	TrustedProxies []string
 	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
@@ -62,7 +75,7 @@ func (cfg Config) filled() (Config, error) {
 	if len(cfg.Tokens.Secret) < MinSecret {
 		errs = append(errs, ErrWeakSecret)
 	}
-	if cfg.BodyLimit < 0 || cfg.MaxWait < 0 || cfg.Tokens.CacheSize < 0 {
+	if cfg.BodyLimit < 0 || cfg.MaxWait < 0 || cfg.Tokens.CacheSize < 0 || cfg.MaxStreams < 0 {
 		errs = append(errs, errors.New("httpapi: limits cannot be negative"))
 	}
 	for _, origin := range cfg.AllowedOrigins {
@@ -81,6 +94,9 @@ func (cfg Config) filled() (Config, error) {
 	}
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = DefaultMaxWait
+	}
+	if cfg.MaxStreams == 0 {
+		cfg.MaxStreams = DefaultMaxStreams
 	}
 	if cfg.Tokens.CacheSize == 0 {
 		cfg.Tokens.CacheSize = DefaultTokenCache

@@ -163,6 +163,22 @@ func orderFailedMembers(body []byte, err error) []byte {
 	return append(body, '}')
 }
 
+// orderStateMembers adds the order and the state that it is in.
+func orderStateMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*order.StateError](err)
+	body = append(body, `,"data":`...)
+	body = appendOrderRef(body, e.OrderID, e.Status)
+	return append(body, '}')
+}
+
+// insufficientStockMembers adds how many units are left.
+func insufficientStockMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*voucher.InsufficientStockError](err)
+	body = append(body, `,"data":{"left":`...)
+	body = strconv.AppendInt(body, e.Left, 10)
+	return append(body, '}')
+}
+
 // invalidMembers adds everything that is wrong with the request.
 func invalidMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*voucher.InvalidError](err)

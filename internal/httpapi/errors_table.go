@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -49,13 +50,19 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
+func anyOf(targets ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+}
+
 func as[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
 // rules is the table from errors to answers. The first rule that matches decides: what a sale says most often comes
-// first, and an unknown outcome before an unavailable store, which would promise that nothing was bought.
+// first, and what is not known before an unavailable store, which would promise that nothing was changed.
 var rules = []rule{
 	{is(order.ErrSoldOut), failure{
 		code: "SOLD_OUT", status: http.StatusConflict, title: "Sold out",
@@ -109,10 +116,63 @@ var rules = []rule{
 		english: "Your order could not be completed. Nothing was charged.", chinese: "下单失败，未产生任何费用",
 		members: orderFailedMembers,
 	}},
+	{is(voucher.ErrRetired), failure{
+		code: "ENDED", status: http.StatusForbidden, title: "The sale has ended",
+		detail:  "The sale is over for good: its stock and window can no longer be changed.",
+		english: "The sale has ended and can no longer be changed.", chinese: "活动已结束，无法再修改",
+	}},
+	{as[*order.StateError], failure{
+		code: "ORDER_STATE", status: http.StatusConflict, title: "Not possible in this state",
+		detail:  "The order is in a state in which this cannot be done; data says which.",
+		english: "This is not possible any more, or not yet.", chinese: "当前订单状态不支持此操作",
+		members: orderStateMembers,
+	}},
+	{is(order.ErrSeckill), failure{
+		code: "SECKILL_ONLY", status: http.StatusConflict, title: "Sold in its sale only",
+		detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",
+		english: "This voucher is only sold in its flash sale.", chinese: "该优惠券仅限秒杀活动购买",
+	}},
+	{anyOf(order.ErrKeyReused, voucher.ErrKeyReused), failure{
+		code: "KEY_REUSED", status: http.StatusConflict, title: "Idempotency key used before",
+		detail:  "The Idempotency-Key was used before, for another request. Send a new one with a new request.",
+		english: "This request was sent before with other values.", chinese: "该幂等键已用于其他请求",
+	}},
+	{as[*voucher.InsufficientStockError], failure{
+		code: "INSUFFICIENT_STOCK", status: http.StatusConflict, title: "Not as many units are left",
+		detail:  "Fewer units are left than were to be taken; data says how many. Nothing was taken.",
+		english: "Not as many units are left.", chinese: "剩余库存不足",
+		members: insufficientStockMembers,
+	}},
+	{is(order.ErrNoProvider), failure{
+		code: "NO_PROVIDER", status: http.StatusNotImplemented, title: "No payment provider",
+		detail:  "This service has no payment provider configured, so that only free orders can be paid.",
+		english: "Paying is not possible here.", chinese: "暂不支持支付",
+	}},
+	{is(order.ErrNoPayment), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "There is no payment with this id.",
+		english: "There is no such payment.", chinese: "支付单不存在",
+	}},
+	{is(order.ErrWrongAmount), failure{
+		code: "PAYMENT_MISMATCH", status: http.StatusConflict, title: "Another amount",
+		detail:  "The amount is not the payment's. Nothing was recorded.",
+		english: "The amount does not match.", chinese: "支付金额不一致",
+	}},
+	{is(order.ErrBadNotice), failure{
+		code: "BAD_NOTICE", status: http.StatusUnauthorized, title: "Not a notice of the payment provider",
+		challenge: "Signature",
+		detail:    "The message is not signed by the payment provider, or cannot be read.",
+		english:   "The message was refused.", chinese: "支付通知无效",
+	}},
 	{is(order.ErrUnknownOutcome), failure{
 		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
 		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
+	}},
+	{is(voucher.ErrUndecided), failure{
+		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
+		detail:  "What became of the change of stock is not known yet. Repeat the request with the same Idempotency-Key: it tells.",
+		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
 	}},
 	{is(order.ErrUnavailable), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",

@@ -26,8 +26,12 @@ var (
 		"voucher.ErrNotFound": voucher.ErrNotFound, "voucher.ErrNotSeckill": voucher.ErrNotSeckill, "voucher.ErrOffShelf": voucher.ErrOffShelf,
 		"order.ErrNotFound": order.ErrNotFound, "order.ErrNotStarted": order.ErrNotStarted, "order.ErrEnded": order.ErrEnded,
 		"order.ErrSoldOut": order.ErrSoldOut, "order.ErrPaused": order.ErrPaused, "order.ErrUnavailable": order.ErrUnavailable,
-		"order.ErrUnknownOutcome": order.ErrUnknownOutcome,
-		"voucher.InvalidError":    &voucher.InvalidError{}, "order.AlreadyBoughtError": &order.AlreadyBoughtError{},
+		"order.ErrUnknownOutcome": order.ErrUnknownOutcome, "order.ErrSeckill": order.ErrSeckill, "order.ErrKeyReused": order.ErrKeyReused,
+		"order.ErrNoProvider": order.ErrNoProvider, "order.ErrNoPayment": order.ErrNoPayment, "order.ErrWrongAmount": order.ErrWrongAmount,
+		"order.ErrBadNotice": order.ErrBadNotice,
+		"voucher.ErrRetired": voucher.ErrRetired, "voucher.ErrKeyReused": voucher.ErrKeyReused, "voucher.ErrUndecided": voucher.ErrUndecided,
+		"voucher.InvalidError": &voucher.InvalidError{}, "order.AlreadyBoughtError": &order.AlreadyBoughtError{},
+		"voucher.InsufficientStockError": &voucher.InsufficientStockError{}, "order.StateError": &order.StateError{},
 	}
 	privateErrors = map[string]error{
 		"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrSuperseded": order.ErrSuperseded,
@@ -127,6 +131,8 @@ func TestFailuresAreComplete(t *testing.T) {
 		"ALREADY_BOUGHT": 409, "ORDER_FAILED": 409, "INVALID": 400, "TOO_LARGE": 413, "METHOD": 405,
 		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "PAUSED": 503, "UNAVAILABLE": 503, "UNKNOWN_OUTCOME": 504,
 		"INTERNAL": 500, "CANCELLED": 499,
+		"ORDER_STATE": 409, "INSUFFICIENT_STOCK": 409, "KEY_REUSED": 409, "SECKILL_ONLY": 409, "NO_PROVIDER": 501,
+		"PAYMENT_MISMATCH": 409, "BAD_NOTICE": 401,
 	}
 	if diff := cmp.Diff(want, statuses); diff != "" {
 		t.Errorf("codes and statuses (-want +got):\n%s", diff)
@@ -148,6 +154,11 @@ func TestPlaces(t *testing.T) {
 		{http.MethodPut, "/voucher", "POST"},
 		{http.MethodDelete, "/order/5", "GET, HEAD"},
 		{http.MethodPost, "/order", "GET, HEAD"},
+		{http.MethodPut, "/voucher/5", "GET, HEAD, PATCH"},
+		{http.MethodGet, "/voucher/5/stock", "POST"},
+		{http.MethodPost, "/order/5/events", "GET, HEAD"},
+		{http.MethodDelete, "/admin/order/5", "GET, HEAD"},
+		{http.MethodGet, "/payment/callback", "POST"},
 		{http.MethodGet, "/voucher/seckill/5", "POST"},
 		{http.MethodHead, "/voucher/seckill/5", "POST"},
 		{http.MethodPost, "/healthz", "GET, HEAD"},
@@ -181,7 +192,9 @@ func TestSharedBodiesStayAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{&order.AlreadyBoughtError{OrderID: 1}, &orderFailedError{}, &voucher.InvalidError{}} {
+	for _, err := range []error{
+		&order.AlreadyBoughtError{OrderID: 1}, &orderFailedError{}, &voucher.InvalidError{}, &order.StateError{}, &voucher.InsufficientStockError{},
+	} {
 		for tongue := range tongues {
 			e := book.match(err)
 			e.problem[tongue] = slices.Grow(e.problem[tongue], 1000) // with room behind, appending would write into it

@@ -36,7 +36,7 @@ var secret = []byte("0123456789abcdef0123456789abcdef")
 type fakeDesk struct {
 	buy    func(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 	order  func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	orders func(ctx context.Context, userID, before int64, limit int) ([]order.Order, int64, error)
+	orders func(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error)
 }
 
 func (d fakeDesk) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
@@ -57,7 +57,7 @@ func (d fakeDesk) Orders(ctx context.Context, f order.Filter, before int64, limi
 	if d.orders == nil {
 		return nil, 0, nil
 	}
-	return d.orders(ctx, f.UserID, before, limit)
+	return d.orders(ctx, f, before, limit)
 }
 
 // fakeVouchers keeps what it was asked to create and shows what it is given. Its rules are the real ones: drafts go
@@ -135,8 +135,9 @@ func (f *fakeVouchers) all() []voucher.Voucher {
 func newAPI(tb testing.TB, change ...func(*Config)) *API {
 	tb.Helper()
 	cfg := Config{
-		Vouchers: &fakeVouchers{}, Desk: fakeDesk{}, Log: slog.New(slog.DiscardHandler),
-		Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon },
+		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Desk: fakeDesk{}, Clerk: fakeClerk{}, Cashier: fakeCashier{},
+		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Notices: fakeNotices(nil),
+		Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon },
 	}
 	for _, f := range change {
 		f(&cfg)

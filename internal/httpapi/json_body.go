@@ -25,6 +25,7 @@ const maxProblems = 20
 type bodyField struct {
 	name     string
 	required bool
+	fixed    bool   // it may not be there
 	allowed  string // what its value may be, for people
 	// read takes the value, a JSON token that is no delimiter, or says what is wrong with it.
 	read func(json.Token) (wrong string)
@@ -34,6 +35,26 @@ type bodyField struct {
 func required(f bodyField) bodyField {
 	f.required = true
 	return f
+}
+
+// optional returns the field of a kind as one whose value is only set when it is there.
+func optional[T any](kind func(name string, into *T) bodyField, name string, into **T) bodyField {
+	value := new(T)
+	f := kind(name, value)
+	read := f.read
+	f.read = func(t json.Token) string {
+		wrong := read(t)
+		if wrong == "" {
+			*into = value
+		}
+		return wrong
+	}
+	return f
+}
+
+// fixedField is a field that may not be there, with what is wrong with it.
+func fixedField(name, wrong string) bodyField {
+	return bodyField{name: name, fixed: true, allowed: "leave it out", read: func(json.Token) string { return wrong }}
 }
 
 // integerField is a field that holds an integer. Its range is the domain's matter.
@@ -68,8 +89,50 @@ func textField(name string, into *string) bodyField {
 	}}
 }
 
+// secondsField is a field that holds a time span in whole seconds, and not zero. Its range is the domain's matter.
+func secondsField(name string, into *time.Duration) bodyField {
+	var seconds int64
+	f := integerField(name, &seconds)
+	f.allowed = "a whole number of seconds"
+	read := f.read
+	f.read = func(t json.Token) string {
+		if wrong := read(t); wrong != "" {
+			return wrong
+		}
+		if seconds == 0 || seconds != int64(time.Duration(seconds)*time.Second/time.Second) {
+			return fmt.Sprintf("is %d, which is out of range", seconds)
+		}
+		*into = time.Duration(seconds) * time.Second
+		return ""
+	}
+	return f
+}
+
+// shelfField is a field that holds a shelf status: on or off.
+func shelfField(name string, into *bool) bodyField {
+	var status int64
+	f := integerField(name, &status)
+	f.allowed = fmt.Sprintf("%d (on the shelf) or %d (off)", voucher.OnShelf, voucher.OffShelf)
+	read := f.read
+	f.read = func(t json.Token) string {
+		if wrong := read(t); wrong != "" {
+			return wrong
+		}
+		if s := voucher.Status(status); int64(s) != status || s != voucher.OnShelf && s != voucher.OffShelf {
+			return fmt.Sprintf("is %d", status)
+		}
+		*into = status == int64(voucher.OnShelf)
+		return ""
+	}
+	return f
+}
+
 // timeField is a field that holds a time: RFC 3339, or without a zone as the tutorial's frontend sends it, which is then
-// read in zone.
+// read in the configured zone.
+func (a *API) timeField(name string, into *time.Time) bodyField {
+	return timeField(name, into, a.cfg.Zone)
+}
+
 func timeField(name string, into *time.Time, zone *time.Location) bodyField {
 	const zoneless = "2006-01-02T15:04:05"
 	allowed := "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone " + zone.String()
@@ -280,9 +343,11 @@ func nesting(t json.Token) int {
 }
 
 func (d *objectDecoder) names() string {
-	names := make([]string, len(d.fields))
-	for i, f := range d.fields {
-		names[i] = f.name
+	var names []string
+	for _, f := range d.fields {
+		if !f.fixed {
+			names = append(names, f.name)
+		}
 	}
 	return strings.Join(names, ", ")
 }

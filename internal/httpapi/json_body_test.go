@@ -54,7 +54,7 @@ func TestCreateSeckill(t *testing.T) {
 	}
 	want := voucher.Voucher{
 		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000,
-		Kind: voucher.Seckill, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
+		PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
 		Sale: &voucher.Sale{Stock: 5000, Issued: 5000, Begin: noon.Add(8 * time.Hour), End: noon.Add(10 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, created[0]); diff != "" {

@@ -1,17 +1,31 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
+
+// Clerk keeps the recorded orders: *order.Clerk.
+type Clerk interface {
+	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it is.
+	// order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
+	// History returns what happened to the order, oldest first. order.ErrUnavailable.
+	History(ctx context.Context, o order.Order) ([]order.Event, error)
+	// Order returns anybody's recorded order. order.ErrNotFound, order.ErrUnavailable.
+	Order(ctx context.Context, orderID int64) (order.Order, error)
+	// Find returns recorded orders that the filter lets through, with an id below before, newest first, at most limit.
+	// order.ErrUnavailable.
+	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
+}
 
 // orderFailedError says that a purchase which was accepted and waited for could not be recorded.
 type orderFailedError struct{ order order.Order }
@@ -45,12 +59,15 @@ func (a *API) buy(c *gin.Context, who identity) (answer, error) {
 	if o.Status == order.Queued || o.Status == order.StatusUnknown {
 		status = http.StatusAccepted
 	}
-	// By hand, because this is what every winner of a sale gets.
+	return answer{status: status, location: orderPath(o.ID), body: orderRef(o)}, nil
+}
+
+// orderRef is the body that names an order. It is made by hand, because this is what every winner of a sale gets.
+func orderRef(o order.Order) []byte {
 	body := make([]byte, 0, 96)
 	body = append(body, `{"success":true,"data":`...)
 	body = appendOrderRef(body, o.ID, o.Status)
-	body = append(body, `}}`...)
-	return answer{status: status, location: orderPath(o.ID), body: body}, nil
+	return append(body, `}}`...)
 }
 
 // buyPlainly answers POST /voucher-order/seckill/:id, the tutorial's route: the order id alone.
@@ -84,6 +101,23 @@ func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	view, err := a.withHistory(c.Request.Context(), o)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+}
+
+// cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
+func (a *API) cancelOrder(c *gin.Context, who identity) (answer, error) {
+	id, badID := pathID(c, "id", math.MaxInt64)
+	if err := invalid(badID); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.Clerk.Cancel(c.Request.Context(), who.userID, id)
+	if err != nil {
+		return answer{}, err
+	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: orderView(o)}}, nil
 }
 
@@ -91,16 +125,25 @@ func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 // following page begins.
 func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 	values, badQuery := query(c.Request)
+	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
 	n, badLimit := limit(values)
 	cursor, badCursor := before(values)
-	if err := invalid(badQuery, badLimit, badCursor); err != nil {
+	if err := invalid(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
 		return answer{}, err
 	}
-	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), order.Filter{UserID: who.userID}, cursor, n+1) // one more tells whether there are more
+	f.UserID = who.userID
+	orders, total, err := a.cfg.Desk.Orders(c.Request.Context(), f, cursor, n+1) // one more tells whether there are more
 	if err != nil {
 		return answer{}, err
 	}
-	e := envelope{Total: &total}
+	e := orderPage(orders, n)
+	e.Total = &total
+	return answer{status: http.StatusOK, envelope: e}, nil
+}
+
+// orderPage is a page of at most n orders, of which there may be one more to tell whether a page follows.
+func orderPage(orders []order.Order, n int) envelope {
+	var e envelope
 	if len(orders) > n {
 		orders = orders[:n]
 		e.Next = strconv.FormatInt(orders[n-1].ID, 10)
@@ -110,50 +153,5 @@ func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 		views[i] = orderView(o)
 	}
 	e.Data = views
-	return answer{status: http.StatusOK, envelope: e}, nil
+	return e
 }
-
-// orderJSON is an order as its owner reads it. What has not happened is absent; so is the amount of an order without
-// a row, which is copied from the voucher when the row is written.
-type orderJSON struct {
-	ID            string     `json:"id"` // a string, because ids go beyond what JavaScript counts exactly
-	VoucherID     int64      `json:"voucherId"`
-	UserID        int64      `json:"userId"`
-	Status        string     `json:"status"`
-	Amount        *int64     `json:"amount,omitempty"` // cents
-	Reason        string     `json:"reason,omitempty"` // why it failed
-	CreateTime    *time.Time `json:"createTime,omitempty"`
-	PayTime       *time.Time `json:"payTime,omitempty"`
-	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
-	CancelTime    *time.Time `json:"cancelTime,omitempty"`
-	RefundingTime *time.Time `json:"refundingTime,omitempty"`
-	RefundTime    *time.Time `json:"refundTime,omitempty"`
-	FailTime      *time.Time `json:"failTime,omitempty"`
-}
-
-func orderView(o order.Order) orderJSON {
-	v := orderJSON{
-		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
-		Status: o.Status.String(), Reason: string(o.Reason),
-		CreateTime: timeView(o.CreatedAt), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
-		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
-		FailTime: timeView(o.FailedAt),
-	}
-	if o.Status != order.Queued && o.Status != order.Failed && o.Status != order.StatusUnknown {
-		v.Amount = &o.Amount
-	}
-	return v
-}
-
-// timeView is a time as it is shown, or nil for one that has not come.
-func timeView(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = shownTime(t)
-	return &t
-}
-
-// shownTime is a time as it is shown, RFC 3339 in UTC. None is finer than milliseconds, which is what the ledger keeps
-// and JavaScript knows; the clock that serverTime comes from is finer.
-func shownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

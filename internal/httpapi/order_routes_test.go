@@ -55,7 +55,7 @@ func TestOrderDocuments(t *testing.T) {
 					}
 					return c.order, nil
 				},
-				orders: func(context.Context, int64, int64, int) ([]order.Order, int64, error) {
+				orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 					return []order.Order{c.order}, 1, nil
 				},
 			}))
@@ -90,7 +90,7 @@ func TestOrderOfAnotherUser(t *testing.T) {
 func TestOrderPages(t *testing.T) {
 	t.Parallel()
 	const n = 45
-	a := newAPI(t, withDesk(fakeDesk{orders: func(_ context.Context, _, before int64, limit int) ([]order.Order, int64, error) {
+	a := newAPI(t, withDesk(fakeDesk{orders: func(_ context.Context, _ order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 		var page []order.Order
 		for id := min(before-1, n); id > 0 && len(page) < limit; id-- {
 			page = append(page, order.Order{ID: id})

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -25,7 +26,7 @@ const (
 	plainEnvelope                // the tutorial's: business refusals are 200
 )
 
-// handler does the work of one route. It never writes; the adapter writes what it returns.
+// handler does the work of one route. It never writes, but for streams; the adapter writes what it returns.
 type handler func(c *gin.Context, who identity) (answer, error)
 
 // route is one line of the routing table.
@@ -33,6 +34,8 @@ type route struct {
 	method, path string
 	access       access
 	voice        voice
+	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
+	off          bool // a part that it needs is not configured
 	handle       handler
 }
 
@@ -85,7 +88,11 @@ func (a *API) run(r *route, c *gin.Context) (who identity, ans answer, err error
 		}
 	}()
 	if r.access != forAll {
-		if who, err = a.auth.identify(c.Request.Header); err != nil {
+		who, err = a.auth.identify(c.Request.Header)
+		if r.queryToken && errors.Is(err, errNoToken) {
+			who, err = a.auth.identifyQuery(c.Request)
+		}
+		if err != nil {
 			return identity{}, answer{}, err
 		}
 		if r.access == forAdmins && !who.admin {

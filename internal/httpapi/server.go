@@ -20,7 +20,9 @@ const (
 
 // Server returns the public listener's server on an address, with every timeout and limit set. It is not started.
 func (a *API) Server(addr string) *http.Server {
-	return a.server(addr, a.Handler(), readTimeout+a.cfg.MaxWait+answerTime)
+	s := a.server(addr, a.Handler(), readTimeout+a.cfg.MaxWait+answerTime)
+	s.RegisterOnShutdown(a.streams.end) // Shutdown waits for handlers, and theirs would not end by themselves
+	return s
 }
 
 // OperationsServer returns the operations listener's server on an address. It is not started.

@@ -5,12 +5,15 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -128,6 +131,50 @@ func before(values url.Values) (int64, *voucher.Problem) {
 		return 0, badID("before", text, math.MaxInt64)
 	}
 	return id, nil
+}
+
+// idIn returns the id under a name of the query, 0 when it is not there.
+func idIn(values url.Values, name string, largest int64) (int64, *voucher.Problem) {
+	text, given, p := single(values, name)
+	if !given {
+		return 0, p
+	}
+	id, ok := parseID(text, largest)
+	if !ok {
+		return 0, badID(name, text, largest)
+	}
+	return id, nil
+}
+
+// filter returns which orders the query asks for, by voucher and status; the status is one of those given.
+func filter(values url.Values, statuses ...order.Status) (order.Filter, []*voucher.Problem) {
+	voucherID, badVoucher := idIn(values, "voucherId", voucher.MaxID)
+	f := order.Filter{VoucherID: voucherID}
+	text, given, badStatus := single(values, "status")
+	if given {
+		i := slices.IndexFunc(statuses, func(s order.Status) bool { return s.String() == text })
+		if i >= 0 {
+			f.Status = statuses[i]
+			f.Waiting = statuses[i] == order.Queued
+		} else {
+			badStatus = &voucher.Problem{Field: "status", Reason: fmt.Sprintf("is %q", clipped(text)), Allowed: names(statuses)}
+		}
+	}
+	return f, []*voucher.Problem{badVoucher, badStatus}
+}
+
+// recordedStatuses are the states of orders that have a row.
+func recordedStatuses() []order.Status {
+	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed}
+}
+
+// names lists statuses for people.
+func names(statuses []order.Status) string {
+	words := make([]string, len(statuses))
+	for i, s := range statuses {
+		words[i] = s.String()
+	}
+	return strings.Join(words, ", ")
 }
 
 // clipped shortens what a caller sent to what is told back.

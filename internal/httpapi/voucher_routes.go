@@ -28,8 +28,8 @@ func (a *API) createSeckill(c *gin.Context, _ identity) (answer, error) {
 	)
 	fields := append(draftFields(&d),
 		required(integerField("stock", &sd.Stock)),
-		required(timeField("beginTime", &sd.Begin, a.cfg.Zone)),
-		required(timeField("endTime", &sd.End, a.cfg.Zone)),
+		required(a.timeField("beginTime", &sd.Begin)),
+		required(a.timeField("endTime", &sd.End)),
 	)
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
@@ -47,6 +47,7 @@ func draftFields(d *voucher.Draft) []bodyField {
 		textField("rules", &d.Rules),
 		required(integerField("payValue", &d.PayValue)),
 		required(integerField("actualValue", &d.ActualValue)),
+		secondsField("payWithinSeconds", &d.PayWithin),
 	}
 }
 
@@ -101,6 +102,7 @@ type voucherJSON struct {
 	Rules       string         `json:"rules"`
 	PayValue    int64          `json:"payValue"`    // cents
 	ActualValue int64          `json:"actualValue"` // cents
+	PayWithin   int64          `json:"payWithinSeconds"`
 	Type        voucher.Kind   `json:"type"`
 	Status      voucher.Status `json:"status"`
 	*saleJSON                  // seckill vouchers only
@@ -121,7 +123,7 @@ type saleJSON struct {
 func voucherView(v voucher.Shown) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
-		PayValue: v.PayValue, ActualValue: v.ActualValue, Type: v.Kind, Status: v.Status,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
 		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
 	}
 	if v.Sale == nil {

@@ -15,16 +15,16 @@ import (
 
 // What a voucher of each kind looks like to clients.
 const (
-	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e","subTitle":"","rules":"","payValue":0,"actualValue":100,"type":0,"status":1,` +
+	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e","subTitle":"","rules":"","payValue":0,"actualValue":100,"payWithinSeconds":60,"type":0,"status":1,` +
 		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
-	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s","rules":"r","payValue":1000,"actualValue":10000,"type":1,"status":1,` +
+	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s","rules":"r","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"type":1,"status":1,` +
 		`"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00Z","endTime":"2026-01-02T13:00:00.5Z","saleState":"on_sale",` +
 		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
 )
 
 func ordinaryVoucher() voucher.Shown {
 	return voucher.Shown{Voucher: voucher.Voucher{
-		ID: 1, ShopID: 2, Title: "a <b>", ActualValue: 100, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
+		ID: 1, ShopID: 2, Title: "a <b>", ActualValue: 100, PayWithin: time.Minute, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
 	}}
 }
 
@@ -32,8 +32,8 @@ func seckillVoucher() voucher.Shown {
 	zone := time.FixedZone("x", 3600)
 	return voucher.Shown{
 		Voucher: voucher.Voucher{
-			ID: voucher.MaxID, ShopID: 2, Title: "券", SubTitle: "s", Rules: "r", PayValue: 1000, ActualValue: 10000, Kind: voucher.Seckill,
-			Status: voucher.OnShelf, CreatedAt: noon.In(zone), UpdatedAt: noon,
+			ID: voucher.MaxID, ShopID: 2, Title: "券", SubTitle: "s", Rules: "r", PayValue: 1000, ActualValue: 10000,
+			PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf, CreatedAt: noon.In(zone), UpdatedAt: noon,
 			Sale: &voucher.Sale{Stock: 5, Issued: 10, Begin: noon.In(zone), End: noon.Add(time.Hour + 500*time.Millisecond)},
 		},
 		Live: &voucher.Live{State: voucher.StateOnSale, Stock: 3},
@@ -79,7 +79,7 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 		header: map[string]string{"Authorization": token(t, adminID, RoleAdmin)},
 	})
 	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight","rules":"one each","payValue":1000,"actualValue":10000,` +
-		`"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T22:00:00Z","saleState":"on_sale",` +
+		`"payWithinSeconds":900,"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T22:00:00Z","saleState":"on_sale",` +
 		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"}}`
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusCreated || w.Header().Get("Location") != "/voucher/1" {
 		t.Errorf("%d, Location %q, %s", w.Code, w.Header().Get("Location"), diff)

@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// fakeChanges answers with what its functions say; without them every voucher is the seckill one, and Redis follows.
+type fakeChanges struct {
+	change   func(adminID, id int64, change voucher.Change) error
+	addStock func(adminID, id, delta int64, key string) error
+	pause    func(adminID, id int64) error
+	resume   func(adminID, id int64) error
+	behind   bool // Redis does not follow
+}
+
+func (f fakeChanges) shown(err error) (voucher.Shown, bool, error) {
+	if err != nil {
+		return voucher.Shown{}, false, err
+	}
+	return seckillVoucher(), !f.behind, nil
+}
+
+func (f fakeChanges) Change(_ context.Context, adminID, id int64, change voucher.Change) (voucher.Shown, bool, error) {
+	if f.change == nil {
+		return f.shown(nil)
+	}
+	return f.shown(f.change(adminID, id, change))
+}
+
+func (f fakeChanges) AddStock(_ context.Context, adminID, id, delta int64, key string) (voucher.Shown, bool, error) {
+	if f.addStock == nil {
+		return f.shown(nil)
+	}
+	return f.shown(f.addStock(adminID, id, delta, key))
+}
+
+func (f fakeChanges) Pause(_ context.Context, adminID, id int64) (voucher.Shown, bool, error) {
+	if f.pause == nil {
+		return f.shown(nil)
+	}
+	return f.shown(f.pause(adminID, id))
+}
+
+func (f fakeChanges) Resume(_ context.Context, adminID, id int64) (voucher.Shown, bool, error) {
+	if f.resume == nil {
+		return f.shown(nil)
+	}
+	return f.shown(f.resume(adminID, id))
+}
+
+// fakeClerk answers with what its functions say; without them there is no order.
+type fakeClerk struct {
+	cancel  func(userID, orderID int64) (order.Order, error)
+	history func(o order.Order) ([]order.Event, error)
+	order   func(orderID int64) (order.Order, error)
+	find    func(f order.Filter, before int64, limit int) ([]order.Order, error)
+}
+
+func (f fakeClerk) Cancel(_ context.Context, userID, orderID int64) (order.Order, error) {
+	if f.cancel == nil {
+		return order.Order{}, order.ErrNotFound
+	}
+	return f.cancel(userID, orderID)
+}
+
+func (f fakeClerk) History(_ context.Context, o order.Order) ([]order.Event, error) {
+	if f.history == nil {
+		return nil, nil
+	}
+	return f.history(o)
+}
+
+func (f fakeClerk) Order(_ context.Context, orderID int64) (order.Order, error) {
+	if f.order == nil {
+		return order.Order{}, order.ErrNotFound
+	}
+	return f.order(orderID)
+}
+
+func (f fakeClerk) Find(_ context.Context, filter order.Filter, before int64, limit int) ([]order.Order, error) {
+	if f.find == nil {
+		return nil, nil
+	}
+	return f.find(filter, before, limit)
+}
+
+// fakeCashier answers with what its functions say; without them there is no order and no payment.
+type fakeCashier struct {
+	pay     func(userID, orderID int64) (order.Payment, string, error)
+	confirm func(n order.Notice) error
+	refund  func(userID, orderID int64) (order.Order, error)
+}
+
+func (f fakeCashier) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {
+	if f.pay == nil {
+		return order.Payment{}, "", order.ErrNotFound
+	}
+	return f.pay(userID, orderID)
+}
+
+func (f fakeCashier) Confirm(_ context.Context, n order.Notice) error {
+	if f.confirm == nil {
+		return order.ErrNoPayment
+	}
+	return f.confirm(n)
+}
+
+func (f fakeCashier) Refund(_ context.Context, userID, orderID int64) (order.Order, error) {
+	if f.refund == nil {
+		return order.Order{}, order.ErrNotFound
+	}
+	return f.refund(userID, orderID)
+}
+
+// fakeStorefront sells what it is asked for, or answers with what the function says.
+type fakeStorefront func(userID, voucherID int64, key string) (order.Order, error)
+
+func (f fakeStorefront) Buy(_ context.Context, userID, voucherID int64, key string) (order.Order, error) {
+	if f == nil {
+		return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
+	}
+	return f(userID, voucherID, key)
+}
+
+// fakeWatcher yields what the function says; without it there is no order.
+type fakeWatcher func(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error
+
+func (f fakeWatcher) Watch(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error {
+	if f == nil {
+		return order.ErrNotFound
+	}
+	return f(ctx, userID, orderID, yield)
+}
+
+// fakeNotices reads what the function says; without it every notice is good.
+type fakeNotices func(header http.Header, body []byte) (order.Notice, error)
+
+func (f fakeNotices) Read(header http.Header, body []byte) (order.Notice, error) {
+	if f == nil {
+		return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
+	}
+	return f(header, body)
+}

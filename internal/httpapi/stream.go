@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/order"
+)
+
+const (
+	streamTime  = 30 * time.Minute // how long a stream lasts
+	streamWrite = 30 * time.Second // within which a piece must have gone out; longer than the 15 s between heartbeats
+	streamRetry = 2 * time.Second  // after which a browser comes back
+)
+
+// What ends a stream, besides the end of what it tells of.
+var (
+	errStreamOver   = errors.New("the stream has lasted long enough")
+	errStreamBroken = errors.New("the stream cannot be written")
+	errManyStreams  = fmt.Errorf("%w: too many event streams", order.ErrUnavailable)
+)
+
+// streams are the event streams that are open on this instance.
+type streams struct {
+	most          int
+	lasts, writes time.Duration // streamTime and streamWrite
+
+	mu   sync.Mutex
+	live map[*stream]struct{}
+	over bool // the process stops
+}
+
+func newStreams(most int) *streams {
+	return &streams{most: most, lasts: streamTime, writes: streamWrite, live: make(map[*stream]struct{})}
+}
+
+// open makes a stream of an answer; cancel ends the work of its handler. It returns errManyStreams when there are too
+// many, order.ErrDismissed when the process stops. One that was opened must be closed.
+func (all *streams) open(c *gin.Context, kind []string, cancel context.CancelCauseFunc) (*stream, error) {
+	s := &stream{
+		w: c.Writer, server: http.NewResponseController(rawWriter(c)), kind: kind,
+		writes: all.writes, until: time.Now().Add(all.lasts), cancel: cancel,
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.live) >= all.most {
+		return nil, errManyStreams
+	}
+	all.live[s] = struct{}{}
+	if all.over {
+		cancel(order.ErrDismissed)
+	}
+	return s, nil
+}
+
+func (all *streams) close(s *stream) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.live, s)
+}
+
+// end ends all streams, and at once those that come.
+func (all *streams) end() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.over = true
+	for s := range all.live {
+		s.cancel(order.ErrDismissed)
+	}
+}
+
+// stream is an answer that is written piece by piece, by its handler.
+type stream struct {
+	w      gin.ResponseWriter
+	server *http.ResponseController
+	kind   []string // Content-Type
+	writes time.Duration
+	until  time.Time
+	cancel context.CancelCauseFunc
+}
+
+// begun reports whether anything has been sent.
+func (s *stream) begun() bool { return s.w.Written() }
+
+// begin sends the header.
+func (s *stream) begin() {
+	h := s.w.Header()
+	h["Content-Type"] = s.kind
+	h["Cache-Control"] = []string{"no-store, no-transform"} // nobody on the way may compress it: that would hold it back
+	h["X-Accel-Buffering"] = []string{"no"}                 // nor gather it; nginx asks for this header
+	s.w.WriteHeader(http.StatusOK)
+	s.w.WriteHeaderNow()
+}
+
+// send writes a piece and sees it off. Whoever does not read is cut off, because each piece has a deadline of its own. An
+// error wraps errStreamBroken.
+func (s *stream) send(piece string) error {
+	if !s.begun() {
+		s.begin()
+		piece = fmt.Sprintf("retry: %d\n%s", streamRetry.Milliseconds(), piece)
+	}
+	err := s.server.SetWriteDeadline(time.Now().Add(s.writes))
+	if err == nil {
+		_, err = s.w.WriteString(piece)
+	}
+	if err == nil {
+		err = s.server.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errStreamBroken, err)
+	}
+	return nil
+}
+
+// beat sends a comment, so that those on the way see a living connection, and one that is dead is noticed. It returns
+// errStreamOver for a stream that has lasted long enough.
+func (s *stream) beat() error {
+	if !time.Now().Before(s.until) {
+		return errStreamOver
+	}
+	return s.send(":\n\n")
+}
