@@ -90,6 +90,10 @@ fuzz: ## each fuzz target for FUZZTIME
 		done; \
 	done
 
+.PHONY: mutants-locks
+mutants-locks: ## break the locks on purpose, by name, and see their suite fail
+	@go run ./internal/lock/mutants
+
 .PHONY: compose-check
 compose-check: ## check docker-compose.yml as the compose library reads it; no engine needed
 	@go test $(TESTFLAGS) ./test/compose
@@ -128,6 +132,10 @@ bench-quick: ## the same in under three minutes, nothing written
 .PHONY: bench-smoke
 bench-smoke: ## only that the benchmark runs and its counts add up; its figures mean nothing
 	@$(WITH_SERVICES) go run ./bench -smoke
+
+.PHONY: bench-locks
+bench-locks: ## compare the locks with three other libraries; writes docs/benchmarks/locks.*
+	@cd bench/locks && go run . -out ../../docs/benchmarks/locks
 
 ##@ Check
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +134,41 @@ func cancelEndsTheWait(t *testing.T, s stage) {
 	if n := watched.scripts.Load(); n != 0 {
 		t.Errorf("%d scripts were called", n)
 	}
+	cancelledWhileAsking(t, s)
+}
+
+// cancelledWhileAsking lets the first of two waiters go just when he acts on the release: the other must hear of it.
+func cancelledWhileAsking(t *testing.T, s stage) {
+	h := mustLock(t, s.lock())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var released atomic.Bool
+	watched := &spy{Client: s.client, failScript: func() error {
+		if released.CompareAndSwap(true, false) {
+			cancel()
+			return context.Canceled
+		}
+		return nil
+	}}
+	locker := lock.New(watched, s.prefix)
+	first := s.lockAsync(ctx, t, s.kind.open(locker, "m", lock.NewOwner()))
+	// He looks once more when he is subscribed: that is over when nothing is asked any more.
+	quiet := func() bool {
+		before := watched.scripts.Load()
+		time.Sleep(50 * time.Millisecond)
+		return watched.scripts.Load() == before
+	}
+	eventually(t, "quiet", quiet)
+	second := make(chan locked, 1)
+	go func() {
+		h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
+		second <- locked{h, err, time.Now()}
+	}()
+	eventually(t, "quiet", quiet)
+	released.Store(true)
+	mustRelease(t, h)
+	wantErr(t, "Lock of the first", receive(t, "answer", first).err, context.Canceled)
+	mustRelease(t, mustReceive(t, second).hold)
 }
 
 func endedWaitLeavesNothing(t *testing.T, s stage, want error) {

@@ -213,11 +213,19 @@ type spy struct {
 	renewals        atomic.Int64 // scripts in pipelines
 	subscriptions   atomic.Int64 // connections
 	beforeSubscribe func()
+	failScript      func() error // nil: the script is sent
 	afterScript     func()
 }
 
 func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	s.scripts.Add(1)
+	if s.failScript != nil {
+		if err := s.failScript(); err != nil {
+			cmd := redis.NewCmd(ctx)
+			cmd.SetErr(err)
+			return cmd
+		}
+	}
 	cmd := s.Client.EvalSha(ctx, sha, keys, args...)
 	if s.afterScript != nil {
 		s.afterScript()

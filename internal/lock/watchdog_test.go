@@ -70,6 +70,9 @@ func limitedLease(t *testing.T, s stage) {
 		if took := time.Since(begin); took < tc.least || took > tc.most+2*time.Second {
 			t.Errorf("%s: lost after %v, want between %v and %v", tc.name, took, tc.least, tc.most)
 		}
+		if left := s.state(t).TTL(); left > 300*time.Millisecond {
+			t.Errorf("%s: time to live %v when the hold was lost, want that it was not renewed", tc.name, left)
+		}
 		receive(t, "end of the context", ctx.Done())
 		wantErr(t, "cause", context.Cause(ctx), lock.ErrLost)
 		late, cancelLate := h.Context(t.Context())
