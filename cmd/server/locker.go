@@ -12,8 +12,8 @@ import (
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
-// locker gives the keeper its locks: order.Locker. What the keeper writes is fenced by the sale's epoch, which lives
-// in the ledger, so it does not need the lock's token.
+// locker gives the domain its locks: order.Locker and order.FencedLocker. What the keeper writes is fenced by the sale's
+// epoch, which lives in the ledger, so it does not need the lock's token; the closer's work is fenced by the token.
 type locker struct{ locks *lock.Locker }
 
 func (l locker) Do(ctx context.Context, name string, f func(context.Context) error) error {
@@ -21,7 +21,11 @@ func (l locker) Do(ctx context.Context, name string, f func(context.Context) err
 }
 
 func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
-	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, _ *lock.Hold) error { return f(ctx) })
+	return l.TryDoFenced(ctx, name, func(ctx context.Context, _ int64) error { return f(ctx) })
+}
+
+func (l locker) TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error {
+	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, h *lock.Hold) error { return f(ctx, h.Token()) })
 	if errors.Is(err, lock.ErrNotObtained) {
 		return order.ErrBusy
 	}

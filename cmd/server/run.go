@@ -7,21 +7,15 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/idworker"
-	"seckill/internal/lock"
 	"seckill/internal/order"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
-	"seckill/internal/voucher"
 )
-
-// partition is the one whose stream this service reads. There is one so far; each voucher's row says which is its.
-const partition = 0
 
 // run wires the service, serves until ctx ends, and stops it in order. It is the only place that knows everything.
 func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environment) (err error) {
@@ -35,10 +29,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer stores.close(log)
-	ledger, redis := stores.ledger, stores.redis
 
 	// Order ids.
-	key, err := ledger.IDKey(ctx)
+	key, err := stores.ledger.IDKey(ctx)
 	if err != nil {
 		return fmt.Errorf("the key of the order ids: %w", err)
 	}
@@ -46,37 +39,26 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	if err != nil {
 		return err
 	}
-	ids := idworker.New(counter, ledger, key, idworker.Options{Logger: log})
+	ids := idworker.New(counter, stores.ledger, key, idworker.Options{Logger: log})
 	defer closing(log, "the order ids", func() error { return ids.Close(context.WithoutCancel(ctx)) })
 	if err := ids.Warm(ctx); err != nil {
 		return fmt.Errorf("the first order ids: %w", err)
 	}
 
 	// The domain.
-	catalog := order.NewCatalog(ledger)
-	defer catalog.Close()
-	complaints := order.NewComplaints()
-	keeper := order.NewKeeper(order.KeeperStores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis,
-		Locker: locker{lock.New(stores.clients.Commands, cfg.Redis.Prefix+"lock:")},
-	}, catalog, complaints, metrics, log)
-	room := order.NewWaitroom(ledger, log)
-	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
-		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
-	desk := order.NewDesk(admission, order.NewLookup(ledger, redis, ledger, catalog), ledger, ids, room,
-		order.DeskOptions{WaitForRow: cfg.Embedded()})
-	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
-	recorder := order.NewRecorder(
-		order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis},
-		order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
-		ids, complaints, room, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, keeper, nil, nil, time.Now)
+	pay, err := openPayments(ctx, cfg, stores.secret, log)
+	if err != nil {
+		return err
+	}
+	shop := openShop(cfg, stores, ids, pay.provider, metrics, log)
+	defer shop.close()
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: vouchers, Desk: desk, Log: log,
+		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Desk: shop.desk, Watcher: shop.desk, Clerk: shop.clerk,
+		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, Log: log,
 		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
-		Checks:  checks(stores, keeper),
+		Checks:  checks(stores, shop.keeper),
 		Observe: metrics.Request,
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
 		TrustedProxies: cfg.HTTP.TrustedProxies, AllowedOrigins: cfg.HTTP.CORSOrigins,
@@ -89,6 +71,11 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer public.close()
+	if pay.mount != nil {
+		if public.server.Handler, err = pay.mount(public.server.Handler, public.addr()); err != nil {
+			return err
+		}
+	}
 	operations, err := listen(ctx, cfg.HTTP.OpsAddr, api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
 	if err != nil {
 		return err
@@ -102,10 +89,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	recording, stopRecording := context.WithCancel(working)
 	defer stopRecording()
 	var recorders, jobs errgroup.Group
-	recorders.Go(func() error { return recorder.Run(recording) })
-	jobs.Go(func() error { return keeper.Run(working) })
-	jobs.Go(func() error { return room.Run(working) })
-	jobs.Go(func() error { return watchBacklog(working, redis, metrics) })
+	recorders.Go(func() error { return shop.recorder.Run(recording) })
+	shop.work(working, &jobs)
+	jobs.Go(func() error { return watchBacklog(working, stores.redis, metrics) })
 	if stores.home != nil {
 		jobs.Go(func() error { return stores.home.Run(working) })
 	}
@@ -123,7 +109,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	log.InfoContext(ctx, "listening", "address", public.addr(), "operations", operations.addr())
 	if stores.home != nil {
-		err = welcome(serving, env.out, stores, vouchers, keeper, cfg, public.addr())
+		err = welcome(serving, env.out, stores, shop, cfg, public.addr())
 		if err != nil && serving.Err() == nil {
 			failed(err)
 		}
@@ -140,11 +126,11 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
 	if !cfg.Embedded() { // there, every answer waits for its row, and will have it soon
-		room.Dismiss()
+		shop.room.Dismiss()
 	}
 	errShutdown := public.shutdown(stopping)
 	public.close() // what has not ended by now is cut off
-	admission.Close()
+	shop.shut()
 	stopRecording()
 	errRecord := recorders.Wait()
 	stopWork()

@@ -9,7 +9,6 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
-	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -22,15 +21,15 @@ const (
 
 // welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
-func welcome(ctx context.Context, out io.Writer, s *stores, vouchers *voucher.Service, keeper *order.Keeper, cfg config.Config, addr string) error {
-	for keeper.Ready() != nil { // until then nothing is on sale
+func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string) error {
+	for shop.keeper.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(readyPoll):
 		}
 	}
-	demo, err := demoVoucher(ctx, s, vouchers)
+	demo, err := demoVoucher(ctx, s, shop.vouchers)
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}

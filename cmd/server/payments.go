@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"seckill/internal/config"
+	"seckill/internal/httpapi"
+	"seckill/internal/order"
+	"seckill/internal/sandbox"
+)
+
+// callbackPath is where a provider calls back: a route of httpapi.
+const callbackPath = "/payment/callback"
+
+// payments are the provider that the settings name, and how its callbacks are read. Both are nil when there is none.
+type payments struct {
+	provider order.Provider
+	notices  httpapi.Notices
+	// mount puts the provider's own pages in front of the service's routes; nil when it has none.
+	mount func(service http.Handler, self string) (http.Handler, error)
+}
+
+// openPayments returns the provider. In the embedded mode the tokens' secret serves its signatures too: it signs with keys
+// that are derived for each purpose.
+func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, log *slog.Logger) (payments, error) {
+	if cfg.Payment.Provider != config.SandboxPayments {
+		return payments{}, nil
+	}
+	secret := []byte(cfg.Payment.Secret.Reveal())
+	if len(secret) == 0 {
+		secret = []byte(tokenSecret)
+	}
+	provider, err := sandbox.NewProvider(secret, log)
+	if err != nil {
+		return payments{}, err
+	}
+	notices, err := sandbox.NewNotices(secret, time.Now)
+	if err != nil {
+		return payments{}, err
+	}
+	if !cfg.Embedded() {
+		log.WarnContext(ctx, "orders are paid in the sandbox, which moves no money", "setting", "SECKILL_PAYMENT_PROVIDER")
+	}
+	mount := func(service http.Handler, self string) (http.Handler, error) {
+		callback := cfg.Payment.CallbackURL
+		if callback == "" {
+			callback = "http://" + reachable(self) + callbackPath
+		}
+		pages, err := sandbox.NewPages(provider, notices, callback, &http.Client{CheckRedirect: noRedirects}, log)
+		if err != nil {
+			return nil, err
+		}
+		mux := http.NewServeMux()
+		mux.Handle(sandbox.Path, pages)
+		mux.Handle("/", service)
+		return mux, nil
+	}
+	return payments{provider: provider, notices: notices, mount: mount}, nil
+}
+
+// noRedirects: a callback is for the address that was configured, and for no other.
+func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/config"
+	"seckill/internal/idworker"
+	"seckill/internal/lock"
+	"seckill/internal/order"
+	"seckill/internal/telemetry"
+	"seckill/internal/voucher"
+)
+
+// partition is the one whose stream this service reads. There is one so far; each voucher's row says which is its.
+const partition = 0
+
+// shop is the domain: everybody who works on vouchers and orders, with the stores they work on.
+type shop struct {
+	catalog    *order.Catalog
+	shut       func() // lets nobody in any more, once those in the lines are answered; may be called more than once
+	desk       *order.Desk
+	clerk      *order.Clerk
+	cashier    *order.Cashier
+	storefront *order.Storefront
+	vouchers   *voucher.Service
+
+	// Those who work in the background.
+	room     *order.Waitroom
+	keeper   *order.Keeper
+	outbox   *order.Outbox
+	closer   *order.Closer
+	recorder *order.Recorder
+}
+
+// openShop wires the domain. Nothing works in the background yet; close ends what it holds.
+func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
+	ledger, redis := s.ledger, s.redis
+	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+"lock:")}
+	catalog, complaints, room := order.NewCatalog(ledger), order.NewComplaints(), order.NewWaitroom(ledger, log)
+	lookup := order.NewLookup(ledger, redis, ledger, catalog)
+
+	outbox := order.NewOutbox(order.OutboxStores{Ledger: ledger, Sales: redis}, catalog, complaints, room, metrics, log)
+	keeper := order.NewKeeper(order.KeeperStores{
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: locks, Outbox: outbox,
+	}, catalog, complaints, metrics, log)
+	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
+		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
+	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
+	return &shop{
+		catalog: catalog,
+		shut:    sync.OnceFunc(admission.Close),
+		desk:    order.NewDesk(admission, lookup, ledger, ids, room, order.DeskOptions{WaitForRow: cfg.Embedded()}),
+		clerk:   order.NewClerk(ledger, lookup, room, catalog, outbox, idworker.Time),
+		cashier: order.NewCashier(ledger, provider, order.CashierDesk{Lookup: lookup, Room: room, Outbox: outbox},
+			func() string { return "pay_" + uuid.NewString() }, metrics, log),
+		storefront: order.NewStorefront(ledger, ids),
+		vouchers:   voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now),
+		room:       room,
+		keeper:     keeper,
+		outbox:     outbox,
+		closer:     order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
+		recorder: order.NewRecorder(
+			order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis, Outbox: outbox},
+			order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
+			ids, complaints, room, metrics, log),
+	}
+}
+
+// work starts everybody in the background whose work can be left at any moment, until ctx ends: all but the recorder.
+func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
+	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run} {
+		jobs.Go(func() error { return run(ctx) })
+	}
+}
+
+// close waits for what is under way. Nobody may come any more.
+func (s *shop) close() {
+	s.shut()
+	s.outbox.Close()
+	s.catalog.Close()
+}
