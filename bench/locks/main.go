@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"seckill/internal/testkit/server"
+)
+
+func main() {
+	out := flag.String("out", "", "where the figures go, without extension; empty: only to the terminal")
+	rounds := flag.Int("rounds", 5, "rounds")
+	turn := flag.Duration("turn", 2*time.Second, "how long each library has each scenario")
+	handovers := flag.Int("handovers", 40, "handovers of each library in each round")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *out, *rounds, *turn, *handovers)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "locks:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out string, rounds int, turn time.Duration, handovers int) (err error) {
+	redis, err := server.StartRedis(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, redis.Close()) }()
+	b := &bench{addr: redis.Addr, admin: client(redis.Addr), turn: turn, handovers: handovers}
+	defer b.admin.Close()
+	r := newReport(redis.Version, turn, handovers)
+	for round := range rounds {
+		if err := b.round(ctx, r, round); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, rounds)
+	}
+	fmt.Print(r.markdown())
+	if out == "" {
+		return nil
+	}
+	return r.write(out)
+}
+
+// round gives each library its turns, another one first each time.
+func (b *bench) round(ctx context.Context, r *report, round int) error {
+	trip, err := b.roundTrip(ctx)
+	if err != nil {
+		return err
+	}
+	r.RoundTrip = append(r.RoundTrip, micros(trip))
+	all := libraries()
+	for i := range all {
+		l := all[(i+round)%len(all)]
+		for _, s := range scenarios() {
+			perSecond, commands, err := b.throughput(ctx, l, s)
+			if err != nil {
+				return err
+			}
+			r.add(l.name, s.name, perSecond)
+			if s.clients*s.perClient == 64 {
+				r.add(l.name, perHandover, commands)
+			}
+		}
+		delay, err := b.handover(ctx, l)
+		if err != nil {
+			return fmt.Errorf("%s, handover: %w", l.name, err)
+		}
+		r.add(l.name, handoverTime, micros(delay))
+	}
+	return nil
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

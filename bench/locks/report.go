@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// report is all that was measured: figures[library][what] has one figure for each round.
+type report struct {
+	Date       string                          `json:"date"`
+	Go         string                          `json:"go"`
+	Processors int                             `json:"processors"`
+	Redis      string                          `json:"redis"`
+	Turn       string                          `json:"turn"`
+	Handovers  int                             `json:"handovers"`
+	RoundTrip  []float64                       `json:"roundTripMicroseconds"`
+	Figures    map[string]map[string][]float64 `json:"figures"`
+}
+
+func newReport(redisVersion string, turn time.Duration, handovers int) *report {
+	return &report{
+		Date: time.Now().UTC().Format(time.RFC3339), Go: runtime.Version(), Processors: runtime.NumCPU(),
+		Redis: redisVersion, Turn: turn.String(), Handovers: handovers, Figures: map[string]map[string][]float64{},
+	}
+}
+
+func (r *report) add(library, what string, figure float64) {
+	if r.Figures[library] == nil {
+		r.Figures[library] = map[string][]float64{}
+	}
+	r.Figures[library][what] = append(r.Figures[library][what], figure)
+}
+
+// ratios returns, for each round, ours divided by the best of the others.
+func (r *report) ratios(what string) []float64 {
+	var ratios []float64
+	for round, own := range r.Figures[ours][what] {
+		best := 0.0
+		for name, figures := range r.Figures {
+			if name != ours {
+				best = max(best, figures[what][round])
+			}
+		}
+		ratios = append(ratios, own/best)
+	}
+	return ratios
+}
+
+// roundTrips returns, for each round, our handover in round trips.
+func (r *report) roundTrips() []float64 {
+	var trips []float64
+	for round, own := range r.Figures[ours][handoverTime] {
+		trips = append(trips, own/r.RoundTrip[round])
+	}
+	return trips
+}
+
+// What the figures are of, besides the pairs per second of each scenario.
+const (
+	handoverTime = "handover p50 µs"
+	perHandover  = "commands per handover, 64 contenders"
+)
+
+func (r *report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Locks, %s\n\n", r.Date)
+	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
+	fmt.Fprintf(&b, "Median of %d rounds of %s, lowest and highest in brackets; %d handovers in each.\n\n", len(r.RoundTrip), r.Turn, r.Handovers)
+	var whats []string
+	for _, s := range scenarios() {
+		whats = append(whats, s.name)
+	}
+	whats = append(whats, handoverTime, perHandover)
+	fmt.Fprintf(&b, "| | %s |\n|%s\n", strings.Join(whats, " | "), strings.Repeat(" --- |", len(whats)+1))
+	for _, l := range libraries() {
+		cells := make([]string, len(whats))
+		for i, what := range whats {
+			digits := 0
+			if what == perHandover {
+				digits = 1
+			}
+			cells[i] = spread(r.Figures[l.name][what], digits)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", l.name, strings.Join(cells, " | "))
+	}
+	b.WriteString("\nThe first three: acquire + release per second.\n\n| | | Median (low–high) | Target |\n| --- | --- | --- | --- |\n")
+	for _, s := range scenarios() {
+		fmt.Fprintf(&b, "| P12 | %s: this package / the best of the others | %s | ≥ 1 |\n", s.name, spread(r.ratios(s.name), 2))
+	}
+	fmt.Fprintf(&b, "| P13 | handover p50 in round trips | %s | ≤ 3 |\n", spread(r.roundTrips(), 2))
+	b.WriteString("\nAgain: `make bench-locks`. Every single figure: the JSON file beside this one. What each scenario is: `bench/locks/doc.go`;\n" +
+		"the others' settings: `bench/locks/libraries.go`. Pollers do well when contenders do nothing else: whoever has just\n" +
+		"released takes the lock again while the others pause.\n")
+	return b.String()
+}
+
+// spread prints median, lowest and highest.
+func spread(figures []float64, digits int) string {
+	if len(figures) == 0 {
+		return "–"
+	}
+	sorted := slices.Sorted(slices.Values(figures))
+	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, sorted[len(sorted)/2], digits, sorted[0], digits, sorted[len(sorted)-1])
+}
+
+// write writes file.json and file.md.
+func (r *report) write(file string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".json", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(file+".md", []byte(r.markdown()), 0o644)
+}

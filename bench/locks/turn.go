@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// scenario is how many fight for one lock.
+type scenario struct {
+	name               string
+	clients, perClient int
+}
+
+func scenarios() []scenario {
+	return []scenario{{"uncontended", 1, 1}, {"2 contenders", 2, 1}, {"64 contenders", 2, 32}}
+}
+
+// bench is what the turns need.
+type bench struct {
+	addr      string
+	admin     *redis.Client
+	turn      time.Duration
+	handovers int
+	names     int // of locks so far: each turn has its own
+}
+
+func (b *bench) name() string {
+	b.names++
+	return "lock" + strconv.Itoa(b.names)
+}
+
+// throughput returns acquire + release pairs per second, and how many commands each took.
+func (b *bench) throughput(ctx context.Context, l library, s scenario) (perSecond, commands float64, err error) {
+	before, err := b.count(ctx, l)
+	if err != nil {
+		return 0, 0, err
+	}
+	name := b.name()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var pairs atomic.Int64
+	var holders atomic.Int32
+	var group errgroup.Group
+	begin := time.Now()
+	for range s.clients {
+		p, err := l.connect(b.addr)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer p.close()
+		for range s.perClient {
+			group.Go(func() error {
+				for time.Since(begin) < b.turn {
+					release, err := p.lock(ctx, name)
+					if err != nil {
+						return err
+					}
+					if holders.Add(1) > 1 {
+						return errors.New("two holders at once")
+					}
+					holders.Add(-1)
+					if err := release(); err != nil {
+						return err
+					}
+					pairs.Add(1)
+				}
+				return nil
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return 0, 0, fmt.Errorf("%s, %s: %w", l.name, s.name, err)
+	}
+	took := time.Since(begin) // with the last waiters
+	after, err := b.count(ctx, l)
+	if err != nil {
+		return 0, 0, err
+	}
+	n := float64(pairs.Load())
+	return n / took.Seconds(), float64(after-before) / n, nil
+}
+
+// handover returns the median time from the call of release to the other's return of lock.
+func (b *bench) handover(ctx context.Context, l library) (time.Duration, error) {
+	name := b.name()
+	var processes [2]process
+	for i := range processes {
+		p, err := l.connect(b.addr)
+		if err != nil {
+			return 0, err
+		}
+		defer p.close()
+		processes[i] = p
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	type got struct {
+		release func() error
+		at      time.Time
+		err     error
+	}
+	release, err := processes[0].lock(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	var delays []time.Duration
+	for i := range b.handovers {
+		waiting := make(chan got, 1)
+		go func() {
+			release, err := processes[(i+1)%2].lock(ctx, name)
+			waiting <- got{release, time.Now(), err}
+		}()
+		time.Sleep(20 * time.Millisecond) // until it waits; no library says when it does
+		begin := time.Now()
+		if err := release(); err != nil {
+			return 0, err
+		}
+		next := <-waiting
+		if next.err != nil {
+			return 0, next.err
+		}
+		delays = append(delays, next.at.Sub(begin))
+		release = next.release
+	}
+	slices.Sort(delays)
+	return delays[len(delays)/2], release()
+}
+
+// roundTrip returns the median time of a PING.
+func (b *bench) roundTrip(ctx context.Context) (time.Duration, error) {
+	var times []time.Duration
+	for range 1000 {
+		begin := time.Now()
+		if err := b.admin.Ping(ctx).Err(); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+// count returns how many commands of the library's Redis has run. Those that scripts run count only if the library
+// sends the same ones, which ours and redislock do not.
+func (b *bench) count(ctx context.Context, l library) (int64, error) {
+	stats, err := b.admin.Info(ctx, "commandstats").Result()
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for line := range strings.Lines(stats) {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
+		if slices.Contains(l.commands, name) {
+			number, _, _ := strings.Cut(rest, ",")
+			calls, err := strconv.ParseInt(number, 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			n += calls
+		}
+	}
+	return n, nil
+}
