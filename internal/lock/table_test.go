@@ -1,0 +1,72 @@
+package lock_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the table of rows into docs/locks.md")
+
+const (
+	document = "../../docs/locks.md"
+	beginsAt = "<!-- rows:begin -->\n"
+	endsAt   = "<!-- rows:end -->"
+)
+
+// TestDocumentHasTheTable keeps the document's table that of the suite.
+func TestDocumentHasTheTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, foundBegin := bytes.Cut(text, []byte(beginsAt))
+	table, tail, foundEnd := bytes.Cut(rest, []byte(endsAt))
+	if !foundBegin || !foundEnd {
+		t.Fatalf("%s has no lines %q and %q", document, strings.TrimSpace(beginsAt), endsAt)
+	}
+	if *update {
+		whole := string(head) + beginsAt + rowsTable() + endsAt + string(tail)
+		if err := os.WriteFile(document, []byte(whole), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(rowsTable(), string(table)); diff != "" {
+		t.Errorf("the table is not that of the suite; write it with\n\tgo test ./internal/lock -run TestDocument -update\n%s", diff)
+	}
+}
+
+// rowsTable returns the rows and the kinds that claim them, as markdown.
+func rowsTable() string {
+	var b strings.Builder
+	b.WriteString("| | | Row |")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, " %s |", k.name)
+	}
+	fmt.Fprintf(&b, "\n| --- | --- | --- |%s\n", strings.Repeat(" :-: |", len(kinds)))
+	group := ""
+	for _, r := range rows() {
+		name := ""
+		if r.group != group {
+			group, name = r.group, r.group
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s |", name, r.number, r.says)
+		for _, k := range kinds {
+			mark := "–"
+			if slices.Contains(k.claims, r.number) {
+				mark = "✓"
+			}
+			fmt.Fprintf(&b, " %s |", mark)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
