@@ -26,9 +26,9 @@
 -- Outcomes of takes are kept for as long as somebody can ask: those before the first operation of a call that applies
 -- some are forgotten, because its caller has seen them settled in the ledger.
 --
--- What is taken comes from the stock, then from returned units. A revival makes its user a winner, and instances may
--- tell him SOLD_OUT from memory until every unit that was returned by then can be sold (rule 11). So it takes a
--- returned unit only out of the others' reach, and seats him when its time has come.
+-- What is taken comes from the stock, then from returned units. A revival makes its user a winner, and while a unit waits
+-- to be sold, instances may tell him SOLD_OUT from memory (rule 11). So it takes such a unit only out of the others'
+-- reach, and seats him when the unit's time has come.
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 6 -- where the operations begin in ARGV, and how many elements each has
@@ -45,7 +45,7 @@ end
 
 -- Read everything first: a script that fails after a write is not undone.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
-  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes')
+  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes')
 local users, deltas = {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
@@ -66,6 +66,7 @@ local opens, closes = sale[5], sale[6]
 local op = number(sale[7])
 local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
 local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
+local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
@@ -116,10 +117,11 @@ local function revive(op_number, user, order, place)
         return nil
       end
       reserved = 0
-    elseif stock > 0 then
+    elseif stock > 0 and past(resumes) then
       stock = stock - 1
-    elseif returned > 0 then
-      returned, reserved, reserved_at = returned - 1, op_number, returned_at
+    elseif stock + returned > 0 then
+      reserved, reserved_at = op_number, stock > 0 and resumes or returned_at
+      take(1)
       wait = reserved_at - now
       return nil
     else

@@ -19,7 +19,8 @@ local epoch, delay = tonumber(ARGV[1]), tonumber(ARGV[2])
 if not (epoch and delay) then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
 end
-local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode'}
+local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
+  'resumes'}
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
 local function number(field)
   return field and tonumber(field) or nil
@@ -37,7 +38,11 @@ if (number(sale[9]) or 0) == 0 then -- the first attempt to rebuild it
   else
     known = sale[10] ~= 'rebuild' and (number(sale[3]) or 0) > 0 -- 'rebuild': it may lack its tail
   end
-  fields[5], fields[6] = 'resumes', known and '0' or string.format('%.0f', now + delay)
+  if not known then
+    fields[5], fields[6] = 'resumes', string.format('%.0f', now + delay)
+  elseif not number(sale[11]) then
+    fields[5], fields[6] = 'resumes', '0' -- else what an earlier rebuild had to wait for still holds
+  end
 end
 for i = 1, 8 do
   if not number(sale[i]) then -- missing or unreadable

@@ -91,8 +91,12 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 		return false, true
 	case mine:
 		m.reserved = 0
+	case m.stock > 0 && !now.Before(m.resumes):
+		m.stock--
 	case m.stock > 0:
 		m.stock--
+		m.reserved, m.reservedAt = op.Number, m.resumes
+		return false, true
 	case m.returned > 0:
 		m.returned--
 		m.reserved, m.reservedAt = op.Number, m.returnedAt
@@ -131,24 +135,26 @@ func (h *history) apply() {
 	}
 	// From here on time decides again.
 	later := h.r.now().Add(testDelay).Truncate(time.Millisecond)
-	h.m.returnedAt, h.m.reservedAt = later, later
+	h.m.returnedAt, h.m.reservedAt, h.m.resumes = later, later, later
 	h.setTimes()
 }
 
-// decideTimes makes it certain whether the time of the units that wait has come, and returns a time at which it has or
-// has not.
+// decideTimes makes it certain whether the times of the units that wait have come, and returns a time at which they have
+// or have not.
 func (h *history) decideTimes() time.Time {
 	now := h.r.now().Truncate(time.Millisecond)
 	times := []time.Time{now.Add(longDelay), now.Add(-time.Hour)}
 	h.m.returnedAt = rapid.SampledFrom(times).Draw(h.t, "returned units are due")
 	h.m.reservedAt = rapid.SampledFrom(times).Draw(h.t, "reserved unit is due")
+	h.m.resumes = rapid.SampledFrom(times).Draw(h.t, "sells")
 	h.setTimes()
 	return now
 }
 
 func (h *history) setTimes() {
 	h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale),
-		fieldReturnedAt, h.m.returnedAt.UnixMilli(), fieldReservedAt, h.m.reservedAt.UnixMilli()).Err())
+		fieldReturnedAt, h.m.returnedAt.UnixMilli(), fieldReservedAt, h.m.reservedAt.UnixMilli(),
+		fieldResumes, h.m.resumes.UnixMilli()).Err())
 }
 
 // operation is the ledger's next one.

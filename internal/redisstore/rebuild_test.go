@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,6 +18,9 @@ var rebuildTests = behaviour{
 	"superseded":               testSuperseded,
 	"redis emptied meanwhile":  testEmptiedMeanwhile,
 	"what cannot be published": testUnpublishable,
+	"sells at once":            testSellsAtOnce,
+	"held back":                testHeldBack,
+	"held back once more":      testHeldBackLonger,
 	"drop":                     testDrop,
 	"drop what still waits":    testDropWaiting,
 	"drop what has moved":      testDropMoved,
@@ -53,6 +57,72 @@ func testRebuildOverSale(t *testing.T, r *rig) {
 	equal(t, order.SalePaused, v.Mode)
 	equal(t, order.Mark{Epoch: 2}, v.Mark)
 	equal(t, int64(3), v.Stock)
+}
+
+// rebuilt rebuilds the sale with units in stock and says what becomes of somebody who comes then.
+func (r *rig) rebuilt(epoch int64) string {
+	r.t.Helper()
+	r.must(r.Begin(r.ctx(), r.sale, epoch))
+	r.must(r.Publish(r.ctx(), r.sale, epoch, r.hour(3)))
+	return codes(r.admit(applicants(100*epoch, 1)...).Outcomes)[0]
+}
+
+// testSellsAtOnce: nobody remembers a new sale, or one that was selling, as sold out.
+func testSellsAtOnce(t *testing.T, r *rig) {
+	for epoch := range int64(3) {
+		equal(t, "0", r.rebuilt(epoch+1))
+	}
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	r.options.Alone = true // whoever could remember ended with what is missing now
+	equal(t, "0", r.rebuilt(5))
+}
+
+// testHeldBack: a sale that may be remembered as sold out does not sell what its rebuild has found, and says that it is
+// paused, until that is forgotten (rule 11).
+func testHeldBack(t *testing.T, r *rig) {
+	r.stop()
+	soldOut := func() { r.set(fieldStock, 0) }
+	for why, before := range map[string]func(){
+		"sold out": soldOut,
+		"sold out, a unit waits": func() {
+			soldOut()
+			r.apply(stock(1, 1))
+		},
+		"gone":       func() { r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err()) },
+		"lost tail":  func() { r.admitBatch(order.Batch{Known: order.Mark{Epoch: 99}, Applicants: applicants(1, 1)}) },
+		"unreadable": func() { r.set(fieldStock, "?") },
+	} {
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
+		r.open(3, r.hour(5))
+		before()
+		r.must(r.Begin(r.ctx(), r.sale, 4)) // which died
+		begun := r.now()
+		got := r.rebuilt(5)
+		if r.now().Sub(begun) < testDelay-10*time.Millisecond && got != "6" { // else the machine was too slow to tell
+			t.Errorf("%s: outcome %s, want 6", why, got)
+		}
+		equal(t, order.SaleOpen, r.view().Mode)
+		r.pass(testDelay)
+		equal(t, []string{"0", "0", "0", "9"}, codes(r.admit(applicants(9000, 4)...).Outcomes))
+	}
+}
+
+// testHeldBackLonger: a rebuild of what is held back does not let it go; nor does a revival make a winner sooner.
+func testHeldBackLonger(t *testing.T, r *rig) {
+	r.open(1, r.hour(0))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(3)))
+	until := r.now().Add(30 * time.Second).UnixMilli()
+	r.set(fieldResumes, until)
+	equal(t, "6", r.rebuilt(3))
+	equal(t, strconv.FormatInt(until, 10), r.field(fieldResumes))
+	_, wait := r.once(r.ctx(), revival(1, 5))
+	if wait <= 20*time.Second {
+		t.Errorf("a revival waits for %v", wait)
+	}
+	equal(t, []string{"2", "0", "1"}, r.units())
+	r.set(fieldResumes, r.now().Add(time.Hour).UnixMilli()) // a clock was set back
+	equal(t, []string{"0"}, codes(r.admit(applicants(1, 1)...).Outcomes))
 }
 
 func testManyPlaces(t *testing.T, r *rig) {
