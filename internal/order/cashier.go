@@ -39,6 +39,14 @@ type Payments interface {
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
 }
 
+// CashierObserver hears what a Cashier does, for metrics. Its methods must not block.
+type CashierObserver interface {
+	// Received: the provider said that it has the money for a payment, now or before; the payment is in this state then.
+	Received(state PaymentState)
+	// Repaid: a payment's money went back, or the attempt failed with err.
+	Repaid(err error)
+}
+
 const (
 	providerTime = 10 * time.Second // one call to the provider at most
 	refundWait   = time.Second      // how long the answer to who wants his money back waits for it
@@ -51,24 +59,30 @@ type Cashier struct {
 	provider Provider // nil: only what costs nothing can be paid for
 	desk     CashierDesk
 	newID    func() string
-	observer Observer
+	observer CashierObserver
 	log      *slog.Logger
 
 	woken   chan struct{}        // holds one when there is something to give back
 	patient map[string]*patience // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
-// CashierDesk is what a Cashier needs of those who know orders.
+// CashierDesk is what a Cashier needs of those who know orders and sales.
 type CashierDesk struct {
-	Lookup   *Lookup
-	Room     *Waitroom
-	Follower voucher.Follower
+	Lookup *Lookup
+	Room   *Waitroom
+	Outbox Following
+}
+
+// Following brings Redis up to the ledger, while one waits or not: Outbox.
+type Following interface {
+	voucher.Follower
+	Notifier
 }
 
 // NewCashier returns a cashier; Run gives money back. provider may be nil. newID makes ids of payments: "pay_" and a
 // uuid.
 func NewCashier(
-	payments Payments, provider Provider, desk CashierDesk, newID func() string, observer Observer, log *slog.Logger,
+	payments Payments, provider Provider, desk CashierDesk, newID func() string, observer CashierObserver, log *slog.Logger,
 ) *Cashier {
 	return &Cashier{
 		payments: payments, provider: provider, desk: desk, newID: newID, observer: observer, log: log,
@@ -127,7 +141,7 @@ func (c *Cashier) receive(ctx context.Context, n Notice) (Payment, error) {
 		c.log.InfoContext(ctx, "a payment came after its order was closed", "payment", p.ID, "order", o.ID)
 		following, cancel := context.WithTimeout(ctx, followTime)
 		defer cancel()
-		_ = c.desk.Follower.Follow(following, p.VoucherID) // the outbox goes on by itself
+		_ = c.desk.Outbox.Follow(following, p.VoucherID) // the outbox goes on by itself
 	case PaymentRefunding:
 		c.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", p.ID, "order", o.ID)
 		c.wake()
@@ -143,10 +157,8 @@ func (c *Cashier) Refund(ctx context.Context, userID, orderID int64) (Order, err
 	seat := c.desk.Room.Enter(orderID)
 	defer seat.Leave()
 	o, err := c.payments.AskRefund(ctx, userID, orderID)
-	if errors.Is(err, ErrNotFound) { // perhaps it has no row yet, and so has not been paid
-		if o, err = c.desk.Lookup.Order(ctx, userID, orderID); err == nil {
-			err = RequestRefund.Check(o.ID, o.Status)
-		}
+	if errors.Is(err, ErrNotFound) {
+		return Order{}, c.notPaid(ctx, userID, orderID)
 	}
 	if err != nil {
 		return Order{}, orUnavailable(err)
@@ -165,6 +177,15 @@ func (c *Cashier) Refund(ctx context.Context, userID, orderID int64) (Order, err
 		o = now
 	}
 	return o, nil
+}
+
+// notPaid says why money cannot be asked back for an order that has no row.
+func (c *Cashier) notPaid(ctx context.Context, userID, orderID int64) error {
+	o, err := c.desk.Lookup.Order(ctx, userID, orderID)
+	if err != nil {
+		return err
+	}
+	return &StateError{OrderID: o.ID, Status: o.Status, Action: RequestRefund}
 }
 
 // wake has Run look at once.

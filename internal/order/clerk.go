@@ -29,7 +29,6 @@ const (
 // Clerk sees to recorded orders for their owners and for admins: he cancels, tells what happened, and finds.
 type Clerk struct {
 	books    Books
-	rows     Rows
 	lookup   *Lookup
 	room     *Waitroom
 	catalog  *Catalog
@@ -39,9 +38,9 @@ type Clerk struct {
 
 // NewClerk returns a clerk. madeAt tells from an order's id when it was given out, to the second.
 func NewClerk(
-	books Books, rows Rows, lookup *Lookup, room *Waitroom, catalog *Catalog, follower voucher.Follower, madeAt func(orderID int64) time.Time,
+	books Books, lookup *Lookup, room *Waitroom, catalog *Catalog, follower voucher.Follower, madeAt func(orderID int64) time.Time,
 ) *Clerk {
-	return &Clerk{books: books, rows: rows, lookup: lookup, room: room, catalog: catalog, follower: follower, madeAt: madeAt}
+	return &Clerk{books: books, lookup: lookup, room: room, catalog: catalog, follower: follower, madeAt: madeAt}
 }
 
 // Cancel cancels the user's unpaid order and returns it; one that is cancelled already is returned as it is. A queued
@@ -72,7 +71,7 @@ func (c *Clerk) Cancel(ctx context.Context, userID, orderID int64) (Order, error
 
 // Order returns any recorded order, or ErrNotFound: for admins.
 func (c *Clerk) Order(ctx context.Context, orderID int64) (Order, error) {
-	o, err := c.rows.Order(ctx, orderID)
+	o, err := c.lookup.rows.Order(ctx, orderID)
 	return o, orUnavailable(err)
 }
 

@@ -22,11 +22,19 @@ type FencedLocker interface {
 	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 }
 
+// CloserObserver hears what a Closer does, for metrics. Its methods must not block.
+type CloserObserver interface {
+	// Closed: so many overdue orders were closed in one transaction.
+	Closed(orders int, took time.Duration)
+}
+
+// Defaults of CloserOptions.
 const (
-	// DefaultCloseBatch and DefaultCloseRate are what CloserOptions say when they say nothing.
 	DefaultCloseBatch = 200
 	DefaultCloseRate  = 5000
+)
 
+const (
 	closeEvery = time.Second      // how often due orders are looked for when there were none
 	closeTime  = 30 * time.Second // one transaction at most
 	closerName = "closer"         // of the lock
@@ -46,14 +54,14 @@ type Closer struct {
 	locker   FencedLocker
 	outbox   Notifier
 	audience Audience
-	observer Observer
+	observer CloserObserver
 	log      *slog.Logger
 	options  CloserOptions
 }
 
 // NewCloser returns a closer; Run starts it.
 func NewCloser(
-	due DueOrders, locker FencedLocker, outbox Notifier, audience Audience, options CloserOptions, observer Observer, log *slog.Logger,
+	due DueOrders, locker FencedLocker, outbox Notifier, audience Audience, options CloserOptions, observer CloserObserver, log *slog.Logger,
 ) *Closer {
 	if options.Batch <= 0 {
 		options.Batch = DefaultCloseBatch
@@ -67,20 +75,12 @@ func NewCloser(
 // Run closes, or waits for its turn, until ctx ends. It never returns an error: what fails is tried again, by whoever
 // gets the lock then.
 func (c *Closer) Run(ctx context.Context) error {
-	pause := newPause()
 	for ctx.Err() == nil {
-		err := c.locker.TryDoFenced(ctx, closerName, func(ctx context.Context, token int64) error {
-			pause.Reset()
-			return c.turn(ctx, token)
-		})
-		switch {
-		case ctx.Err() != nil:
-		case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrSuperseded):
-			rest(ctx, closeEvery)
-		default:
+		err := c.locker.TryDoFenced(ctx, closerName, c.turn)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSuperseded) {
 			c.log.WarnContext(ctx, "closing overdue orders failed; trying again", "error", err)
-			rest(ctx, max(closeEvery, pause.NextBackOff()))
 		}
+		rest(ctx, closeEvery)
 	}
 	return nil
 }

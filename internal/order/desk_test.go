@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -428,5 +429,35 @@ func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 	orders, total, err = p.desk.Orders(t.Context(), Filter{UserID: 1}, 100, 5)
 	if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != Unpaid {
 		t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
+	}
+}
+
+// Queued orders are listed where the filter lets them through, and alone where it asks for them.
+func TestOrdersPassTheFilter(t *testing.T) {
+	t.Parallel()
+	p := newDesk(t, DeskOptions{}, at(1, 0))
+	p.rows.put(Order{ID: 55, UserID: 1, VoucherID: voucherA, Status: Cancelled})
+	p.rows.put(Order{ID: 54, UserID: 1, VoucherID: voucherB, Status: Paid})
+	p.rows.put(Order{ID: 53, UserID: 2, VoucherID: voucherB, Status: Paid})
+	p.held[BuyerKey{voucherA, 1}] = 66
+	for name, tc := range map[string]struct {
+		f    Filter
+		want []int64
+	}{
+		"all his":           {Filter{UserID: 1}, []int64{66, 55, 54}},
+		"of one voucher":    {Filter{UserID: 1, VoucherID: voucherA}, []int64{66, 55}},
+		"of another":        {Filter{UserID: 1, VoucherID: voucherB}, []int64{54}},
+		"in one state":      {Filter{UserID: 1, Status: Paid}, []int64{54}},
+		"those that wait":   {Filter{UserID: 1, Waiting: true}, []int64{66}},
+		"nobody else's are": {Filter{UserID: 3}, nil},
+	} {
+		orders, total, err := p.desk.Orders(t.Context(), tc.f, 100, 10)
+		var got []int64
+		for _, o := range orders {
+			got = append(got, o.ID)
+		}
+		if !slices.Equal(got, tc.want) || total != int64(len(tc.want)) || err != nil {
+			t.Errorf("%s: %v of %d, %v; want %v", name, got, total, err, tc.want)
+		}
 	}
 }

@@ -335,8 +335,10 @@ func (f *fakeSales) Voucher(_ context.Context, id int64) (v voucher.Voucher, err
 	err = f.call("voucher", func() error {
 		for _, kept := range f.kept {
 			if kept.ID == id {
-				sale := *kept.Sale
-				v, v.Sale = kept, &sale
+				if v = kept; kept.Sale != nil {
+					sale := *kept.Sale
+					v.Sale = &sale
+				}
 				return nil
 			}
 		}
@@ -348,6 +350,9 @@ func (f *fakeSales) Voucher(_ context.Context, id int64) (v voucher.Voucher, err
 func (f *fakeSales) SalesToKeep(context.Context) (vs []voucher.Voucher, err error) {
 	err = f.call("sales", func() error {
 		for _, v := range f.kept {
+			if v.Sale == nil {
+				continue
+			}
 			sale := *v.Sale
 			v.Sale = &sale
 			vs = append(vs, v)

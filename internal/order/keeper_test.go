@@ -238,3 +238,60 @@ func TestSweepRetires(t *testing.T) {
 		})
 	}
 }
+
+// A sale that is behind by operations is the outbox's; one that has to be rebuilt is not, as that contains them.
+func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mode     SaleMode
+		applied  int64
+		notified []int64
+		built    []string
+	}{
+		"behind":           {mode: SaleOpen, applied: 4, notified: []int64{voucherA}},
+		"paused":           {mode: SalePaused, applied: 4, notified: []int64{voucherA}},
+		"up to the ledger": {mode: SaleOpen, applied: 5},
+		"ahead":            {mode: SaleOpen, applied: 6}, // applied since the ledger was read
+		"to be rebuilt":    {mode: SaleMissing, built: rebuildTo(4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behind := at(3, 9)
+			behind.Sale.LastOperation = 5
+			f := &fakeSales{
+				kept:  []voucher.Voucher{behind},
+				redis: map[int64]SaleView{voucherA: {Mode: tc.mode, Mark: Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied, Now: end.Add(25 * time.Hour)}},
+			}
+			k := newTestKeeper(t, f)
+			k.sweep(t.Context())
+			if diff := cmp.Diff(tc.notified, f.notified); diff != "" {
+				t.Errorf("notified (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.built, f.built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if len(tc.notified) > 0 && len(f.retired) > 0 {
+				t.Error("retired before all was applied")
+			}
+		})
+	}
+}
+
+// A sale that changes while it is being retired is not; the next sweep finds it missing and rebuilds it.
+func TestRetiringGivesWayToAChange(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{
+		kept: []voucher.Voucher{at(1, 0)}, dropped: true, changed: true,
+		redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 1}, Now: end.Add(25 * time.Hour)}},
+	}
+	k := newTestKeeper(t, f)
+	k.sweep(t.Context())
+	f.redis[voucherA] = SaleView{} // dropped
+	k.sweep(t.Context())
+	if len(f.retired) != 0 {
+		t.Errorf("retired %v", f.retired)
+	}
+	if diff := cmp.Diff(rebuildTo(2), f.built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}

@@ -32,6 +32,14 @@ type OperationSales interface {
 	Apply(ctx context.Context, sale SaleRef, ops []Operation) (Application, error)
 }
 
+// OutboxObserver hears what an Outbox does, for metrics. Its methods must not block.
+type OutboxObserver interface {
+	// Followed: a batch of operations was settled, of which Redis applied and refused so many; or it could not be, with err.
+	Followed(applied, refused int, took time.Duration, err error)
+	// Behind: so many sales had operations pending when they were last looked for.
+	Behind(sales int)
+}
+
 const (
 	applyBatch    = 250              // operations in one call of scripts/apply.lua
 	outboxEvery   = time.Second      // how often sales with pending operations are looked for
@@ -53,10 +61,11 @@ type Outbox struct {
 	catalog  *Catalog
 	mender   Mender
 	audience Audience
-	observer Observer
+	observer OutboxObserver
 	log      *slog.Logger
 
 	notices chan int64     // voucher ids
+	closing chan struct{}  // closed by Close
 	serving sync.WaitGroup // goroutines that go rounds
 
 	mu    sync.Mutex
@@ -79,10 +88,10 @@ type round struct {
 }
 
 // NewOutbox returns an outbox. audience is told of orders that a settled operation has revived.
-func NewOutbox(stores OutboxStores, catalog *Catalog, mender Mender, audience Audience, observer Observer, log *slog.Logger) *Outbox {
+func NewOutbox(stores OutboxStores, catalog *Catalog, mender Mender, audience Audience, observer OutboxObserver, log *slog.Logger) *Outbox {
 	return &Outbox{
 		stores: stores, catalog: catalog, mender: mender, audience: audience, observer: observer, log: log,
-		notices: make(chan int64, noticeQueue), tours: make(map[int64]*tour),
+		notices: make(chan int64, noticeQueue), closing: make(chan struct{}), tours: make(map[int64]*tour),
 	}
 }
 
@@ -110,24 +119,31 @@ func (o *Outbox) Notify(voucherID int64) {
 // Run applies what it is notified of and, looking once a second, what a crash has left, until ctx ends. It never returns
 // an error: what fails is tried again.
 func (o *Outbox) Run(ctx context.Context) error {
-	ticker := time.NewTicker(outboxEvery)
-	defer ticker.Stop()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	looking.Go(func() {
+		for ctx.Err() == nil {
+			o.sweep(ctx)
+			rest(ctx, outboxEvery)
+		}
+	})
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case id := <-o.notices:
 			o.ask(ctx, id)
-		case <-ticker.C:
-			o.sweep(ctx)
 		}
 	}
 }
 
-// Close waits for the rounds under way. No Follow may begin after it.
-func (o *Outbox) Close() { o.serving.Wait() }
+// Close has the rounds under way stop before their next batch, and waits for them. No Follow may begin after it.
+func (o *Outbox) Close() {
+	close(o.closing)
+	o.serving.Wait()
+}
 
-// sweep follows every sale that has pending operations, the oldest first.
+// sweep follows every sale that has pending operations, the oldest first, and returns when they have been tried.
 func (o *Outbox) sweep(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, outboxTime)
 	ids, err := o.stores.Ledger.SalesWithPending(call, outboxSales)
@@ -142,9 +158,6 @@ func (o *Outbox) sweep(ctx context.Context) {
 	var workers errgroup.Group
 	workers.SetLimit(outboxWorkers)
 	for _, id := range ids {
-		if ctx.Err() != nil {
-			break
-		}
 		workers.Go(func() error {
 			if err := o.Follow(ctx, id); err != nil && ctx.Err() == nil {
 				o.log.WarnContext(ctx, "Redis does not follow a sale's operations yet; trying again", "voucher", id, "error", err)

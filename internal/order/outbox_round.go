@@ -25,6 +25,11 @@ func (o *Outbox) follow(ctx context.Context, voucherID int64) error {
 	}
 	until, before := int64(-1), int64(0)
 	for {
+		select {
+		case <-o.closing:
+			return fmt.Errorf("%w: the process stops; operations of voucher %d are applied later", ErrUnavailable, voucherID)
+		default:
+		}
 		ops, last, err := o.pending(ctx, voucherID)
 		if err != nil {
 			return fmt.Errorf("%w: reading the operations of voucher %d: %w", ErrUnavailable, voucherID, err)
@@ -43,7 +48,9 @@ func (o *Outbox) follow(ctx context.Context, voucherID int64) error {
 		if err := o.apply(ctx, v, ops); err != nil {
 			return err
 		}
-		before = ops[len(ops)-1].Number
+		if before = ops[len(ops)-1].Number; before >= until {
+			return nil
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ const (
 	commitTime   = 30 * time.Second // one transaction at most; a lock wait ends much earlier
 	maxConflicts = 5                // tries of a batch that the ledger contradicts again and again, before it is halved
 	redisTime    = 5 * time.Second  // one call to Redis at most, blocking included
+	followGrace  = 5 * time.Second  // how long the entries of a batch wait for one sale to follow its operations
 	finishTime   = 10 * time.Second // what is in hand when the recorder is stopped gets as long
 )
 
@@ -95,7 +96,8 @@ type RecorderOptions struct {
 // they share the work as consumers of one group.
 //
 //	own pending entries, then new ones, then those of dead consumers
-//	  → one transaction per batch → tell who waits → correct Redis where the ledger decided otherwise → XACK + XDEL
+//	  → one transaction per batch → tell who waits → correct Redis where the ledger decided otherwise (after its
+//	    operations, where those say so too) → XACK + XDEL
 //
 // It may die between any two of these steps: the entry is then delivered again, to it or to another, and settles to
 // the same end, because the order's id decides.

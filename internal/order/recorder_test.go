@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,6 +181,72 @@ func TestRecorderAsksForAnotherRebuild(t *testing.T) {
 	if diff := cmp.Diff([]mendCall{{voucherA, 9}}, f.mended, cmp.AllowUnexported(mendCall{})); diff != "" {
 		t.Errorf("mended (-want +got):\n%s", diff)
 	}
+}
+
+// The unit of a cancelled order is given back by an operation. Redis is corrected only after that, and only for what the
+// order still holds then: a unit that a late call of admission took.
+func TestRecorderLetsOperationsGoFirst(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status Status
+		follow func(f *fakeStores) // what the operations do
+		given  int
+		place  int64
+	}{
+		"the operation has emptied the place": {
+			status: Cancelled, follow: func(f *fakeStores) { delete(f.places, BuyerKey{voucherA, 1}) },
+		},
+		"a late call has taken it again": {status: Refunded, follow: func(*fakeStores) {}, given: 1},
+		"the order was revived meanwhile": {
+			status: Cancelled, place: 6,
+			follow: func(f *fakeStores) { f.rows[6] = Order{ID: 6, UserID: 1, VoucherID: voucherA, Status: Paid} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeStores(5, claim(6, 1, voucherA))
+			f.rows[6] = Order{ID: 6, UserID: 1, VoucherID: voucherA, Status: tc.status}
+			f.before["follow"], f.after["follow"] = 1, 1
+			f.onFollow = func() { tc.follow(f) }
+			record(t, f, 10)
+			if f.given != tc.given || f.places[BuyerKey{voucherA, 1}] != tc.place {
+				t.Errorf("given back %d, place %d; want %d and %d", f.given, f.places[BuyerKey{voucherA, 1}], tc.given, tc.place)
+			}
+			if diff := cmp.Diff([]int64{voucherA, voucherA}, f.followed); diff != "" { // the first answer was lost
+				t.Errorf("followed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A sale that cannot follow its operations holds up its own orders only.
+func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStores(5, claim(1, 1, voucherA), claim(2, 2, voucherA))
+		f.rows[1] = Order{ID: 1, UserID: 1, VoucherID: voucherA, Status: Cancelled}
+		f.before["follow"] = 1 << 30
+		r := NewRecorder(RecorderStores{Queue: f, Membership: f, Ledger: fakeLedger{f}, Places: f, Outbox: f}, RecorderOptions{Batch: 10},
+			&fakeIDs{}, f, f, deaf{}, quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(2 * followGrace)
+		f.mu.Lock()
+		if len(f.pending) != 1 || f.pending[0].Claim.OrderID != 1 || len(f.settled) != 1 || f.given != 0 {
+			t.Errorf("pending %v, settled %v, given back %d", f.pending, f.settled, f.given)
+		}
+		f.before["follow"] = 0
+		f.mu.Unlock()
+		time.Sleep(ownEvery + time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if len(f.pending) != 0 || f.given != 1 {
+			t.Errorf("pending %v, given back %d", f.pending, f.given)
+		}
+	})
 }
 
 // After it has seen that the sale is at another epoch, it no longer tries what must fail.

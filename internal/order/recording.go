@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -156,8 +157,19 @@ func (r *Recorder) finish(ctx context.Context, entries []Entry, decisions []Deci
 	r.audience.Told(outcomes)
 	r.observer.Recorded(orders, failed, took)
 	again, followed := r.follow(ctx, freed)
-	if !followed || !r.correct(ctx, append(returns, again...)) {
+	if !followed { // they are looked at again in a minute, and hold up nobody else
+		entries = slices.DeleteFunc(entries, func(e Entry) bool { return slices.Contains(freed, e.Claim) })
+	}
+	if !r.correct(ctx, append(returns, again...)) {
 		return // whoever gets the entries again corrects Redis
+	}
+	r.acknowledge(ctx, entries)
+}
+
+// acknowledge tells the stream that entries are settled.
+func (r *Recorder) acknowledge(ctx context.Context, entries []Entry) {
+	if len(entries) == 0 {
+		return
 	}
 	keys := make([]string, len(entries))
 	for i, e := range entries {
@@ -180,7 +192,9 @@ func (r *Recorder) follow(ctx context.Context, freed []Claim) (returns []Return,
 	if len(freed) == 0 {
 		return nil, true
 	}
-	ok = r.persist(ctx, func(ctx context.Context) error {
+	patient, cancel := context.WithTimeout(ctx, followGrace)
+	defer cancel()
+	ok = r.persist(patient, func(ctx context.Context) error {
 		done := make(map[int64]bool)
 		for _, c := range freed {
 			if done[c.VoucherID] {

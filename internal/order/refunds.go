@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // What the Cashier does in the background.
@@ -54,9 +56,7 @@ func (c *Cashier) reviveLate(ctx context.Context) {
 		return
 	}
 	for _, id := range vouchers {
-		following, cancel := context.WithTimeout(ctx, followTime)
-		_ = c.desk.Follower.Follow(following, id) // the outbox goes on by itself
-		cancel()
+		c.desk.Outbox.Notify(id)
 	}
 }
 
@@ -73,8 +73,8 @@ func (c *Cashier) refundAll(ctx context.Context) {
 	}
 	failed := make(map[string]*patience, len(c.patient))
 	var mu sync.Mutex
-	var workers sync.WaitGroup
-	slots := make(chan struct{}, refundWorkers)
+	var workers errgroup.Group
+	workers.SetLimit(refundWorkers)
 	for _, p := range payments {
 		known := c.patient[p.ID]
 		if known != nil && time.Now().Before(known.until) {
@@ -83,20 +83,16 @@ func (c *Cashier) refundAll(ctx context.Context) {
 			mu.Unlock()
 			continue
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			if err := c.refund(ctx, p); err != nil {
+		workers.Go(func() error {
+			if ctx.Err() == nil && c.refund(ctx, p) != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed[p.ID] = known.longer()
 			}
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait() // none returns an error
 	c.patient = failed
 }
 
@@ -137,9 +133,7 @@ func (c *Cashier) sendBack(ctx context.Context, p Payment) error {
 	if err != nil {
 		return err
 	}
-	following, cancel := context.WithTimeout(ctx, followTime)
-	defer cancel()
-	_ = c.desk.Follower.Follow(following, p.VoucherID) // the outbox goes on by itself
+	c.desk.Outbox.Notify(p.VoucherID)
 	c.desk.Room.Told(map[int64]Status{o.ID: o.Status})
 	return nil
 }

@@ -35,13 +35,12 @@ type bench map[int64]*Seat
 type Seat struct {
 	room    *Waitroom
 	orderID int64
-	bell    chan struct{} // holds one when the caller has to get up
+	bell    chan Status // holds one when the caller has to get up: what he is told, or what he knows when he is stirred
 
 	// Guarded by the room.
 	bench          bench // where it stands; nil after Leave
 	previous, next *Seat // for the same order
 	known          Status
-	told           Status        // what it was told of last; the same as known when there is nothing new
 	waits          bool          // Wait was called and the bell has not rung since
 	stir           time.Duration // how long it waits at most before it is stirred; 0: for ever
 	stirAt         time.Duration // since the room was opened
@@ -65,7 +64,7 @@ func (w *Waitroom) EnterStirred(orderID int64, after time.Duration) *Seat {
 }
 
 func (w *Waitroom) enter(orderID int64, stir time.Duration) *Seat {
-	s := &Seat{room: w, orderID: orderID, bell: make(chan struct{}, 1), stir: stir}
+	s := &Seat{room: w, orderID: orderID, bell: make(chan Status, 1), stir: stir}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue.add(s)
@@ -83,8 +82,8 @@ func (s *Seat) Wait(ctx context.Context, known Status) (Status, error) {
 	default: // the ledger is being asked already
 	}
 	select {
-	case <-s.bell:
-		return s.rise(), nil
+	case told := <-s.bell:
+		return told, nil
 	case <-s.room.closing:
 		return StatusUnknown, ErrDismissed
 	case <-ctx.Done():
@@ -98,14 +97,11 @@ func (s *Seat) settle(known Status) (news Status, is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
-	case <-s.bell:
-		if s.told != s.known && s.told != known {
-			news, is = s.told, true
-		}
+	case news = <-s.bell:
+		is = news != s.known && news != known
 	default:
 	}
-	s.known, s.told = known, known
-	if is {
+	if s.known = known; is {
 		return news, is
 	}
 	s.waits = true
@@ -117,15 +113,6 @@ func (s *Seat) settle(known Status) (news Status, is bool) {
 		on.add(s)
 	}
 	return known, false
-}
-
-// rise ends a wait after the bell.
-func (s *Seat) rise() Status {
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
-	told := s.told
-	s.told = s.known
-	return told
 }
 
 // Leave gives the seat up. It may be called more than once.
@@ -192,15 +179,17 @@ func (w *Waitroom) Told(outcomes map[int64]Status) {
 // tell notes a status and rings, if it is news. The room is locked.
 func (s *Seat) tell(status Status) {
 	if status != s.known {
-		s.told = status
-		s.ring()
+		s.ring(status)
 	}
 }
 
-func (s *Seat) ring() {
+// ring has the caller get up. What he was told before and has not heard is no longer true. The room is locked, so nobody
+// else rings.
+func (s *Seat) ring(status Status) {
 	s.waits = false
 	select {
-	case s.bell <- struct{}{}:
-	default: // it rings
+	case <-s.bell:
+	default:
 	}
+	s.bell <- status
 }

@@ -86,7 +86,7 @@ func (w *Waitroom) ids(b bench) []int64 {
 			}
 			waits = true
 			if s.stir > 0 && now >= s.stirAt {
-				s.ring()
+				s.ring(s.known)
 			}
 		}
 		if waits {

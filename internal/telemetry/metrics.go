@@ -12,8 +12,8 @@ import (
 
 const namespace = "seckill"
 
-// Metrics counts what the service does, in a registry of its own. It implements [order.Observer]. Its methods do not
-// block and may be called by several goroutines.
+// Metrics counts what the service does, in a registry of its own. It implements [order.Observer] and the observers of
+// what happens to orders after that. Its methods do not block and may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -23,7 +23,12 @@ type Metrics struct {
 	orders    *orders
 }
 
-var _ order.Observer = (*Metrics)(nil)
+var (
+	_ order.Observer        = (*Metrics)(nil)
+	_ order.OutboxObserver  = (*Metrics)(nil)
+	_ order.CloserObserver  = (*Metrics)(nil)
+	_ order.CashierObserver = (*Metrics)(nil)
+)
 
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
 func NewMetrics(b Build) *Metrics {

@@ -58,7 +58,7 @@ func (o *orders) collectors() []prometheus.Collector {
 	}
 }
 
-// Followed implements [order.Observer].
+// Followed implements [order.OutboxObserver].
 func (m *Metrics) Followed(applied, refused int, took time.Duration, err error) {
 	o := m.orders
 	o.followSeconds.Observe(took.Seconds())
@@ -70,16 +70,16 @@ func (m *Metrics) Followed(applied, refused int, took time.Duration, err error) 
 	o.refused.Add(float64(refused))
 }
 
-// Behind implements [order.Observer].
+// Behind implements [order.OutboxObserver].
 func (m *Metrics) Behind(sales int) { m.orders.behind.Set(float64(sales)) }
 
-// Closed implements [order.Observer].
+// Closed implements [order.CloserObserver].
 func (m *Metrics) Closed(orders int, took time.Duration) {
 	m.orders.closed.Add(float64(orders))
 	m.orders.closeSeconds.Observe(took.Seconds())
 }
 
-// Received implements [order.Observer].
+// Received implements [order.CashierObserver].
 func (m *Metrics) Received(state order.PaymentState) {
 	if state < 0 || int(state) >= len(m.orders.received) {
 		state = 0
@@ -87,7 +87,7 @@ func (m *Metrics) Received(state order.PaymentState) {
 	m.orders.received[state].Inc()
 }
 
-// Repaid implements [order.Observer].
+// Repaid implements [order.CashierObserver].
 func (m *Metrics) Repaid(err error) {
 	if err != nil {
 		m.orders.unpaid.Inc()
