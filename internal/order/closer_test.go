@@ -77,6 +77,7 @@ func TestCloserKeepsItsPace(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		overdue(p, 1)
 		time.Sleep(closeEvery)
+		synctest.Wait()
 		if left := p.life.left(); left != 0 {
 			t.Errorf("%d are left", left)
 		}
@@ -101,6 +102,7 @@ func TestCloserTakesTurns(t *testing.T) {
 		stopOne := runCloser(t, p, fence, CloserOptions{})
 		stopTwo := runCloser(t, p, fence, CloserOptions{})
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if fence.token != 1 {
 			t.Errorf("%d turns though nothing failed, want 1", fence.token)
 		}
@@ -108,6 +110,7 @@ func TestCloserTakesTurns(t *testing.T) {
 		p.life.before["close"] = 1
 		p.life.mu.Unlock()
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if fence.token != 2 {
 			t.Errorf("%d turns after a fault, want 2", fence.token)
 		}
@@ -116,6 +119,7 @@ func TestCloserTakesTurns(t *testing.T) {
 		p.life.mu.Unlock()
 		overdue(p, 10)
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if fence.token != 3 || p.life.left() != 0 {
 			t.Errorf("%d turns, %d left", fence.token, p.life.left())
 		}

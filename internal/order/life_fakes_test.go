@@ -115,7 +115,7 @@ func (f *fakeLife) put(p Payment) {
 
 func (f *fakeLife) Receive(_ context.Context, n Notice) (p Payment, o Order, err error) {
 	err = f.call("receive", func() error {
-		known := false
+		var known bool
 		if p, known = f.payments[n.PaymentID]; !known {
 			return ErrNoPayment
 		}

@@ -195,6 +195,7 @@ func (c *countingObserver) Closed(n int, _ time.Duration) { c.count(func() { c.c
 func (c *countingObserver) Received(state PaymentState) {
 	c.count(func() { c.received = append(c.received, state) })
 }
+
 func (c *countingObserver) Repaid(err error) {
 	c.count(func() {
 		if err != nil {

@@ -131,10 +131,14 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []Operation) (
 
 // tell calls those who wait for orders that have been revived.
 func (o *Outbox) tell(ops []Operation, results []OperationResult) {
+	taken := make(map[int64]bool, len(results))
+	for _, r := range results {
+		taken[r.Number] = r.Taken
+	}
 	revived := make(map[int64]Status)
-	for i, r := range results {
-		if i < len(ops) && ops[i].Number == r.Number && ops[i].Kind == Revival && r.Taken {
-			revived[ops[i].OrderID] = Revive.To()
+	for _, op := range ops {
+		if op.Kind == Revival && taken[op.Number] {
+			revived[op.OrderID] = Revive.To()
 		}
 	}
 	if len(revived) > 0 {

@@ -283,6 +283,7 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- p.outbox.Run(ctx) }()
 		time.Sleep(2500 * time.Millisecond) // the first look fails, then the first round
+		synctest.Wait()
 		if ops.states[0] != appliedOp || p.saw.behind != 1 {
 			t.Errorf("state %d, %d sales behind", ops.states[0], p.saw.behind)
 		}

@@ -215,7 +215,7 @@ func TestWaitroomKeepsItsSeats(t *testing.T) {
 		}
 		var callers []caller
 		last := map[int64]Status{}
-		over, cancel := context.WithCancel(context.Background())
+		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			id := rapid.Int64Range(1, 3).Draw(t, "order")

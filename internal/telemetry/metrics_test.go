@@ -156,6 +156,55 @@ seckill_stream_backlog_entries 1234
 	}
 }
 
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	m.Followed(248, 2, 3*time.Millisecond, nil)
+	m.Followed(0, 0, time.Second, order.ErrUnavailable)
+	m.Behind(3)
+	m.Closed(200, 20*time.Millisecond)
+	m.Received(order.PaymentReceived)
+	m.Received(order.PaymentLate)
+	m.Received(99)
+	m.Received(-1)
+	m.Repaid(nil)
+	m.Repaid(errors.New("declined"))
+	m.Repaid(errors.New("declined"))
+	compare(t, m, `
+# HELP seckill_cashier_payments_total Notices of money received, repeated ones included, by the state in which the payment was then.
+# TYPE seckill_cashier_payments_total counter
+seckill_cashier_payments_total{state="late"} 1
+seckill_cashier_payments_total{state="open"} 0
+seckill_cashier_payments_total{state="received"} 1
+seckill_cashier_payments_total{state="refunded"} 0
+seckill_cashier_payments_total{state="refunding"} 0
+seckill_cashier_payments_total{state="unknown"} 2
+# HELP seckill_cashier_refunds_total Attempts to give a payment's money back.
+# TYPE seckill_cashier_refunds_total counter
+seckill_cashier_refunds_total{result="failed"} 2
+seckill_cashier_refunds_total{result="refunded"} 1
+# HELP seckill_closer_orders_total Orders closed because they were not paid for in time.
+# TYPE seckill_closer_orders_total counter
+seckill_closer_orders_total 200
+# HELP seckill_outbox_failures_total Batches of operations that could not be applied or settled and are tried again.
+# TYPE seckill_outbox_failures_total counter
+seckill_outbox_failures_total 1
+# HELP seckill_outbox_operations_total Operations of sales that were settled, by what Redis said to them.
+# TYPE seckill_outbox_operations_total counter
+seckill_outbox_operations_total{result="applied"} 248
+seckill_outbox_operations_total{result="refused"} 2
+# HELP seckill_outbox_pending_sales Sales with operations that Redis has not followed yet, as of the last look once a second.
+# TYPE seckill_outbox_pending_sales gauge
+seckill_outbox_pending_sales 3
+`, "seckill_cashier_payments_total", "seckill_cashier_refunds_total", "seckill_closer_orders_total",
+		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
+	for name, want := range map[string]uint64{"seckill_outbox_duration_seconds": 2, "seckill_closer_duration_seconds": 1} {
+		if n, _ := observed(t, m, name); n != want {
+			t.Errorf("%s: %d observations, want %d", name, n, want)
+		}
+	}
+}
+
 func TestBacklogIsUnknownUntilAsked(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
