@@ -13,18 +13,33 @@ import (
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	full := plan{7, 5 * time.Second, 500 * time.Millisecond, 15 * time.Second, 128, "docs/benchmarks"}
-	quick := plan{5, 1500 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second, 128, ""}
+	full := plan{
+		rounds: 5, duration: 4 * time.Second, warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second, connections: 128,
+		scale: scalePlan{1000, 1_000_000, 20_000}, sale: salePlan{1_000_000, 100_000}, stampede: 100_000, out: "docs/benchmarks",
+	}
+	quick := plan{
+		rounds: 5, duration: 500 * time.Millisecond, warmUp: 200 * time.Millisecond, maxDrain: time.Second, connections: 128,
+		scale: scalePlan{100, 100_000, 2000}, sale: salePlan{100_000, 10_000}, stampede: 5000,
+	}
+	smoke := plan{
+		rounds: 1, duration: 200 * time.Millisecond, warmUp: 50 * time.Millisecond, maxDrain: 100 * time.Millisecond, connections: 128,
+		scale: scalePlan{10, 5000, 500}, sale: salePlan{5000, 500}, stampede: 200,
+	}
+	with := func(p plan, change func(*plan)) plan { change(&p); return p }
 	tests := []struct {
 		args string
 		want plan
 		bad  bool
 	}{
 		{args: "", want: full},
+		{args: "-limits", want: with(full, func(p *plan) { p.limits = true })},
 		{args: "-quick", want: quick},
-		{args: "-quick -out elsewhere", want: plan{5, 1500 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second, 128, "elsewhere"}},
-		{args: "-smoke", want: plan{1, 300 * time.Millisecond, 100 * time.Millisecond, time.Second, 128, ""}},
-		{args: "-smoke -rounds 3 -duration 1s", want: plan{3, time.Second, 100 * time.Millisecond, time.Second, 128, ""}},
+		{args: "-quick -out elsewhere", want: with(quick, func(p *plan) { p.out = "elsewhere" })},
+		{args: "-smoke", want: smoke},
+		// All small sales together must last for all rounds.
+		{args: "-smoke -rounds 4 -duration 1s", want: with(smoke, func(p *plan) {
+			p.rounds, p.duration, p.scale.requests = 4, time.Second, 250
+		})},
 		{args: "-rounds 0", bad: true},
 		{args: "-duration -1s", bad: true},
 		{args: "-connections 0", bad: true},
@@ -38,7 +53,7 @@ func TestParse(t *testing.T) {
 			if (err != nil) != tt.bad {
 				t.Fatalf("error %v, want one: %t", err, tt.bad)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(plan{})); err == nil && diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(plan{}, scalePlan{}, salePlan{})); err == nil && diff != "" {
 				t.Errorf("plan differs (-want +got):\n%s", diff)
 			}
 		})
@@ -100,21 +115,23 @@ func TestToken(t *testing.T) {
 
 func TestReadAnswer(t *testing.T) {
 	t.Parallel()
-	want := []byte("HTTP/1.1 202 ")
 	good := "HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 	r := bufio.NewReader(strings.NewReader(good + good + "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"))
-	for range 2 {
-		if err := readAnswer(r, want); err != nil {
-			t.Fatal(err)
+	for _, want := range [][2]int{{202, 0}, {201, 202}} {
+		if status, err := readAnswer(r, want[0], want[1]); err != nil || status != 202 {
+			t.Fatal(status, err)
 		}
 	}
-	if err := readAnswer(r, want); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "busy") {
+	if _, err := readAnswer(r, 202, 409); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "busy") {
 		t.Errorf("another status: %v", err)
 	}
-	if err := readAnswer(bufio.NewReader(strings.NewReader("HTTP/1.1 202 Accepted\r\n\r\n")), want); err == nil {
-		t.Error("an answer without a length passes")
-	}
-	if err := readAnswer(bufio.NewReader(strings.NewReader(good[:len(good)-1])), want); err == nil {
-		t.Error("an answer that was cut off passes")
+	for what, answer := range map[string]string{
+		"without a length": "HTTP/1.1 202 Accepted\r\n\r\n",
+		"cut off":          good[:len(good)-1],
+		"of another kind":  "SSH-2.0-OpenSSH_9.2\r\n",
+	} {
+		if _, err := readAnswer(bufio.NewReader(strings.NewReader(answer)), 202, 0); err == nil {
+			t.Errorf("an answer %s passes", what)
+		}
 	}
 }

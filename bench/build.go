@@ -20,7 +20,7 @@ func build(ctx context.Context, progress io.Writer) (binaries, error) {
 		return binaries{}, err
 	}
 	b := binaries{dir}
-	for name, pkg := range map[string]string{"server": "cmd/server", "tutorial": "bench/tutorial", "bare": "bench/bare"} {
+	for name, pkg := range map[string]string{"server": "cmd/server", "stages": "bench/stages"} {
 		fmt.Fprintln(progress, "building", name)
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.path(name), "seckill/"+pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

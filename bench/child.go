@@ -20,6 +20,7 @@ type child struct {
 	log    bytes.Buffer
 	cancel context.CancelFunc
 	done   chan struct{} // closed once it has ended
+	killed bool          // by kill: its exit code means nothing
 }
 
 // spawn starts a process and waits until it is ready. It ends with ctx.
@@ -28,13 +29,7 @@ func spawn(ctx context.Context, path, addr string, env []string, args ...string)
 	c := &child{cancel: cancel, done: make(chan struct{})}
 	c.cmd = exec.CommandContext(ctx, path, args...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
-	c.cmd.Env = []string{"BENCH_SECRET=" + secret}
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "SECKILL_") {
-			c.cmd.Env = append(c.cmd.Env, kv)
-		}
-	}
-	c.cmd.Env = append(c.cmd.Env, env...)
+	c.cmd.Env = environment(env)
 	if err := c.cmd.Start(); err != nil {
 		cancel()
 		return nil, err
@@ -49,8 +44,29 @@ func spawn(ctx context.Context, path, addr string, env []string, args ...string)
 	return c, nil
 }
 
+// environment is a child's: settings of the service that stand in this process's do not reach it.
+func environment(env []string) []string {
+	all := []string{"BENCH_SECRET=" + secret}
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "SECKILL_") {
+			all = append(all, kv)
+		}
+	}
+	return append(all, env...)
+}
+
+// runChild runs a process to its end.
+func runChild(ctx context.Context, path string, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = environment(env)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", path, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
 func (c *child) awaitReady(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
@@ -90,11 +106,18 @@ func (c *child) stop() error {
 			<-c.done
 		}
 	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := c.cmd.ProcessState.ExitCode(); code != 0 && !c.killed {
 		log := c.log.String()
 		return fmt.Errorf("exit code %d; its log ends with:\n%s", code, log[max(0, len(log)-4000):])
 	}
 	return nil
+}
+
+// kill ends the process with SIGKILL, as a crash would.
+func (c *child) kill() {
+	c.killed = true
+	_ = c.cmd.Process.Kill() // it may have ended by itself
+	<-c.done
 }
 
 // freeAddr returns an address that is free now.

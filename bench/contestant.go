@@ -2,44 +2,47 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 )
 
 // The names of the contestants, as they stand in reports.
 const (
 	bareName         = "bare handler"
-	tutorialName     = "stream, as the tutorials do"
+	checkName        = "database only, check then write"
+	updateName       = "database only, UPDATE … WHERE stock > 0"
+	userLockName     = "the same, a lock per user in the process"
+	redisLockName    = "lock around everything, in Redis"
+	memoryName       = "in-memory queue"
+	listName         = "list as queue"
+	pubsubName       = "pub/sub as queue"
+	streamName       = "stream, as the tutorials do"
 	serviceName      = "this service"
-	tutorialHeldName = tutorialName + "; recording held back"
+	streamHeldName   = streamName + "; recording held back"
 	serviceHeldName  = serviceName + "; recording held back"
 	alwaysName       = serviceName + "; appendfsync always"
 	soldOutName      = serviceName + "; sold out"
+	bareHalfName     = bareName + "; at the same rate"
+	serviceHalfName  = serviceName + "; at half load"
 	rawInsertName    = "raw insert"
+	rawScriptName    = "raw script, one buyer per call"
+	rawScriptsName   = "raw script, 128 buyers per call"
+	oneSaleName      = serviceName + "; one sale, nobody has bought"
+	manySalesName    = serviceName + "; many sales in turn, much stock"
+	smallSalesName   = serviceName + "; many sales in turn, 100 units each"
+	fullSaleName     = serviceName + "; one sale, many have bought"
+	otherInstances   = " × 2"
+	unlimited        = 100_000_000 // units of a voucher: more than any turn can sell
+	fastest          = 80_000      // more requests per second than two cores can answer: as many tokens are signed
+	probesPerSecond  = 200         // buyers at half load who wait for their row
+	probeConnections = 32
 )
-
-// issued is how many units a voucher has: more than any turn can sell.
-const issued = 100_000_000
 
 // contestant is one of those who take turns.
 type contestant struct {
 	name string
-	// start starts it at its place and puts a voucher on sale; nil for raw insert, which is no server.
-	start func(ctx context.Context, at *place) (*target, error)
-	// audit compares the books with the accepted purchases after the process has ended, and says what does not add up;
-	// nil when there are no books.
-	audit func(ctx context.Context, at *place, accepted int64) error
-	// status is what every answer must have.
-	status int
-	// held keeps the sale's row in SQL locked while purchases come in, so that nothing is recorded meanwhile: what is
-	// measured is admission alone, and then how fast a backlog drains.
-	held bool
+	// take is its turn, at a place of its own.
+	take func(ctx context.Context, r *round, at *place) (turn, error)
 	// appendfsync is Redis's durability during the turn.
 	appendfsync string
 }
@@ -51,136 +54,69 @@ type target struct {
 	voucher int64
 }
 
+func (t *target) door() door { return door{t.addr, []int64{t.voucher}} }
+
+// round is what the turns of a round have in common.
+type round struct {
+	number int
+	bin    binaries
+	stores *stores
+	crowd  crowd
+	plan   plan
+	turns  []turn // so far
+}
+
+// rate is what a contestant has reached in this round.
+func (r *round) rate(name string) float64 {
+	for _, t := range r.turns {
+		if t.Contestant == name {
+			return t.Rate
+		}
+	}
+	return 0
+}
+
+// volley is the crowd as most turns want it, before the contestant's door.
+func (r *round) volley(to *target, duration time.Duration) volley {
+	return volley{
+		crowd: r.crowd, doors: []door{to.door()}, connections: r.plan.connections, wanted: http.StatusAccepted,
+		warmUp: r.plan.warmUp, duration: duration,
+	}
+}
+
 // contestants are all of them, in the order of their turns.
 func contestants(b binaries) []contestant {
-	const accepted, conflict = http.StatusAccepted, http.StatusConflict
-	tutorial, service := tutorial{b}, service{b, issued}
+	svc := service{b}
+	selling := func(s starter, check audit, part int) func(context.Context, *round, *place) (turn, error) {
+		return sell{start: s, audit: check, status: http.StatusAccepted, part: part}.take
+	}
+	of := func(name string) starter { return stage{b, name}.start }
+	held := func(s starter, check audit) func(context.Context, *round, *place) (turn, error) {
+		return sell{start: s, audit: check, status: http.StatusAccepted, held: true}.take
+	}
+	soldOut := sell{
+		start:  func(ctx context.Context, at *place, _ int64) (*target, error) { return svc.startSoldOut(ctx, at) },
+		status: http.StatusConflict,
+	}
 	return []contestant{
-		{bareName, bare{b}.start, nil, accepted, false, everySecond},
-		{tutorialName, tutorial.start, tutorial.audit, accepted, false, everySecond},
-		{serviceName, service.start, service.audit, accepted, false, everySecond},
-		{tutorialHeldName, tutorial.start, tutorial.audit, accepted, true, everySecond},
-		{serviceHeldName, service.start, service.audit, accepted, true, everySecond},
-		{alwaysName, service.start, service.audit, accepted, false, "always"},
-		{soldOutName, soldOut{b}.start, nil, conflict, false, everySecond},
-		{rawInsertName, nil, nil, 0, false, everySecond},
+		{bareName, selling(of("bare"), nil, 1), everySecond},
+		{checkName, selling(of("check"), auditDatabase, 2), everySecond},
+		{updateName, selling(of("update"), auditDatabase, 2), everySecond},
+		{userLockName, selling(of("userlock"), auditDatabase, 2), everySecond},
+		{redisLockName, selling(of("redislock"), auditDatabase, 2), everySecond},
+		{memoryName, selling(of("memory"), auditMemory, 2), everySecond},
+		{listName, selling(of("list"), auditList, 2), everySecond},
+		{pubsubName, selling(of("pubsub"), auditPubsub, 2), everySecond},
+		{streamName, selling(of("stream"), auditStream, 1), everySecond},
+		{serviceName, selling(svc.start, auditService, 1), everySecond},
+		{streamHeldName, held(of("stream"), auditStream), everySecond},
+		{serviceHeldName, held(svc.start, auditService), everySecond},
+		{alwaysName, selling(svc.start, auditService, 1), "always"},
+		{soldOutName, soldOut.take, everySecond},
+		{bareHalfName, half{start: of("bare")}.take, everySecond},
+		{serviceHalfName, half{start: svc.start, audit: auditService, probes: true}.take, everySecond},
+		{rawInsertName, rawInsert, everySecond},
+		{rawScriptName, rawScript(1), everySecond},
+		{rawScriptsName, rawScript(128), everySecond},
 	}
-}
-
-// bare is the HTTP side alone.
-type bare struct{ bin binaries }
-
-func (b bare) start(ctx context.Context, _ *place) (*target, error) {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, err := spawn(ctx, b.bin.path("bare"), addr, nil, "-addr", addr)
-	return &target{c, addr, 1}, err
-}
-
-// tutorial is the baseline in bench/tutorial.
-type tutorial struct{ bin binaries }
-
-func (t tutorial) start(ctx context.Context, at *place) (*target, error) {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, err := spawn(ctx, t.bin.path("tutorial"), addr, nil, "-addr", addr, "-redis", at.stores.redisAddr,
-		"-prefix", at.prefix, "-dsn", at.dsn, "-stock", strconv.Itoa(issued))
-	return &target{c, addr, 1}, err
-}
-
-// service is the service, as it is deployed.
-type service struct {
-	bin   binaries
-	stock int64
-}
-
-// settings are the service's own, apart from where it listens.
-func (s service) settings(at *place) []string {
-	return []string{
-		"SECKILL_OPS_ADDR=off",
-		"SECKILL_REDIS_ADDRS=" + at.stores.redisAddr,
-		"SECKILL_REDIS_PREFIX=" + at.prefix,
-		"SECKILL_MYSQL_DSN=" + at.dsn,
-		"SECKILL_JWT_SECRET=" + secret,
-		"SECKILL_INSTANCE=bench",
-	}
-}
-
-func (s service) start(ctx context.Context, at *place) (*target, error) {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, err := spawn(ctx, s.bin.path("server"), addr, append(s.settings(at), "SECKILL_HTTP_ADDR="+addr), "serve")
-	if err != nil {
-		return nil, err
-	}
-	t := &target{child: c, addr: addr}
-	if t.voucher, err = createSale(ctx, addr, s.stock); err != nil {
-		return nil, errors.Join(err, c.stop())
-	}
-	return t, nil
-}
-
-// soldOut is the service with a sale of one unit, which is sold.
-type soldOut struct{ bin binaries }
-
-func (s soldOut) start(ctx context.Context, at *place) (*target, error) {
-	t, err := service{s.bin, 1}.start(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	const winner = 9_000_002 // nobody in the crowd
-	url := fmt.Sprintf("http://%s/voucher/seckill/%d?wait=10s", t.addr, t.voucher)
-	if _, err = post(ctx, url, signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, winner, inAnHour())), ""); err != nil {
-		return nil, errors.Join(err, t.stop())
-	}
-	return t, nil
-}
-
-// createSale puts a voucher on sale, as an admin does.
-func createSale(ctx context.Context, addr string, stock int64) (int64, error) {
-	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
-	answer, err := post(ctx, "http://"+addr+"/voucher/seckill", token,
-		fmt.Sprintf(`{"shopId":1,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
-			stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
-	if err != nil {
-		return 0, err
-	}
-	var created struct {
-		Data struct {
-			ID        int64  `json:"id"`
-			SaleState string `json:"saleState"`
-		} `json:"data"`
-	}
-	if err = json.Unmarshal(answer, &created); err != nil || created.Data.SaleState != "on_sale" {
-		return 0, fmt.Errorf("creating a voucher: %s", answer)
-	}
-	return created.Data.ID, nil
-}
-
-func inAnHour() int64 { return time.Now().Add(time.Hour).Unix() }
-
-// post sends one request and returns its answer, which must be a 201.
-func post(ctx context.Context, url, token, body string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }() // read to its end below
-	answer, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusCreated {
-		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, answer)
-	}
-	return answer, err
 }

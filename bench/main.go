@@ -9,12 +9,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 )
 
-const usage = `Measures accepted and recorded orders per second against two baselines.
+const usage = `Measures the service against its limits and against the stages that lead to it.
 
-  go run ./test/services -- go run ./bench [-quick | -smoke] [flags]
+  go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
 
 It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts
 both and sets the variables:
@@ -23,20 +22,11 @@ both and sets the variables:
   SECKILL_TEST_MYSQL_DSN    DSN of a server on which schemas may be created
 
 While it runs, that Redis has appendonly yes, appendfsync everysec; its settings are put
-back at the end, and so are keys and schemas. The report is printed, and written as
-Markdown and JSON (with every single figure) to -out.
+back at the end, and so are keys and schemas. The report is printed, and written to -out
+as Markdown, a chart and JSON with every single figure; the page beside that directory
+(docs/benchmarks.md) has its figures brought up to date.
 
 `
-
-// plan is what one run does.
-type plan struct {
-	rounds      int
-	duration    time.Duration // measured part of a turn
-	warmUp      time.Duration // unmeasured part before it
-	maxDrain    time.Duration // a longer drain is extrapolated, not waited for
-	connections int
-	out         string // directory for the report; "" writes none
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -60,52 +50,6 @@ func realMain(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (plan, error) {
-	p := plan{warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
-	flags.IntVar(&p.rounds, "rounds", 7, "how often every contestant has its turn; 5 or more for figures worth quoting")
-	flags.DurationVar(&p.duration, "duration", 5*time.Second, "measured time of a turn; half a second of warm-up comes before it")
-	flags.IntVar(&p.connections, "connections", 128, "buyers who press the button at the same time")
-	flags.StringVar(&p.out, "out", "docs/benchmarks", "`directory` for the report; empty writes none")
-	quick := flags.Bool("quick", false, "5 rounds of 1.5s, in under three minutes, nothing written unless -out is given")
-	smoke := flags.Bool("smoke", false, "1 round of 300ms: that it runs and its books balance; the figures mean nothing")
-	if err := flags.Parse(args); err != nil {
-		return p, err
-	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	short := func(rounds int, d time.Duration) {
-		if !given["rounds"] {
-			p.rounds = rounds
-		}
-		if !given["duration"] {
-			p.duration = d
-		}
-		if !given["out"] {
-			p.out = ""
-		}
-	}
-	switch {
-	case *smoke:
-		short(1, 300*time.Millisecond)
-		p.warmUp, p.maxDrain = 100*time.Millisecond, time.Second
-	case *quick:
-		short(5, 1500*time.Millisecond)
-		p.warmUp, p.maxDrain = 300*time.Millisecond, 3*time.Second
-	}
-	if flags.NArg() > 0 || p.rounds < 1 || p.duration <= 0 || p.connections < 1 {
-		err := errors.New("-rounds, -duration and -connections must be positive, and there are no other arguments")
-		fmt.Fprintln(stderr, "bench:", err)
-		return p, err
-	}
-	return p, nil
-}
-
 // run builds the contestants, lets them take turns, and reports.
 func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 	st, err := openStores(ctx)
@@ -119,18 +63,49 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 	}
 	defer bin.remove()
 	fmt.Fprintln(progress, "signing tokens")
-	ld := newLoad(p)
-	r := report{Plan: p.describe(), Machine: describeMachine(ctx, st)}
-	for round := 1; round <= p.rounds; round++ {
-		for _, c := range contestants(bin) {
-			t, err := takeTurn(ctx, c, bin, st, ld, p)
+	base := round{bin: bin, stores: st, crowd: newCrowd(p.tokens()), plan: p}
+	if p.limits {
+		return findLimits(ctx, base, stdout, progress)
+	}
+	return compare(ctx, base, stdout, progress)
+}
+
+// compare lets the contestants take turns for some rounds, then shows what each gets wrong and what does not matter.
+func compare(ctx context.Context, base round, stdout, progress io.Writer) error {
+	p := base.plan
+	r := report{Machine: describeMachine(ctx, base.stores), Plan: p.describe()}
+	for n := 1; n <= p.rounds; n++ {
+		this := base
+		this.number = n
+		for _, c := range contestants(base.bin) {
+			t, err := takeTurn(ctx, c, &this)
 			if err != nil {
-				return fmt.Errorf("%s, round %d: %w", c.name, round, err)
+				return fmt.Errorf("%s, round %d: %w", c.name, n, err)
 			}
-			t.Round = round
-			r.Turns = append(r.Turns, t)
-			fmt.Fprintf(progress, "round %d/%d  %s\n", round, p.rounds, &t)
+			this.turns = append(this.turns, t)
+			fmt.Fprintf(progress, "round %d/%d  %s\n", n, p.rounds, &t)
 		}
+		r.Turns = append(r.Turns, this.turns...)
+	}
+	scale, err := takeScale(ctx, &base)
+	if err != nil {
+		return fmt.Errorf("sales, stock and buyers: %w", err)
+	}
+	r.Turns = append(r.Turns, scale...)
+	for _, t := range scale {
+		fmt.Fprintf(progress, "round %d/%d  %s\n", t.Round, p.rounds, &t)
+	}
+	if r.Rushes, err = takeRushes(ctx, &base); err != nil {
+		return err
+	}
+	for _, d := range r.Rushes {
+		fmt.Fprintln(progress, d)
+	}
+	if r.Crashes, err = takeCrashes(ctx, &base); err != nil {
+		return err
+	}
+	for _, d := range r.Crashes {
+		fmt.Fprintln(progress, d)
 	}
 	r.summarize()
 	r.table(stdout)
@@ -138,15 +113,4 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 		return nil
 	}
 	return r.write(p.out, progress)
-}
-
-// planJSON is the plan as it stands in the report.
-type planJSON struct {
-	Rounds      int     `json:"rounds"`
-	Seconds     float64 `json:"secondsPerTurn"`
-	Connections int     `json:"connections"`
-}
-
-func (p plan) describe() planJSON {
-	return planJSON{p.rounds, p.duration.Seconds(), p.connections}
 }

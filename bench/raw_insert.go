@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 )
@@ -14,34 +12,35 @@ const rawBatch = 500
 
 // rawInsert measures the limit of the recording side: the service's own tables and columns, written by database/sql in
 // batches of one statement and one transaction each, with nothing read and nothing decided.
-func rawInsert(ctx context.Context, b binaries, at *place, p plan) (turn, error) {
-	migrate := exec.CommandContext(ctx, b.path("server"), "migrate")
-	migrate.Env = append(migrate.Environ(), service{b, issued}.settings(at)...)
-	if out, err := migrate.CombinedOutput(); err != nil {
-		return turn{}, fmt.Errorf("migrating: %w\n%s", err, out)
-	}
-	if _, err := at.db.ExecContext(ctx, "INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, end_time) "+
-		"VALUES (1, ?, ?, '2026-01-01', '2036-01-01')", issued, issued); err != nil {
+func rawInsert(ctx context.Context, r *round, at *place) (turn, error) {
+	if err := (service{r.bin}).migrate(ctx, at); err != nil {
 		return turn{}, err
 	}
-	statement := "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) VALUES " +
-		strings.TrimSuffix(strings.Repeat("(?,?,1,1,1000,1,?),", rawBatch), ",")
+	if _, err := at.db.ExecContext(ctx, "INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, end_time) "+
+		"VALUES (1, ?, ?, '2026-01-01', '2036-01-01')", unlimited, unlimited); err != nil {
+		return turn{}, err
+	}
 	var rows int64
 	began := time.Now()
-	for time.Since(began) < p.duration {
-		if err := rawInsertBatch(ctx, at.db, statement, rows); err != nil {
+	for time.Since(began) < r.plan.duration {
+		if err := insertOrders(ctx, at.db, 1, rows, rawBatch); err != nil {
 			return turn{}, err
 		}
 		rows += rawBatch
 	}
-	return turn{Contestant: rawInsertName, Draining: float64(rows) / time.Since(began).Seconds()}, nil
+	return turn{Draining: float64(rows) / time.Since(began).Seconds()}, nil
 }
 
-func rawInsertBatch(ctx context.Context, db *sql.DB, statement string, first int64) error {
+// insertOrders writes n orders of a voucher in one transaction, of the users first+1, first+2, …
+func insertOrders(ctx context.Context, db *sql.DB, voucher, first, n int64) error {
+	statement := "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) VALUES " +
+		strings.TrimSuffix(strings.Repeat("(?,?,?,1,1000,1,?),", int(n)), ",")
+	const epoch2022 = 1640995200
 	now := time.Now().UTC()
-	args := make([]any, 0, 3*rawBatch)
-	for i := first; i < first+rawBatch; i++ {
-		args = append(args, now.Unix()<<32|i, 1+i, now)
+	yesterday := now.Unix() - epoch2022 - 24*60*60 // in the ids: far from those that the service gives out today
+	args := make([]any, 0, 4*n)
+	for i := first; i < first+n; i++ {
+		args = append(args, yesterday<<32|i, 1+i, voucher, now)
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -51,7 +50,7 @@ func rawInsertBatch(ctx context.Context, db *sql.DB, statement string, first int
 	if _, err = tx.ExecContext(ctx, statement, args...); err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = 1", rawBatch); err != nil {
+	if _, err = tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ?", n, voucher); err != nil {
 		return err
 	}
 	return tx.Commit()

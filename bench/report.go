@@ -5,19 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-// report is everything that a run found out.
+// report is everything that a comparison found out.
 type report struct {
 	Machine machine  `json:"machine"`
 	Plan    planJSON `json:"plan"`
 	Lines   []line   `json:"contestants"`
 	Ratios  []ratio  `json:"ratios"`
+	Rushes  []rush   `json:"rushes"`
+	Crashes []crash  `json:"crashes"`
 	Turns   []turn   `json:"turns"`
 }
 
@@ -27,7 +27,11 @@ func (r *report) table(w io.Writer) {
 	r.grid(w)
 	fmt.Fprintln(w)
 	for _, q := range r.Ratios {
-		fmt.Fprintf(w, "%-3s %-52s %-22s target %s\n", q.ID, q.What, q, q.Target)
+		verdict := "missed"
+		if q.met() {
+			verdict = "met"
+		}
+		fmt.Fprintf(w, "%-3s  %-52s %-28s target %-12s %s\n", q.ID, q.What, q, q.target(), verdict)
 	}
 }
 
@@ -43,6 +47,11 @@ func (r *report) grid(w io.Writer) {
 			l.Contestant, l.Rate.text(0), l.P50.text(2), l.P99.text(2), l.Meanwhile.text(0), l.Draining.text(0), drain,
 		})
 	}
+	grid(w, rows)
+}
+
+// grid prints rows as a Markdown table that is readable as it is; the first one is the head.
+func grid(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -71,74 +80,38 @@ func (s spread) text(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, s.Median, digits, s.Low, digits, s.High)
 }
 
-// write writes the report as Markdown and JSON, named by date and commit.
+// write writes the report as Markdown, charts and JSON, named by date and commit, and brings the story up to date.
 func (r *report) write(dir string, progress io.Writer) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	date, _, _ := strings.Cut(r.Machine.Date, "T")
-	name := filepath.Join(dir, date+"-"+r.Machine.Commit)
-	raw, err := json.MarshalIndent(r, "", "  ")
+	name := r.Machine.name()
+	files, err := r.files(name)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(
-		os.WriteFile(name+".json", append(raw, '\n'), 0o644),
-		os.WriteFile(name+".md", []byte(r.markdown()), 0o644),
-	)
-	fmt.Fprintf(progress, "written: %s.md and .json\n", name)
+	if err = writeFiles(dir, files, progress); err != nil {
+		return err
+	}
+	return updateStory(dir, r.sections(name), progress)
+}
+
+// files are the report's files, without the directory.
+func (r *report) files(name string) (map[string]string, error) {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	return map[string]string{
+		name + ".json":        string(raw) + "\n",
+		name + ".md":          r.markdown(name),
+		name + ".svg":         r.rateChart().SVG(),
+		name + "-targets.svg": r.targetChart().SVG(),
+	}, err
+}
+
+func writeFiles(dir string, files map[string]string, progress io.Writer) (err error) {
+	if err = os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		err = errors.Join(err, os.WriteFile(path, []byte(text), 0o644))
+		fmt.Fprintln(progress, "written:", path)
+	}
 	return err
-}
-
-// markdown is the report as a page.
-func (r *report) markdown() string {
-	var b strings.Builder
-	m := r.Machine
-	fmt.Fprintf(&b, "# Accepted and recorded orders, %s\n\n", m.Date)
-	fmt.Fprintf(&b, "Commit %s, %s on %s, %d × %s, Redis %s, database %s. Load generator, contestant, Redis and database share this machine.\n\n",
-		m.Commit, m.Go, m.System, m.Processors, m.Processor, m.Redis, m.Database)
-	fmt.Fprintf(&b, "Median of %d rounds of %.1f s with %d connections, lowest and highest in brackets. Every request is another user's, "+
-		"with a token of his own, and all of them are accepted (refused, where it says sold out).\n\n", r.Plan.Rounds, r.Plan.Seconds, r.Plan.Connections)
-	r.grid(&b)
-	b.WriteString("\n")
-	r.chart(&b)
-	b.WriteString("\n| | Ratio, taken within each round | Median (low–high) | Target |\n| --- | --- | --- | --- |\n")
-	for _, q := range r.Ratios {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", q.ID, q.What, q, q.Target)
-	}
-	b.WriteString("\n\"Recording held back\" keeps the sale's row locked while purchases come in: that is admission alone, " +
-		"with a backlog to drain afterwards. A drain that would take long is extrapolated from the speed of its first seconds. " +
-		"After each turn rows, stocks and answers were compared; they agreed.\n\nDurability: ")
-	var settings []string
-	for _, name := range slices.Sorted(maps.Keys(m.Durability)) {
-		settings = append(settings, name+" "+m.Durability[name])
-	}
-	b.WriteString(strings.Join(settings, ", ") + ".\n\n")
-	var client []float64
-	for _, t := range r.Turns {
-		if t.ClientCPU > 0 {
-			client = append(client, t.ClientCPU)
-		}
-	}
-	fmt.Fprintf(&b, "The load generator took %s of the %d processors.\n", over(client).text(2), m.Processors)
-	b.WriteString("\nAgain: `make bench`. Every single figure: the JSON file beside this one.\n")
-	return b.String()
-}
-
-// chart draws the accepted rates as bars of text.
-func (r *report) chart(b *strings.Builder) {
-	const width = 40
-	most := 0.0
-	for _, l := range r.Lines {
-		most = max(most, l.Rate.Median)
-	}
-	b.WriteString("```\nanswers per second\n")
-	for _, l := range r.Lines {
-		if l.Rate.Median == 0 {
-			continue
-		}
-		bar := strings.Repeat("█", int(width*l.Rate.Median/max(most, 1)+0.5))
-		fmt.Fprintf(b, "%-48s %s %.0f\n", l.Contestant, bar, l.Rate.Median)
-	}
-	b.WriteString("```\n")
 }

@@ -28,8 +28,8 @@ type stores struct {
 // everySecond is what most run Redis with: an append-only file, flushed every second.
 const everySecond = "everysec"
 
-// durability is how Redis keeps what it acknowledged: an append-only file, flushed every second. Rewriting its file in the middle of a turn
-// would slow one contestant down by chance, so it is done between the turns.
+// durability is how Redis keeps what it acknowledged: an append-only file, flushed every second. Rewriting that file in
+// the middle of a turn would slow one contestant down by chance, so it is done between the turns.
 func durability() map[string]string {
 	return map[string]string{"appendonly": "yes", "appendfsync": everySecond, "auto-aof-rewrite-percentage": "0", "save": ""}
 }
@@ -81,6 +81,32 @@ func (s *stores) setFsync(ctx context.Context, value string) error {
 		return fmt.Errorf("redis: CONFIG SET appendfsync: %w", err)
 	}
 	return nil
+}
+
+// usedMemory is how many bytes Redis's data take. What it holds for clients and for the file on disk comes and goes, and
+// is not counted.
+func (s *stores) usedMemory(ctx context.Context) (int64, error) {
+	info, err := s.rdb.Info(ctx, "memory").Result()
+	if err != nil {
+		return 0, fmt.Errorf("redis: %w", err)
+	}
+	var used int64
+	for name, sign := range map[string]int64{"used_memory": 1, "mem_clients_normal": -1, "mem_aof_buffer": -1} {
+		_, rest, found := strings.Cut(info, "\n"+name+":")
+		text, _, _ := strings.Cut(rest, "\r")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !found {
+			return 0, fmt.Errorf("redis: INFO memory has no %s", name)
+		}
+		used += sign * n
+	}
+	return used, nil
+}
+
+// bytesSince is what each of some orders takes in Redis's memory, given what there was before them.
+func (s *stores) bytesSince(ctx context.Context, before, orders int64) (float64, error) {
+	now, err := s.usedMemory(ctx)
+	return float64(now-before) / float64(orders), err
 }
 
 // settle waits until Redis does nothing in the background.
@@ -159,7 +185,7 @@ func (p *place) number(ctx context.Context, query string) (n int64, err error) {
 
 // recorded returns how many orders are recorded, by what left the stock: one small read, however many there are.
 func (p *place) recorded(ctx context.Context) (int64, error) {
-	return p.number(ctx, "SELECT issued - stock FROM tb_seckill_voucher")
+	return p.number(ctx, "SELECT SUM(issued - stock) FROM tb_seckill_voucher")
 }
 
 // hashNumber reads a decimal field of a Redis hash; an absent one is 0.

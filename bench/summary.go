@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -25,18 +24,6 @@ func over(figures []float64) spread {
 	return spread{Median: (f[(n-1)/2] + f[n/2]) / 2, Low: f[0], High: f[n-1]}
 }
 
-// ratio is a quotient of two contestants, taken within each round.
-type ratio struct {
-	ID     string `json:"id"` // as in the list of targets
-	What   string `json:"what"`
-	Target string `json:"target,omitempty"`
-	spread
-}
-
-func (r ratio) String() string {
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", r.Median, r.Low, r.High)
-}
-
 // line is a contestant over all rounds.
 type line struct {
 	Contestant string `json:"contestant"`
@@ -46,6 +33,7 @@ type line struct {
 	Meanwhile  spread `json:"recordedPerSecondUnderLoad"`
 	Draining   spread `json:"recordedPerSecondDraining"`
 	Drain      spread `json:"drainSeconds"`
+	RowP99     spread `json:"rowP99Millis"`
 	ClientCPU  spread `json:"loadGeneratorProcessors"`
 	// Extrapolated: at least one drain was computed and not waited for.
 	Extrapolated bool `json:"drainExtrapolated,omitempty"`
@@ -60,39 +48,30 @@ func (r *report) summarize() {
 		}
 	}
 	for _, name := range names {
+		turns := r.of(name)
 		figures := func(of func(turn) float64) spread {
 			var f []float64
-			for _, t := range r.of(name) {
+			for _, t := range turns {
 				if v := of(t); v > 0 { // what was not measured is 0
 					f = append(f, v)
 				}
 			}
 			return over(f)
 		}
-		l := line{
-			Contestant: name,
-			Rate:       figures(func(t turn) float64 { return t.Rate }),
-			P50:        figures(func(t turn) float64 { return t.P50 }),
-			P99:        figures(func(t turn) float64 { return t.P99 }),
-			Meanwhile:  figures(func(t turn) float64 { return t.Meanwhile }),
-			Draining:   figures(func(t turn) float64 { return t.Draining }),
-			Drain:      figures(func(t turn) float64 { return t.Drain }),
-			ClientCPU:  figures(func(t turn) float64 { return t.ClientCPU }),
-		}
-		l.Extrapolated = slices.ContainsFunc(r.of(name), func(t turn) bool { return t.Extrapolated })
-		r.Lines = append(r.Lines, l)
+		r.Lines = append(r.Lines, line{
+			Contestant:   name,
+			Rate:         figures(rate),
+			P50:          figures(func(t turn) float64 { return t.P50 }),
+			P99:          figures(p99),
+			Meanwhile:    figures(func(t turn) float64 { return t.Meanwhile }),
+			Draining:     figures(draining),
+			Drain:        figures(func(t turn) float64 { return t.Drain }),
+			RowP99:       figures(rowP99),
+			ClientCPU:    figures(func(t turn) float64 { return t.ClientCPU }),
+			Extrapolated: slices.ContainsFunc(turns, func(t turn) bool { return t.Extrapolated }),
+		})
 	}
-	rate := func(t turn) float64 { return t.Rate }
-	draining := func(t turn) float64 { return t.Draining }
-	r.Ratios = []ratio{
-		r.ratio("P1", "sold-out refusals / bare handler", "≥ 0.95", soldOutName, bareName, rate),
-		r.ratio("P2", "accepted, recorders on / bare handler", "≥ 0.50", serviceName, bareName, rate),
-		r.ratio("P3", "accepted / as the tutorials do, recorders on in both", "≥ 1.8", serviceName, tutorialName, rate),
-		r.ratio("P3", "accepted / as the tutorials do, admission alone", "≥ 2.2", serviceHeldName, tutorialHeldName, rate),
-		r.ratio("P4", "accepted with appendfsync always / everysec", "≥ 0.80", alwaysName, serviceName, rate),
-		r.ratio("P5", "recorded, draining a backlog / raw insert", "≥ 0.70", serviceHeldName, rawInsertName, draining),
-		r.ratio("P6", "recorded, draining a backlog / as the tutorials do", "≥ 40", serviceHeldName, tutorialHeldName, draining),
-	}
+	r.Ratios = r.ratios()
 }
 
 // of returns a contestant's turns, in the order of the rounds.
@@ -102,16 +81,14 @@ func (r *report) of(name string) []turn {
 	return turns
 }
 
-// ratio divides a figure of two contestants round by round.
-func (r *report) ratio(id, what, target, above, below string, figure func(turn) float64) ratio {
-	upper, lower := r.of(above), r.of(below)
-	var q []float64
-	for i := range min(len(upper), len(lower)) {
-		if d := figure(lower[i]); d > 0 {
-			q = append(q, figure(upper[i])/d)
+// line returns a contestant's line; the zero line when it had no turn.
+func (r *report) line(name string) line {
+	for _, l := range r.Lines {
+		if l.Contestant == name {
+			return l
 		}
 	}
-	return ratio{id, what, target, over(q)}
+	return line{}
 }
 
 // percentile returns the latency below which the share q of all lies. It sorts them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -24,127 +25,126 @@ type turn struct {
 	Drain     float64 `json:"drainSeconds,omitempty"`
 	// Extrapolated says that the drain was not waited for, but computed from the backlog and the speed.
 	Extrapolated bool `json:"drainExtrapolated,omitempty"`
+	// RowP50 and RowP99 are from a buyer's request until he knows that his order has its row.
+	RowP50 float64 `json:"rowP50Millis,omitempty"`
+	RowP99 float64 `json:"rowP99Millis,omitempty"`
+	// WaitingBytes is what an order takes in Redis while it waits, RecordedBytes what is left of it afterwards.
+	WaitingBytes  float64 `json:"redisBytesPerWaitingOrder,omitempty"`
+	RecordedBytes float64 `json:"redisBytesPerRecordedOrder,omitempty"`
 	// ClientCPU is how many processors the load generator took: what it takes, the contestant has not.
 	ClientCPU float64 `json:"loadGeneratorProcessors,omitempty"`
 }
 
 func (t *turn) String() string {
-	s := fmt.Sprintf("%-48s", t.Contestant)
-	if t.Rate > 0 {
-		s += fmt.Sprintf(" %6.0f/s  p50 %.2f ms  p99 %.2f ms", t.Rate, t.P50, t.P99)
+	var s strings.Builder
+	fmt.Fprintf(&s, "%-48s", t.Contestant)
+	for _, part := range []struct {
+		format string
+		value  float64
+	}{
+		{" %6.0f/s", t.Rate},
+		{"  p50 %.2f ms", t.P50},
+		{"  p99 %.2f ms", t.P99},
+		{"  recorded %.0f/s", t.Meanwhile},
+		{"  draining %.0f/s", t.Draining},
+		{"  drain %.2f s", t.Drain},
+		{"  row p99 %.2f ms", t.RowP99},
+		{"  %.0f bytes waiting", t.WaitingBytes},
+		{"  %.0f bytes recorded", t.RecordedBytes},
+	} {
+		if part.value > 0 {
+			fmt.Fprintf(&s, part.format, part.value)
+		}
 	}
-	if t.Meanwhile > 0 {
-		s += fmt.Sprintf("  recorded %.0f/s", t.Meanwhile)
-	}
-	if t.Draining > 0 {
-		s += fmt.Sprintf("  draining %.0f/s", t.Draining)
-	}
-	if t.Drain > 0 {
-		s += fmt.Sprintf("  drain %.2f s", t.Drain)
-	}
-	return s
+	return s.String()
 }
 
-// takeTurn gives a contestant a place of its own, measures it, and checks its books.
-func takeTurn(ctx context.Context, c contestant, b binaries, st *stores, l *load, p plan) (t turn, err error) {
-	if err = st.setFsync(ctx, c.appendfsync); err != nil {
+// takeTurn gives a contestant a place of its own and its turn.
+func takeTurn(ctx context.Context, c contestant, r *round) (t turn, err error) {
+	if err = r.stores.setFsync(ctx, c.appendfsync); err != nil {
 		return turn{}, err
 	}
-	at, err := st.newPlace(ctx)
+	at, err := r.stores.newPlace(ctx)
 	if err != nil {
 		return turn{}, err
 	}
 	defer func() { err = errors.Join(err, at.clear(context.WithoutCancel(ctx))) }()
-	if c.start == nil {
-		return rawInsert(ctx, b, at, p)
-	}
-	to, err := c.start(ctx, at)
+	t, err = c.take(ctx, r, at)
+	t.Contestant, t.Round = c.name, r.number
+	return t, err
+}
+
+type (
+	// starter starts a contestant with a voucher on sale.
+	starter func(ctx context.Context, at *place, stock int64) (*target, error)
+	// audit compares the books with the accepted purchases after the process has ended, and says what does not add up.
+	audit func(ctx context.Context, at *place, to *target, accepted int64) error
+)
+
+// sell is a turn in which a crowd buys as fast as it is answered.
+type sell struct {
+	start  starter
+	audit  audit // nil when there are no books
+	status int   // what every answer must have
+	part   int   // its time is this part of the plan's; 0 is all of it
+	// held keeps the sale's row in SQL locked while purchases come in, so that nothing is recorded meanwhile: what is
+	// measured is admission alone, and then how fast a backlog drains.
+	held bool
+}
+
+// take lets the crowd in, waits until what was accepted is recorded, and checks the books.
+func (s sell) take(ctx context.Context, r *round, at *place) (t turn, err error) {
+	to, err := s.start(ctx, at, unlimited)
 	if err != nil {
 		return turn{}, err
 	}
 	defer func() { err = errors.Join(err, to.stop()) }()
-	return c.measure(ctx, at, to, l, p)
-}
-
-// measure lets the crowd in, waits until what was accepted is recorded, and checks the books.
-func (c contestant) measure(ctx context.Context, at *place, to *target, l *load, p plan) (turn, error) {
 	release := func() error { return nil }
-	if c.held {
-		var err error
+	if s.held {
 		if release, err = at.hold(ctx); err != nil {
 			return turn{}, err
 		}
 		defer func() { _ = release() }() // released below, unless that is never reached
 	}
-	cpu, wall := processorTime(), time.Now()
-	b, err := l.fire(ctx, to, c.status)
+	empty, err := at.stores.usedMemory(ctx)
 	if err != nil {
 		return turn{}, err
 	}
-	t := turn{
-		Contestant: c.name, Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
+	v := r.volley(to, r.plan.duration/time.Duration(max(s.part, 1)))
+	v.wanted = s.status
+	cpu, wall := processorTime(), time.Now()
+	b, err := v.fire(ctx)
+	if err != nil {
+		return turn{}, err
+	}
+	t = turn{
+		Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
 		ClientCPU: (processorTime() - cpu).Seconds() / time.Since(wall).Seconds(),
 	}
-	if c.audit == nil {
+	if s.audit == nil {
 		return t, nil
+	}
+	if s.held {
+		if t.WaitingBytes, err = at.stores.bytesSince(ctx, empty, b.answered); err != nil {
+			return turn{}, err
+		}
 	}
 	if err = release(); err != nil {
 		return turn{}, err
 	}
-	if err = t.watchDrain(ctx, at, b, c.held, p); err != nil {
+	if err = t.watchDrain(ctx, at, b, s.held, r.plan); err != nil {
 		return turn{}, err
+	}
+	if s.held && !t.Extrapolated {
+		if t.RecordedBytes, err = at.stores.bytesSince(ctx, empty, b.answered); err != nil {
+			return turn{}, err
+		}
 	}
 	// The books are read when nobody writes in them any more.
 	if err = to.stop(); err != nil {
 		return turn{}, err
 	}
-	return t, c.audit(ctx, at, b.answered)
-}
-
-// leastBacklog is how many orders must wait for the speed of their recording to be worth a figure.
-const leastBacklog = 2000
-
-// watchDrain follows the recording after the last acceptance. A contestant that would take long is not waited for: its
-// speed over two seconds tells how long it would be.
-func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, p plan) error {
-	const sample = 2 * time.Second
-	first, err := at.recorded(ctx)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	t.Backlog = b.answered - first
-	if !held {
-		t.Meanwhile = float64(first) / began.Sub(b.began).Seconds()
-	}
-	for {
-		now, err := at.recorded(ctx)
-		if err != nil {
-			return err
-		}
-		passed := time.Since(began)
-		speed := float64(now-first) / passed.Seconds()
-		if t.Backlog >= leastBacklog {
-			t.Draining = speed
-		}
-		switch {
-		case now > b.answered:
-			return fmt.Errorf("%d orders recorded, %d accepted", now, b.answered)
-		case now == b.answered:
-			t.Drain = time.Since(b.ended).Seconds()
-			return nil
-		case passed > sample && speed > 0 && float64(b.answered-now)/speed > p.maxDrain.Seconds():
-			t.Drain, t.Extrapolated = float64(t.Backlog)/speed, true
-			return nil
-		case passed > time.Minute:
-			return fmt.Errorf("%d of %d orders recorded a minute after the last was accepted", now, b.answered)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	return t, s.audit(ctx, at, to, b.answered)
 }
 
 // processorTime is how long this process has kept processors busy.

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+//go:embed admission.lua
+var admissionSource string
+
+var admit = redis.NewScript(admissionSource)
+
+// queue holds accepted orders until they are recorded.
+type queue interface {
+	// kind is what the script knows it by, and the end of its key in Redis.
+	kind() string
+	// push takes an accepted order, where the script has not queued it.
+	push(p purchase)
+	// consume records one order after the other until ctx ends. What it has taken by then it finishes.
+	consume(ctx context.Context, record func(context.Context, purchase) error) error
+}
+
+// admission is a desk that lets a script decide and answers at once; the order is recorded later.
+type admission struct {
+	shop  *shop
+	queue queue
+}
+
+// queueKey is where a kind of queue lies in Redis.
+func (s *shop) queueKey(kind string) string { return s.prefix + kind + ".orders" }
+
+// Buy takes an id from Redis, then asks the script: two round trips for every request.
+func (a *admission) Buy(ctx context.Context, userID, voucher int64, _ time.Duration) (order.Order, error) {
+	id, err := a.shop.nextID(ctx)
+	if err != nil {
+		return order.Order{}, err
+	}
+	kind := a.queue.kind()
+	code, err := admit.Run(ctx, a.shop.rdb, []string{a.shop.stockKey(), a.shop.buyersKey(), a.shop.queueKey(kind)},
+		voucher, userID, id, kind).Int()
+	switch {
+	case err != nil:
+		return order.Order{}, fmt.Errorf("%w: %w", order.ErrUnknownOutcome, err)
+	case code == 1:
+		return order.Order{}, order.ErrSoldOut
+	case code == 2:
+		return order.Order{}, &order.AlreadyBoughtError{Status: order.StatusUnknown}
+	}
+	p := purchase{id, userID, voucher}
+	a.queue.push(p)
+	return p.order(), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+// noLock lets everybody through.
+func noLock(context.Context, int64) (func(), error) { return func() {}, nil }
+
+// processLocks are locks of users in this process's memory. Users share them by chance, seldom enough.
+type processLocks [1 << 16]sync.Mutex
+
+func (l *processLocks) lock(_ context.Context, userID int64) (func(), error) {
+	m := &l[userID%int64(len(l))]
+	m.Lock()
+	return m.Unlock, nil
+}
+
+//go:embed unlock.lua
+var unlockSource string
+
+var unlock = redis.NewScript(unlockSource)
+
+// redisLocks are locks of users in Redis, with a lease and an owner. Who does not get his is refused at once: he is
+// buying.
+type redisLocks struct{ shop *shop }
+
+const lease = 10 * time.Second
+
+func (l redisLocks) lock(ctx context.Context, userID int64) (func(), error) {
+	key, owner := l.shop.prefix+"lock:order:"+strconv.FormatInt(userID, 10), uuid.NewString()
+	got, err := l.shop.rdb.SetNX(ctx, key, owner, lease).Result()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	case !got:
+		return nil, &order.AlreadyBoughtError{Status: order.StatusUnknown}
+	}
+	return func() {
+		// What cannot be unlocked ends with its lease.
+		_ = unlock.Run(context.WithoutCancel(ctx), l.shop.rdb, []string{key}, owner).Err()
+	}, nil
+}

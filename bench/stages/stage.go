@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/bench/front"
+	"seckill/internal/order"
+)
+
+const bareStage = "bare"
+
+// build returns the named stage's desk and, where there is one, the queue behind it.
+func build(stage string, s *shop) (front.Buyer, queue, error) {
+	switch stage {
+	case bareStage:
+		return &yes{}, nil, nil
+	case "check":
+		return &database{shop: s, purchase: checkThenAct, lock: noLock}, nil, nil
+	case "update":
+		return &database{shop: s, purchase: conditionalUpdate, lock: noLock}, nil, nil
+	case "userlock":
+		return &database{shop: s, purchase: conditionalUpdate, lock: new(processLocks).lock}, nil, nil
+	case "redislock":
+		return &database{shop: s, purchase: conditionalUpdate, lock: redisLocks{s}.lock}, nil, nil
+	}
+	var q queue
+	switch stage {
+	case "memory":
+		q = newMemoryQueue()
+	case "list":
+		q = listQueue{s}
+	case "pubsub":
+		q = pubsubQueue{s}
+	case "stream":
+		q = streamQueue{s}
+	default:
+		return nil, nil, fmt.Errorf("there is no such stage")
+	}
+	return &admission{shop: s, queue: q}, q, nil
+}
+
+// closed is the desk of a process that only records.
+type closed struct{}
+
+func (closed) Buy(context.Context, int64, int64, time.Duration) (order.Order, error) {
+	return order.Order{}, order.ErrUnavailable
+}
