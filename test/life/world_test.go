@@ -25,7 +25,7 @@ import (
 var errOffShelf = voucher.ErrOffShelf
 
 const (
-	patience = 10 * time.Second // for coming to rest
+	patience = time.Minute // for coming to rest
 	admin    = 1
 )
 
