@@ -192,7 +192,7 @@ func TestTampered(t *testing.T) {
 		{"a cancelled order's unit sold twice", checker.NoOversell, givenBack, func(s *sale) {
 			s.addRow(checker.Order{ID: 105, User: 1, Status: checker.Unpaid})
 		}},
-		{"two orders of one user", checker.OnePerUser, honest, func(s *sale) { s.rows()[2].User = 1 }},
+		{"two orders of one user", checker.OnePerUser, honest, func(s *sale) { s.Redis, s.rows()[2].User = nil, 1 }},
 		{"accepted without a row", checker.Settled, honest, func(s *sale) { s.Views[0].Orders = s.rows()[1:] }},
 		{"accepted, the row is somebody else's", checker.Settled, honest, func(s *sale) { s.rows()[0].User = 4 }},
 		{"accepted, then cancelled by nobody", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Cancelled }},
@@ -243,7 +243,7 @@ func TestTampered(t *testing.T) {
 		}},
 		{"a winner told sold out", checker.ToldSo, honest, func(s *sale) { s.answers[5].User = 1 }},
 		{"another order at the second answer", checker.ToldSo, honest, func(s *sale) {
-			s.say(checker.Answer{User: 1, Verdict: checker.Held, Order: 102})
+			s.say(checker.Answer{User: 1, Verdict: checker.Held, Order: 999}, checker.Answer{User: 1, Verdict: checker.Held, Order: 101})
 		}},
 		{"a winner who was never told", checker.ToldSo, honest, func(s *sale) {
 			s.answers[3] = checker.Answer{User: 2, Verdict: checker.Refused, Code: "ENDED"}
@@ -308,6 +308,7 @@ func TestUndecided(t *testing.T) {
 		{"everybody was asked", func(*sale) {}, nil},
 		{"no Redis", func(s *sale) { s.Redis = nil }, []checker.Invariant{checker.Conservation}},
 		{"no ledger", func(s *sale) { s.LedgerStock = nil }, []checker.Invariant{checker.Conservation}},
+		{"no voucher", func(s *sale) { s.ShownStock = nil }, []checker.Invariant{checker.Conservation}},
 		{"no list of all orders", func(s *sale) { s.Views[0].Complete = false }, []checker.Invariant{
 			checker.NoOversell, checker.OnePerUser, checker.AskedFor, checker.ToldSo,
 		}},

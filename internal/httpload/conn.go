@@ -1,0 +1,154 @@
+package httpload
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ErrNotSent says that no connection could be had: the request certainly had no effect.
+var ErrNotSent = errors.New("httpload: not sent")
+
+// stale is how long a connection may be idle and still be used: the other side may be about to close it, and a request
+// that meets that end has an unknown outcome.
+const stale = 2 * time.Second
+
+// Conn is a connection to one server, made when it is needed and again after it failed. It serves one goroutine.
+type Conn struct {
+	host    string // for the Host header
+	addr    string // host:port
+	prefix  string // path before every request's
+	secure  bool
+	timeout time.Duration
+
+	conn    net.Conn // nil: none
+	answers *bufio.Reader
+	used    time.Time // when the last answer was complete
+	out     []byte
+	body    []byte
+}
+
+// New returns a connection to the server of a URL, http or https, whose path is put before every request's. No request
+// takes longer than the timeout, connecting included.
+func New(server *url.URL, timeout time.Duration) (*Conn, error) {
+	c := &Conn{host: server.Host, addr: server.Host, prefix: server.EscapedPath(), timeout: timeout}
+	port := "80"
+	switch server.Scheme {
+	case "http":
+	case "https":
+		c.secure, port = true, "443"
+	default:
+		return nil, fmt.Errorf("httpload: %q is neither an http nor an https address", server)
+	}
+	if server.Hostname() == "" {
+		return nil, fmt.Errorf("httpload: %q names no server", server)
+	}
+	if server.Port() == "" {
+		c.addr = net.JoinHostPort(server.Hostname(), port)
+	}
+	if c.prefix == "/" {
+		c.prefix = ""
+	}
+	return c, nil
+}
+
+// Request is one request. Without a token no Authorization header is sent; without a body the length is 0.
+type Request struct {
+	Method, Path string
+	Token        string
+	Body         []byte // JSON
+}
+
+// Answer is a complete answer.
+type Answer struct {
+	Status     int
+	RetryAfter time.Duration // 0: not given
+	Body       []byte        // valid until the next request
+}
+
+// Do sends a request and reads the whole answer. The error is ErrNotSent, or whatever became of the connection, which is
+// then closed. When ctx ends, only connecting is interrupted.
+func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
+	now := time.Now()
+	if c.conn != nil && now.Sub(c.used) > stale {
+		c.Close()
+	}
+	deadline := now.Add(c.timeout)
+	if c.conn == nil {
+		if err := c.connect(ctx, deadline); err != nil {
+			return Answer{}, fmt.Errorf("%w: %w", ErrNotSent, err)
+		}
+	}
+	a, keep, err := c.exchange(r, deadline)
+	if err != nil || !keep {
+		c.Close()
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("httpload: %w", err)
+	}
+	c.used = time.Now()
+	return a, nil
+}
+
+// Close closes the connection; the next request makes another one.
+func (c *Conn) Close() {
+	if c.conn != nil {
+		_ = c.conn.Close() // every answer that was wanted has been read
+		c.conn = nil
+	}
+}
+
+func (c *Conn) connect(ctx context.Context, deadline time.Time) (err error) {
+	dialer := &net.Dialer{Deadline: deadline}
+	if c.secure {
+		c.conn, err = (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, "tcp", c.addr)
+	} else {
+		c.conn, err = dialer.DialContext(ctx, "tcp", c.addr)
+	}
+	if err != nil {
+		c.conn = nil // not an interface that holds a nil *tls.Conn
+		return err
+	}
+	if c.answers == nil {
+		c.answers = bufio.NewReaderSize(c.conn, 4096)
+	} else {
+		c.answers.Reset(c.conn)
+	}
+	return nil
+}
+
+// exchange sends a request on the open connection and reads the answer; keep reports whether the connection stays open.
+func (c *Conn) exchange(r Request, deadline time.Time) (a Answer, keep bool, err error) {
+	if err = c.conn.SetDeadline(deadline); err != nil {
+		return a, false, err
+	}
+	if _, err = c.conn.Write(c.request(r)); err != nil {
+		return a, false, err
+	}
+	return c.read()
+}
+
+// request writes a request into the buffer that is used again for each.
+func (c *Conn) request(r Request) []byte {
+	b := append(c.out[:0], r.Method...)
+	b = append(append(append(b, ' '), c.prefix...), r.Path...)
+	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
+	if r.Token != "" {
+		b = append(append(b, "\r\nAuthorization: Bearer "...), r.Token...)
+	}
+	if r.Body != nil {
+		b = append(b, "\r\nContent-Type: application/json"...)
+	}
+	if r.Body != nil || r.Method != "GET" {
+		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(r.Body)), 10)
+	}
+	b = append(append(b, "\r\n\r\n"...), r.Body...)
+	c.out = b
+	return b
+}
