@@ -40,7 +40,7 @@ type Seat struct {
 	// Guarded by the room.
 	bench          bench // where it stands; nil after Leave
 	previous, next *Seat // for the same order
-	known          Status
+	known          Status        // what the caller knows, or has been told
 	waits          bool          // Wait was called and the bell has not rung since
 	stir           time.Duration // how long it waits at most before it is stirred; 0: for ever
 	stirAt         time.Duration // since the room was opened
@@ -98,13 +98,13 @@ func (s *Seat) settle(known Status) (news Status, is bool) {
 	defer w.mu.Unlock()
 	select {
 	case news = <-s.bell:
-		is = news != s.known && news != known
+		is = news != known
 	default:
 	}
-	if s.known = known; is {
+	if is {
 		return news, is
 	}
-	s.waits = true
+	s.known, s.waits = known, true
 	if s.stir > 0 {
 		s.stirAt = time.Since(w.opened) + s.stir
 	}
@@ -186,7 +186,7 @@ func (s *Seat) tell(status Status) {
 // ring has the caller get up. What he was told before and has not heard is no longer true. The room is locked, so nobody
 // else rings.
 func (s *Seat) ring(status Status) {
-	s.waits = false
+	s.known, s.waits = status, false
 	select {
 	case <-s.bell:
 	default:
