@@ -122,12 +122,16 @@ cc:
 ##@ Measure
 
 .PHONY: bench
-bench: ## compare with the baselines; writes docs/benchmarks
+bench: ## compare with the stages before it, about 15 minutes; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench
 
 .PHONY: bench-quick
 bench-quick: ## the same in under three minutes, nothing written
 	@$(WITH_SERVICES) go run ./bench -quick
+
+.PHONY: bench-limits
+bench-limits: ## thousands of connections, a stampede, a sale of a million buyers; writes docs/benchmarks
+	@$(WITH_SERVICES) go run ./bench -limits
 
 .PHONY: bench-smoke
 bench-smoke: ## only that the benchmark runs and its counts add up; its figures mean nothing

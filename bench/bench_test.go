@@ -14,14 +14,17 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	full := plan{
+		compares: true,
 		rounds: 5, duration: 4 * time.Second, warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second, connections: 128,
 		scale: scalePlan{1000, 1_000_000, 20_000}, sale: salePlan{1_000_000, 100_000}, stampede: 100_000, out: "docs/benchmarks",
 	}
 	quick := plan{
+		compares: true,
 		rounds: 5, duration: 500 * time.Millisecond, warmUp: 200 * time.Millisecond, maxDrain: time.Second, connections: 128,
 		scale: scalePlan{100, 100_000, 2000}, sale: salePlan{100_000, 10_000}, stampede: 5000,
 	}
 	smoke := plan{
+		compares: true, limits: true,
 		rounds: 1, duration: 200 * time.Millisecond, warmUp: 50 * time.Millisecond, maxDrain: 100 * time.Millisecond, connections: 128,
 		scale: scalePlan{10, 5000, 500}, sale: salePlan{5000, 500}, stampede: 200,
 	}
@@ -32,7 +35,7 @@ func TestParse(t *testing.T) {
 		bad  bool
 	}{
 		{args: "", want: full},
-		{args: "-limits", want: with(full, func(p *plan) { p.limits = true })},
+		{args: "-limits", want: with(full, func(p *plan) { p.compares, p.limits = false, true })},
 		{args: "-quick", want: quick},
 		{args: "-quick -out elsewhere", want: with(quick, func(p *plan) { p.out = "elsewhere" })},
 		{args: "-smoke", want: smoke},

@@ -10,7 +10,8 @@ import (
 
 // plan is what one run does.
 type plan struct {
-	limits      bool // limits and curves instead of the comparison
+	compares    bool // the contestants with each other
+	limits      bool // limits and curves
 	rounds      int
 	duration    time.Duration // measured part of a turn
 	warmUp      time.Duration // unmeasured part before it
@@ -40,10 +41,11 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 	flags.IntVar(&p.connections, "connections", 128, "buyers who press the button at the same time")
 	flags.StringVar(&p.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
 	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
-	smoke := flags.Bool("smoke", false, "1 round of 200ms: that it runs and its books balance; the figures mean nothing")
+	smoke := flags.Bool("smoke", false, "1 round of 200ms, limits and curves too: that it runs and its books balance; the figures mean nothing")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
+	p.compares = !p.limits
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	short := func(rounds int, d time.Duration) {
@@ -59,6 +61,7 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 	}
 	switch {
 	case *smoke:
+		p.compares, p.limits = true, true
 		short(1, 200*time.Millisecond)
 		p.warmUp, p.maxDrain = 50*time.Millisecond, 100*time.Millisecond
 		p.scale = scalePlan{sales: 10, buyers: 5000, requests: 500}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// example is a report with something in every part.
+func example() *report {
+	r := &report{
+		Machine: machine{Date: "2026-01-02T03:04:05Z", Commit: "abc", Durability: map[string]string{"redis appendonly": "yes"}},
+		Plan:    planJSON{Rounds: 5, Seconds: 4, Connections: 128, Sales: 1000, Buyers: 1_000_000},
+		Rushes:  []rush{{Contestant: userLockName + otherInstances, Processes: 2, Units: 100, Orders: 120, Oversold: 20, Twice: 7}},
+		Crashes: []crash{{Contestant: memoryName, Killed: wholeProcess, Accepted: 12345, Recorded: 1, Lost: 12344}},
+	}
+	for _, c := range contestants(binaries{}) {
+		r.Turns = append(r.Turns, turn{
+			Contestant: c.name, Round: 1, Rate: 1000, P50: 1, P99: 2, Meanwhile: 500, Draining: 400, Backlog: 4000, Drain: 2,
+			RowP99: 8, WaitingBytes: 200, RecordedBytes: 90, ClientCPU: 0.5,
+		})
+	}
+	r.summarize()
+	return r
+}
+
+func exampleLimits() *limits {
+	return &limits{
+		Machine:     machine{Date: "2026-01-02T03:04:05Z", Commit: "abc"},
+		Connections: []curve{{Contestant: bareName, At: 16, Rate: spread{3, 2, 4}}, {Contestant: serviceName, At: 16, Rate: spread{2, 1, 3}}},
+		Stampede:    stampede{Connections: 12345, FirstError: "connection refused"},
+		Sale:        course{Buyers: 1000, Units: 10, Points: []point{{0, 0, 0, 0}, {1.5, 10, 20, 9}}},
+	}
+}
+
+// TestStory: the page in docs has a place for everything that is measured, so that no run ends with an error there.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "benchmarks")
+	if err = os.WriteFile(dir+".md", page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err = example().write(dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if err = exampleLimits().write(dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(dir + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(written)
+	for _, want := range []string{
+		"100 units sold 120 times; 7 orders of users who had one (2 processes)",
+		"SIGKILL loses 12,344 of 12,345 accepted orders",
+		"(benchmarks/2026-01-02-abc.svg)", "(benchmarks/2026-01-02-abc-limits-sale.svg)",
+		"12,345 connections", "connection refused",
+		"## Limits", // what is written by hand stays
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, "Not measured yet") {
+		t.Error("a section was not replaced")
+	}
+	for _, link := range []string{
+		"2026-01-02-abc.json", "2026-01-02-abc.md", "2026-01-02-abc.svg", "2026-01-02-abc-targets.svg",
+		"2026-01-02-abc-limits.json", "2026-01-02-abc-limits.md", "2026-01-02-abc-limits-connections.svg", "2026-01-02-abc-limits-sale.svg",
+	} {
+		if _, err = os.Stat(filepath.Join(dir, link)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReplaceSection(t *testing.T) {
+	t.Parallel()
+	const page = "before\n<!-- measured: a -->\nold\n<!-- measured until here -->\nbetween\n<!-- measured: b -->\n<!-- measured until here -->\nafter\n"
+	got, err := replaceSection(page, "a", "new\n")
+	if want := strings.Replace(page, "old", "new", 1); err != nil || got != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err = replaceSection(page, "c", ""); err == nil {
+		t.Error("a section that is not there is no error")
+	}
+	if _, err = replaceSection("<!-- measured: a -->\n", "a", ""); err == nil {
+		t.Error("a section without an end is no error")
+	}
+}
