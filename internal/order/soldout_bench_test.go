@@ -1,0 +1,29 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// BenchmarkSoldOut measures a refusal from memory against the number of winners.
+func BenchmarkSoldOut(b *testing.B) {
+	for _, winners := range []int64{100, 10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("winners=%d", winners), func(b *testing.B) {
+			a := soldOutOf(b, winners)
+			b.ReportAllocs()
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				dice := rand.New(rand.NewPCG(1, 2))
+				for pb.Next() {
+					who := Applicant{UserID: 2*dice.Int64N(winners) + 1, OrderID: 1 << 40}
+					if err := a.Apply(b.Context(), soldOutSale, who); !errors.Is(err, ErrSoldOut) {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
