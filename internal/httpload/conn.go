@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -136,8 +137,9 @@ func (c *Conn) exchange(r Request, deadline time.Time) (a Answer, keep bool, err
 
 // request writes a request into the buffer that is used again for each.
 func (c *Conn) request(r Request) []byte {
-	b := append(c.out[:0], r.Method...)
-	b = append(append(append(b, ' '), c.prefix...), r.Path...)
+	b := c.out[:0]
+	b = append(append(b, r.Method...), ' ')
+	b = append(append(b, c.prefix...), r.Path...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
 	if r.Token != "" {
 		b = append(append(b, "\r\nAuthorization: Bearer "...), r.Token...)
@@ -145,7 +147,7 @@ func (c *Conn) request(r Request) []byte {
 	if r.Body != nil {
 		b = append(b, "\r\nContent-Type: application/json"...)
 	}
-	if r.Body != nil || r.Method != "GET" {
+	if r.Body != nil || r.Method != http.MethodGet {
 		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(r.Body)), 10)
 	}
 	b = append(append(b, "\r\n\r\n"...), r.Body...)

@@ -55,7 +55,7 @@ func TestConn(t *testing.T) {
 		if r.URL.Path == "/base/chunked" {
 			w.(http.Flusher).Flush()
 		}
-		_, _ = io.WriteString(w, strings.Join([]string{ //nolint:gosec // no browser reads it
+		_, _ = io.WriteString(w, strings.Join([]string{
 			r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body),
 		}, "|"))
 	}))

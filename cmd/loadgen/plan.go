@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"seckill/internal/httpload"
+)
+
+// plan is what the command line asks for.
+type plan struct {
+	servers     []*url.URL
+	voucher     int64 // 0: create one
+	shop, stock int64
+	buyers      int
+	firstUser   int64
+	duration    time.Duration
+	curve       curve
+	think       time.Duration
+	retry       int
+	pause       time.Duration
+	wait        time.Duration
+	timeout     time.Duration
+	connections int
+	settle      time.Duration
+	seed        uint64
+	json        string
+	tokens      tokens
+}
+
+const about = `loadgen rehearses a sale: buyers press the button as a real crowd does, and at
+the end every answer is held against what the service says of every order.
+
+  SECKILL_JWT_SECRET=… loadgen
+        ten thousand buyers for a thousand units, most of them in the first
+        two seconds, at http://localhost:8080
+  SECKILL_JWT_SECRET=$(cat data/secret) loadgen
+        the same for a service started by make run
+  loadgen -buyers 500000 -stock 5000 -curve spike -duration 60s -connections 2000
+        tonight at eight
+  loadgen -rate 3000 -buyers 90000 -curve flat -wait 2s -json report.json
+        three thousand a second for half a minute, each waiting for his row
+  loadgen -url http://10.0.0.1:8080,http://10.0.0.2:8080 -voucher 7 -tokens tokens.txt
+        two instances, a voucher that is there, buyers with tokens of their own
+
+Without -voucher a voucher is created, which needs an admin's token. Tokens are
+signed with SECKILL_JWT_SECRET (SECKILL_JWT_ISSUER, SECKILL_JWT_AUDIENCE), or read
+from files. The orders are real ones, of users whom nobody has: rehearse on a
+system where that does no harm.
+
+It exits with 0 when nothing was lost and nothing sold twice, 1 when something is
+wrong, 2 when the command line is, and 130 when Ctrl-C ended it early and what was
+done until then is right.`
+
+// readPlan reads the command line; what is wrong with it is said to env.err.
+func readPlan(env environment) (plan, error) {
+	var p plan
+	set := flag.NewFlagSet("loadgen", flag.ContinueOnError)
+	servers := set.String("url", "http://localhost:8080", "where the service is; several `addresses` with commas between them")
+	set.Int64Var(&p.voucher, "voucher", 0, "`id` of the voucher to buy; without it one is created")
+	set.Int64Var(&p.shop, "shop", 1, "`id` of the shop in which a voucher is created")
+	set.Int64Var(&p.stock, "stock", 1000, "`units` of the voucher that is created")
+	set.IntVar(&p.buyers, "buyers", 10_000, "how many `people` come; with -tokens at most as many as there are tokens")
+	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000, "user `id` of the first of them; the others count up from it")
+	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they come")
+	rate := set.Float64("rate", 0, "how many come in a `second` on average, instead of -duration")
+	shape := set.String("curve", "spike", "how they come: flat; ramp, ever faster; spike, all at eight and then fewer and fewer")
+	set.DurationVar(&p.think, "think", 0, "mean `time` between looking at the voucher and pressing the button; 0: they have looked before")
+	set.IntVar(&p.retry, "retry", 10, "how `often` a buyer who does not know asks again (503, 504, no answer)")
+	set.DurationVar(&p.pause, "pause", time.Second, "how long he waits before, if the answer has no Retry-After; up to as much again by chance")
+	set.DurationVar(&p.wait, "wait", 0, "buy with ?wait=, so that the answer waits for its row for so long; 0: without")
+	set.DurationVar(&p.timeout, "timeout", 15*time.Second, "longest `time` for one answer; a longer one is unknown")
+	set.IntVar(&p.connections, "connections", 256, "connections that stay open; a buyer who finds none free waits, and his waiting counts")
+	set.DurationVar(&p.settle, "settle", 30*time.Second, "longest `time`, after the last answer, until everything must agree")
+	set.Uint64Var(&p.seed, "seed", 1, "the same `number`: the same people come at the same moments")
+	set.StringVar(&p.json, "json", "", "`file` for the report as JSON")
+	tokenFile := set.String("tokens", "", "`file` of buyers' tokens, one a line, instead of signing them")
+	adminFile := set.String("admin-token", "", "`file` with an admin's token, instead of signing one")
+
+	set.SetOutput(io.Discard) // what is wrong is said in our words
+	err := set.Parse(env.args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprint(env.out, about, "\n\nFlags:\n")
+		set.SetOutput(env.out)
+		set.PrintDefaults()
+		return p, err
+	}
+	if err == nil && set.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
+	}
+	if err == nil {
+		err = p.complete(*servers, *shape, *rate)
+	}
+	if err == nil {
+		p.tokens, err = readTokens(env.getenv, *tokenFile, *adminFile, p.firstUser)
+	}
+	if err == nil {
+		err = p.tokens.enough(&p)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(env.err, "loadgen: %v\nloadgen --help tells more.\n", err)
+		return p, errUsage
+	}
+	return p, nil
+}
+
+// maxID is the largest user, shop or voucher id: what JavaScript counts exactly.
+const maxID = 1<<53 - 1
+
+// complete reads what flags cannot, and checks what they say.
+func (p *plan) complete(servers, shape string, rate float64) (err error) {
+	for server := range strings.SplitSeq(servers, ",") {
+		u, err := url.Parse(strings.TrimSpace(server))
+		if err != nil {
+			return fmt.Errorf("-url: %w", err)
+		}
+		if _, err = httpload.New(u, time.Second); err != nil {
+			return fmt.Errorf("-url is %q (allowed: addresses such as http://localhost:8080)", server)
+		}
+		p.servers = append(p.servers, u)
+	}
+	if rate < 0 || math.IsNaN(rate) || rate > 1e6 {
+		return fmt.Errorf("-rate is %v (allowed: up to a million a second)", rate)
+	}
+	if rate > 0 {
+		p.duration = time.Duration(float64(p.buyers) / rate * float64(time.Second))
+	}
+	for _, c := range []struct {
+		name         string
+		is, from, to int64
+	}{
+		{"voucher", p.voucher, 0, maxID},
+		{"shop", p.shop, 1, maxID},
+		{"stock", p.stock, 1, 1_000_000_000},
+		{"buyers", int64(p.buyers), 1, 100_000_000},
+		{"first-user", p.firstUser, 1, maxID - int64(p.buyers)},
+		{"retry", int64(p.retry), 0, 1000},
+		{"connections", int64(p.connections), 1, 60_000},
+	} {
+		if c.is < c.from || c.is > c.to {
+			return fmt.Errorf("-%s is %d (allowed: %d to %d)", c.name, c.is, c.from, c.to)
+		}
+	}
+	for _, c := range []struct {
+		name         string
+		is, from, to time.Duration
+	}{
+		{"duration", p.duration, time.Millisecond, 24 * time.Hour},
+		{"think", p.think, 0, time.Hour},
+		{"pause", p.pause, time.Millisecond, time.Hour},
+		{"wait", p.wait, 0, 5 * time.Minute},
+		{"timeout", p.timeout, p.wait + time.Millisecond, time.Hour},
+		{"settle", p.settle, 0, time.Hour},
+	} {
+		if c.is < c.from || c.is > c.to {
+			return fmt.Errorf("-%s is %v (allowed: %v to %v)", c.name, c.is, c.from, c.to)
+		}
+	}
+	p.curve, err = newCurve(shape, p.duration)
+	return err
+}

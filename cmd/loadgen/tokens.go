@@ -1,0 +1,146 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tokens gives each buyer a token: read from a file, or signed as any system with the secret would.
+type tokens struct {
+	secret    []byte
+	claims    string // what every token says besides sub and role
+	firstUser int64
+	file      []string // nil: they are signed
+	users     []int64  // whose they are
+	admin     string   // "": nobody can be an admin
+}
+
+// minSecret is how long the service's secret is at least, in bytes.
+const minSecret = 32
+
+// life is how long a signed token is valid: longer than any rehearsal.
+const life = 48 * time.Hour
+
+
+func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
+	t.secret, t.firstUser = []byte(getenv("SECKILL_JWT_SECRET")), firstUser
+	if err = t.setClaims(getenv("SECKILL_JWT_ISSUER"), getenv("SECKILL_JWT_AUDIENCE")); err != nil {
+		return t, err
+	}
+	if len(t.secret) > 0 && len(t.secret) < minSecret {
+		return t, fmt.Errorf("SECKILL_JWT_SECRET has %d bytes; the service's has %d or more", len(t.secret), minSecret)
+	}
+	if tokenFile != "" {
+		if err = t.readFile(tokenFile); err != nil {
+			return t, fmt.Errorf("-tokens: %w", err)
+		}
+	} else if len(t.secret) == 0 {
+		return t, errors.New("set SECKILL_JWT_SECRET to the service's secret (after make run: $(cat data/secret)), or name a file with -tokens")
+	}
+	if adminFile != "" {
+		text, err := os.ReadFile(adminFile)
+		if err != nil {
+			return t, fmt.Errorf("-admin-token: %w", err)
+		}
+		t.admin = strings.TrimSpace(string(text))
+	} else if len(t.secret) > 0 {
+		t.admin = t.sign(1, `,"role":"admin"`)
+	}
+	return t, nil
+}
+
+// setClaims prepares what every signed token says.
+func (t *tokens) setClaims(issuer, audience string) error {
+	claims := map[string]any{"exp": time.Now().Add(life).Unix()}
+	if issuer != "" {
+		claims["iss"] = issuer
+	}
+	if audience != "" {
+		claims["aud"] = audience
+	}
+	text, err := json.Marshal(claims)
+	t.claims = strings.Trim(string(text), "{}")
+	return err
+}
+
+// readFile reads buyers' tokens and whose they are. Signatures are the service's matter.
+func (t *tokens) readFile(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	for line := range strings.FieldsSeq(string(text)) {
+		user, err := subject(line)
+		if err != nil {
+			return fmt.Errorf("%s, token %d: %w", name, len(t.file)+1, err)
+		}
+		t.file, t.users = append(t.file, line), append(t.users, user)
+	}
+	if len(t.file) == 0 {
+		return fmt.Errorf("%s has no tokens", name)
+	}
+	return nil
+}
+
+// subject returns the user of a token.
+func subject(token string) (int64, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return 0, errors.New("not a token (JWT)")
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return 0, err
+	}
+	var claims struct {
+		Sub string `json:"sub"`
+	}
+	if err = json.Unmarshal(text, &claims); err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(claims.Sub, 10, 64)
+}
+
+// enough checks that there is a token for all that the plan wants, and lowers the number of buyers to that of tokens.
+func (t *tokens) enough(p *plan) error {
+	if p.voucher == 0 && t.admin == "" {
+		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with -admin-token, or a voucher with -voucher")
+	}
+	if t.file != nil {
+		p.buyers = min(p.buyers, len(t.file))
+	}
+	return nil
+}
+
+// user returns the user id of the i-th buyer.
+func (t *tokens) user(i int) int64 {
+	if t.users != nil {
+		return t.users[i]
+	}
+	return t.firstUser + int64(i)
+}
+
+// of returns the token of the i-th buyer.
+func (t *tokens) of(i int) string {
+	if t.file != nil {
+		return t.file[i]
+	}
+	return t.sign(t.firstUser+int64(i), "")
+}
+
+// sign makes a token (HS256).
+func (t *tokens) sign(user int64, role string) string {
+	const header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." // {"alg":"HS256","typ":"JWT"}
+	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+`"`+role+`,`+t.claims+`}`))
+	mac := hmac.New(sha256.New, t.secret)
+	mac.Write([]byte(token)) // never fails, by its documentation
+	return token + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
