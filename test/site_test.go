@@ -81,6 +81,9 @@ func siteOn(tb testing.TB, instances int, redisAddr, prefix, dsn string) *site {
 			"SECKILL_REDIS_PREFIX": prefix,
 			"SECKILL_MYSQL_DSN":    dsn,
 			"SECKILL_JWT_SECRET":   secret,
+
+			"SECKILL_PAYMENT_PROVIDER": "sandbox",
+			"SECKILL_PAYMENT_SECRET":   secret,
 		}))
 	}
 	s.start(tb)
