@@ -91,7 +91,7 @@ func (r *rig) units() []string {
 }
 
 func testGives(t *testing.T, r *rig) {
-	r.stop()
+	r.returnDelay = longDelay
 	r.open(1, r.hour(3))
 	r.admit(applicants(1, 3)...)
 	before := r.view().Mark
@@ -108,7 +108,7 @@ func testGives(t *testing.T, r *rig) {
 	equal(t, waits, r.field(fieldReturnedAt)) // nobody is put off
 	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.places())
 	equal(t, []string{"9"}, codes(r.admit(applicants(9, 1)...).Outcomes))
-	r.pass(testDelay)
+	r.set(fieldReturnedAt, 1) // their time has come
 	equal(t, []bool{true}, r.apply(give(4, 2)))
 	equal(t, []string{"4", "0", "0"}, r.units())
 	v := r.view()
