@@ -71,8 +71,7 @@ func (c *Clerk) Cancel(ctx context.Context, userID, orderID int64) (Order, error
 
 // Order returns any recorded order, or ErrNotFound: for admins.
 func (c *Clerk) Order(ctx context.Context, orderID int64) (Order, error) {
-	o, err := c.lookup.rows.Order(ctx, orderID)
-	return o, orUnavailable(err)
+	return c.lookup.reader.order(ctx, orderID)
 }
 
 // Find returns recorded orders that the filter lets through, with an id below before (0 for all), newest first, at most

@@ -37,16 +37,19 @@ type fakeRows struct {
 	away bool
 }
 
-func (f *fakeRows) Order(_ context.Context, id int64) (Order, error) {
+func (f *fakeRows) OrdersByID(_ context.Context, ids []int64) (map[int64]Order, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
-		return Order{}, errAway
+		return nil, errAway
 	}
-	if o, has := f.rows[id]; has {
-		return o, nil
+	got := map[int64]Order{}
+	for _, id := range ids {
+		if o, has := f.rows[id]; has {
+			got[id] = o
+		}
 	}
-	return Order{}, ErrNotFound
+	return got, nil
 }
 
 func (f *fakeRows) OrdersOf(_ context.Context, filter Filter, before int64, limit int) (orders []Order, total int64, err error) {

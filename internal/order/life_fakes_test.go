@@ -36,11 +36,13 @@ func newFakeLife(orders ...Order) *fakeLife {
 }
 
 func (f *fakeLife) find(owner, id int64) (Order, error) {
-	o, err := f.rows.Order(context.Background(), id)
-	if err == nil && owner != 0 && o.UserID != owner {
+	f.rows.mu.Lock()
+	defer f.rows.mu.Unlock()
+	o, has := f.rows.rows[id]
+	if !has || owner != 0 && o.UserID != owner {
 		return Order{}, ErrNotFound
 	}
-	return o, err
+	return o, nil
 }
 
 func (f *fakeLife) move(o Order, action Action) (Order, error) {

@@ -9,8 +9,8 @@ import (
 
 // Rows reads recorded orders: the ledger.
 type Rows interface {
-	// Order returns one order, or ErrNotFound.
-	Order(ctx context.Context, id int64) (Order, error)
+	// OrdersByID returns those of the orders that have a row.
+	OrdersByID(ctx context.Context, ids []int64) (map[int64]Order, error)
 	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
 	// limit, and how many of them he has in all.
 	OrdersOf(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error)
@@ -28,7 +28,7 @@ type Held interface {
 
 // Lookup finds orders, recorded or still queued, for their owner.
 type Lookup struct {
-	rows    Rows
+	reader  reader
 	held    Held
 	sales   SaleLedger
 	catalog *Catalog
@@ -36,7 +36,7 @@ type Lookup struct {
 
 // NewLookup returns a lookup over the ledger and the places in Redis.
 func NewLookup(rows Rows, held Held, sales SaleLedger, catalog *Catalog) *Lookup {
-	return &Lookup{rows: rows, held: held, sales: sales, catalog: catalog}
+	return &Lookup{reader: reader{rows: rows}, held: held, sales: sales, catalog: catalog}
 }
 
 // Order returns the user's order, or ErrNotFound, also for somebody else's.
@@ -94,15 +94,11 @@ func (l *Lookup) row(ctx context.Context, room *Waitroom, userID, orderID int64)
 }
 
 func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (Order, error) {
-	o, err := l.rows.Order(ctx, orderID)
-	switch {
-	case err == nil && o.UserID == userID:
-		return o, nil
-	case err == nil, errors.Is(err, ErrNotFound):
+	o, err := l.reader.order(ctx, orderID)
+	if err == nil && o.UserID != userID {
 		return Order{}, ErrNotFound
-	default:
-		return Order{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+	return o, err
 }
 
 // Queued returns the orders that hold the user's places in Redis, as queued ones; some may have their row already.

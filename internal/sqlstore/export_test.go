@@ -3,6 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
+
+	"seckill/internal/order"
 )
 
 // Setting asks a connection of the store's pool for one value.
@@ -13,3 +16,16 @@ func Setting(ctx context.Context, s *Store, expression string) (value string, er
 
 // Stats says how busy the store's pool is.
 func (s *Store) Stats() sql.DBStats { return s.pool.Stats() }
+
+// Order returns one order, or order.ErrNotFound.
+func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
+	orders, err := s.OrdersByID(ctx, []int64{id})
+	if err != nil {
+		return order.Order{}, err
+	}
+	o, has := orders[id]
+	if !has {
+		return o, fmt.Errorf("order %d: %w", id, order.ErrNotFound)
+	}
+	return o, nil
+}

@@ -10,9 +10,19 @@ import (
 	"seckill/internal/order"
 )
 
-// Order implements order.Rows.
-func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
-	return takeOrder(s.read(ctx).Where("id = ?", id), fmt.Sprintf("order %d", id))
+// OrdersByID implements order.Rows.
+func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+	orders := make(map[int64]order.Order, len(ids))
+	for part := range chunks(ids) {
+		var rows []orderRow
+		if err := s.read(ctx).Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, readError(fmt.Sprintf("reading %d orders", len(ids)), err)
+		}
+		for _, row := range rows {
+			orders[row.ID] = row.order()
+		}
+	}
+	return orders, nil
 }
 
 // LiveOrder implements order.Rows.
