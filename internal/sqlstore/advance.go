@@ -75,11 +75,11 @@ func advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 		return nil
 	}
 	for i := range rows {
-		rows[i].step(action, c.at)
+		rows[i] = rows[i].after(action, c.at)
 	}
 	ids := idsOf(rows)
 	for part := range chunks(ids) {
-		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(rows[0].stepped(action)).Error; err != nil {
+		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(rows[0].changed(action)).Error; err != nil {
 			return fmt.Errorf("%s %d orders: %w", action, len(ids), err)
 		}
 	}
@@ -92,8 +92,8 @@ func advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	return giveUnits(tx, rows, action, c)
 }
 
-// step changes the row as the action does.
-func (r *orderRow) step(action order.Action, now time.Time) {
+// after returns the row as the action leaves it.
+func (r orderRow) after(action order.Action, now time.Time) orderRow {
 	r.Status = action.To()
 	switch action {
 	case order.Pay, order.Revive:
@@ -105,10 +105,11 @@ func (r *orderRow) step(action order.Action, now time.Time) {
 	case order.ConfirmRefund:
 		r.RefundTime = &now
 	}
+	return r
 }
 
-// stepped returns the columns that step changed.
-func (r *orderRow) stepped(action order.Action) map[string]any {
+// changed returns the columns that the action changes.
+func (r orderRow) changed(action order.Action) map[string]any {
 	columns := map[string]any{"status": r.Status}
 	switch action {
 	case order.Pay, order.Revive:

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit"
+	"seckill/internal/voucher"
 )
 
 // through opens a second store on the ledger's schema, with a fault of its own between.
@@ -86,6 +87,75 @@ func TestLostCommitReply(t *testing.T) {
 		if err := write(cs); !errors.Is(err, order.ErrConflict) {
 			t.Errorf("%s again: %v, want ErrConflict", name, err)
 		}
+	}
+	l.conserved(t, v)
+}
+
+// The reply to COMMIT is lost while an order lives: repeating the call comes to what the lost reply said.
+func TestLostCommitReplyOfALife(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	store, proxy := proxied(t, stopped(t, dsn, moment), options(l.clock))
+	v, plain := l.seckill(t, 100), l.ordinary(t)
+	cs := l.recorded(t, v, 4)
+	late := l.late(t, v, 10)
+	opened, paid, bought := l.pays(t, cs[1]), l.pays(t, cs[2]), l.bought(t, plain, 1)
+	l.receives(t, paid)
+	l.due(t, -time.Minute, cs[3])
+	settle := results(l.pending(t, v), true)
+	ctx := t.Context()
+	for _, test := range []struct {
+		name  string
+		write func() error
+		again func(error) bool // what the second call says, if not nil
+	}{
+		{
+			"Move", func() error { _, err := store.Move(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner, ""); return err },
+			func(err error) bool { return inState(err, order.Cancelled) },
+		},
+		{"CloseDue", func() error { _, err := store.CloseDue(ctx, 1, 10); return err }, nil},
+		{"OpenPayment", func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1"); return err }, nil},
+		{"Receive", func() error {
+			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})
+			if err == nil && o.Status != order.Paid {
+				t.Errorf("Receive again: %+v", o)
+			}
+			return err
+		}, nil},
+		{"AskRefund", func() error { _, err := store.AskRefund(ctx, cs[2].UserID, cs[2].OrderID); return err }, nil},
+		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID); return err }, nil},
+		{"Settled", func() error { return store.Settled(ctx, v, settle) }, nil},
+		{"ChangeStock", func() error { _, err := store.ChangeStock(ctx, v, admin, 5, "key"); return err }, nil},
+		{"ChangeVoucher", func() error {
+			_, err := store.ChangeVoucher(ctx, v, admin, func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
+			return err
+		}, nil},
+		{"Place", func() error { _, err := store.Place(ctx, 1<<50, 1, plain, "key"); return err }, nil},
+	} {
+		lost := proxy.Lost()
+		proxy.DropRepliesTo("COMMIT", 1)
+		err := test.write()
+		infrastructure(t, err)
+		if proxy.Lost() != lost+1 {
+			t.Fatalf("%s: no reply was lost", test.name)
+		}
+		if unknown := errors.Is(err, order.ErrUnknownOutcome); unknown != (test.name == "Place") {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if err := test.write(); err != nil && (test.again == nil || !test.again(err)) {
+			t.Errorf("%s again: %v", test.name, err)
+		}
+	}
+	// Two orders are live: the paid one and the late one. Every change was counted once.
+	if sale := l.sale(t, v); sale.Stock != 103 || sale.Issued != 105 || sale.LastOperation != 7 {
+		t.Errorf("sale %+v", sale)
+	}
+	if o := l.order(t, late.OrderID); o.Status != order.Paid {
+		t.Errorf("the late order is %s", o.Status)
+	}
+	if n := l.number(t, "SELECT COUNT(*) FROM tb_order_event"); n != 9 {
+		t.Errorf("%d lines of history, want 9", n)
 	}
 	l.conserved(t, v)
 }

@@ -26,9 +26,9 @@ type paymentRow struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (paymentRow) TableName() string { return "tb_payment" }
+func (*paymentRow) TableName() string { return "tb_payment" }
 
-func (r paymentRow) payment() order.Payment {
+func (r *paymentRow) payment() order.Payment {
 	return order.Payment{
 		ID: r.ID, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, State: r.State,
 		CreatedAt: r.CreateTime, ReceivedAt: at(r.ReceiveTime), RefundedAt: at(r.RefundTime),

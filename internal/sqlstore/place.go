@@ -27,6 +27,7 @@ func (requestRow) TableName() string { return "tb_order_request" }
 func (s *Store) Place(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error) {
 	what := fmt.Sprintf("placing order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := placement{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
+	var row orderRow
 	committing := false
 	place := func(tx *gorm.DB) error {
 		committing = false
@@ -34,7 +35,7 @@ func (s *Store) Place(ctx context.Context, orderID, userID, voucherID int64, key
 		if err != nil {
 			return err
 		}
-		err = p.place(tx, now)
+		row, err = p.place(tx, now)
 		committing = err == nil
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *Store) Place(ctx context.Context, orderID, userID, voucherID int64, key
 	}
 	switch {
 	case err == nil:
-		return p.row.order(), nil
+		return row.order(), nil
 	case isDuplicate(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
 	case committing:
@@ -58,61 +59,60 @@ func (s *Store) Place(ctx context.Context, orderID, userID, voucherID int64, key
 type placement struct {
 	orderID, userID, voucherID int64
 	key                        string
-
-	row orderRow // what it came to
 }
 
-func (p *placement) place(tx *gorm.DB, now time.Time) error {
-	if done, err := p.before(tx); err != nil || done {
-		return err
+// place records the order, unless it was before, and returns it.
+func (p placement) place(tx *gorm.DB, now time.Time) (orderRow, error) {
+	row, err := p.before(tx)
+	if !errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, err
 	}
 	v, err := findVoucher(tx, p.voucherID)
 	switch {
 	case err != nil:
-		return err
+		return row, err
 	case v.Kind != voucher.Ordinary:
-		return order.ErrSeckill
+		return row, order.ErrSeckill
 	case v.Status != voucher.OnShelf:
-		return voucher.ErrOffShelf
+		return row, voucher.ErrOffShelf
 	}
 	deadline := now.Add(v.PayWithin)
-	p.row = orderRow{
+	row = orderRow{
 		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Amount: v.PayValue, Status: order.Unpaid,
 		CreateTime: now, PayDeadline: &deadline,
 	}
-	if err := tx.Create(&p.row).Error; err != nil {
-		return fmt.Errorf("order: %w", err)
+	if err := tx.Create(&row).Error; err != nil {
+		return row, fmt.Errorf("order: %w", err)
 	}
 	if p.key == "" {
-		return nil
+		return row, nil
 	}
 	request := requestRow{UserID: p.userID, RequestKey: p.key, OrderID: p.orderID, CreateTime: now}
 	if err := tx.Create(&request).Error; err != nil {
-		return fmt.Errorf("request: %w", err)
+		return row, fmt.Errorf("request: %w", err)
 	}
-	return nil
+	return row, nil
 }
 
-// before finds the order if the same request was made before.
-func (p *placement) before(tx *gorm.DB) (bool, error) {
+// before returns the order that the same request came to before, or gorm.ErrRecordNotFound.
+func (p placement) before(tx *gorm.DB) (orderRow, error) {
 	id := p.orderID
 	if p.key != "" {
 		var requests []requestRow
 		if err := tx.Where("user_id = ? AND request_key = ?", p.userID, p.key).Find(&requests).Error; err != nil {
-			return false, fmt.Errorf("looking for the request: %w", err)
+			return orderRow{}, fmt.Errorf("looking for the request: %w", err)
 		}
 		if len(requests) > 0 {
 			id = requests[0].OrderID
 		}
 	}
-	err := tx.Where("id = ? AND user_id = ?", id, p.userID).Take(&p.row).Error
+	var row orderRow
+	err := tx.Where("id = ? AND user_id = ?", id, p.userID).Take(&row).Error
 	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("looking for the order: %w", err)
-	case p.row.VoucherID != p.voucherID:
-		return false, order.ErrKeyReused
+		return row, fmt.Errorf("looking for the order: %w", err)
+	case row.VoucherID != p.voucherID:
+		return row, order.ErrKeyReused
 	}
-	return true, nil
+	return row, nil
 }

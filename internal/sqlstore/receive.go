@@ -47,13 +47,13 @@ type receipt struct {
 
 // take decides what the money is for.
 func (r *receipt) take() error {
-	switch r.order.Status {
-	case order.Unpaid:
+	if r.order.Status == order.Unpaid {
 		if err := r.advance(order.Pay, order.ByProvider, ""); err != nil {
 			return err
 		}
 		return r.payment.accept(r.tx, r.now)
-	case order.Cancelled:
+	}
+	if r.order.Status == order.Cancelled {
 		other, err := paymentOf(r.tx, r.order.ID, order.PaymentLate)
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"gorm.io/gorm"
@@ -56,8 +55,7 @@ const (
 // 32,766 placeholders.
 const batchRows = 500
 
-// A transaction that met another is tried maxTries times, with a random pause before each that is retryPause at most
-// and then twice as long each time.
+// A transaction that met another is tried maxTries times. Between two tries is a pause, twice as long each time.
 const (
 	maxTries   = 5
 	retryPause = 5 * time.Millisecond
@@ -119,8 +117,7 @@ func (s *Store) writeAgain(ctx context.Context, f func(tx *gorm.DB) error) error
 		if try == maxTries || !isContended(err) {
 			return err
 		}
-		// The other one needs a moment to finish; two that met do not come back together.
-		pause := time.NewTimer(rand.N(retryPause << try))
+		pause := time.NewTimer(retryPause << try) // the other one needs a moment to finish
 		select {
 		case <-pause.C:
 		case <-ctx.Done():

@@ -233,14 +233,17 @@ func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 	if l.dialect != "mysql" {
 		return
 	}
+	l.awaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%", voucherID))
+}
+
+// awaitQuery returns once the server is busy with a statement that is LIKE the pattern.
+func (l ledger) awaitQuery(tb testing.TB, pattern string) {
+	tb.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		busy := l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist "+
-			"WHERE db = DATABASE() AND info LIKE CONCAT('UPDATE tb_seckill_voucher SET stock = stock - % WHERE voucher_id = ', ?, ' AND %')",
-			voucherID)
-		if busy > 0 {
+		if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", pattern) > 0 {
 			return
 		}
 		time.Sleep(2 * time.Millisecond) // the server has no signal for it
 	}
-	tb.Fatal("nobody takes units")
+	tb.Fatalf("nobody is busy with %s", pattern)
 }

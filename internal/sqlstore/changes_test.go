@@ -1,0 +1,179 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+func TestChangeVoucher(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		later := recordedAt.Add(2 * time.Hour)
+		mode := func(kind order.OperationKind, mode order.SaleMode) order.Operation {
+			return order.Operation{Kind: kind, Mode: mode, Begin: recordedAt, End: recordedAt.Add(time.Hour)}
+		}
+		moved := mode(order.Rescheduling, order.SaleOpen)
+		moved.End = later
+		for name, test := range map[string]struct {
+			alter func(v *voucher.Voucher)
+			ops   []order.Operation
+		}{
+			"texts": {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
+			"pause": {func(v *voucher.Voucher) { v.Sale.Paused = true }, []order.Operation{mode(order.Pausing, order.SalePaused)}},
+			"shelf": {func(v *voucher.Voucher) { v.Status = voucher.OffShelf }, []order.Operation{mode(order.Shelving, order.SaleOffShelf)}},
+			"end": {
+				func(v *voucher.Voucher) { v.Sale.End = later.Add(time.Microsecond).In(time.FixedZone("east", 3600)) },
+				[]order.Operation{moved},
+			},
+			"pause, off the shelf": {
+				func(v *voucher.Voucher) { v.Sale.Paused, v.Status = true, voucher.OffShelf },
+				[]order.Operation{mode(order.Shelving, order.SaleOffShelf), mode(order.Pausing, order.SaleOffShelf)},
+			},
+		} {
+			id := l.seckill(t, 10)
+			want, err := l.Voucher(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sale := *want.Sale
+			want.Sale = &sale
+			test.alter(&want)
+			want.Sale.End = want.Sale.End.Truncate(time.Millisecond).UTC()
+			want.Version, want.Sale.LastOperation = 2, int64(len(test.ops))
+			for range 2 { // the second time nothing changes
+				got, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { test.alter(v); return nil })
+				if diff := cmp.Diff(want, got); err != nil || diff != "" {
+					t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+				}
+			}
+			got, err := l.Voucher(t.Context(), id)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s, read: %v (-want +got):\n%s", name, err, diff)
+			}
+			for i := range test.ops {
+				test.ops[i].VoucherID, test.ops[i].Number = id, int64(i)+1
+			}
+			if diff := cmp.Diff(test.ops, l.pending(t, id)); diff != "" {
+				t.Errorf("%s: operations (-want +got):\n%s", name, diff)
+			}
+			if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND actor = 'admin 7'", id); n != int64(len(test.ops)) {
+				t.Errorf("%s: %d operations are the admin's", name, n)
+			}
+			l.conserved(t, id)
+		}
+	})
+}
+
+// What never changes does not, whatever alter does; its error rolls back; and an ordinary voucher has no sale.
+func TestChangeVoucherRefuses(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		id, plain := l.seckill(t, 10), l.ordinary(t)
+		mine := errors.New("mine")
+		alter := func(v *voucher.Voucher) error {
+			v.Title, v.PayValue, v.ShopID, v.PayWithin = "another", 1, 2, time.Second
+			if v.Sale != nil {
+				v.Sale.Stock, v.Sale.Issued, v.Sale.Epoch = 99, 99, 99
+				return mine
+			}
+			return nil
+		}
+		if _, err := l.ChangeVoucher(t.Context(), id, admin, alter); !errors.Is(err, mine) {
+			t.Errorf("%v, want alter's error", err)
+		}
+		if _, err := l.ChangeVoucher(t.Context(), 4711, admin, alter); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+		got, err := l.ChangeVoucher(t.Context(), plain, admin, alter)
+		want := draft()
+		want.ID, want.Title, want.Version, want.CreatedAt, want.UpdatedAt = plain, "another", 2, recordedAt, recordedAt
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		if v, err := l.Voucher(t.Context(), id); err != nil || v.Version != 1 || v.Title == "another" || v.Sale.Stock != 10 {
+			t.Errorf("%v; it has become %+v, %+v", err, v, v.Sale)
+		}
+		l.retire(t, id)
+		_, err = l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
+		if got := l.states(t, id); err != nil || got != [5]int64{2: 1} {
+			t.Errorf("of a retired sale: %v, operations %v; want one absorbed", err, got)
+		}
+	})
+}
+
+func TestChangeStockRefuses(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, gone := l.seckill(t, 10), l.seckill(t, 10)
+		l.restock(t, v, 5, "key")
+		if _, err := l.ChangeStock(t.Context(), v, admin, 6, "key"); !errors.Is(err, voucher.ErrKeyReused) {
+			t.Errorf("another delta: %v, want ErrKeyReused", err)
+		}
+		if got := l.restock(t, v, 6, "Key"); got.Number != 2 {
+			t.Errorf("another key: %+v", got)
+		}
+		before := l.restock(t, gone, -5, "key")
+		l.follow(t, gone)
+		l.retire(t, gone)
+		if got := l.restock(t, gone, -5, "key"); got.Number != before.Number || got.State != voucher.StockDone {
+			t.Errorf("asked again after retiring: %+v", got)
+		}
+		for id, want := range map[int64]error{gone: voucher.ErrRetired, l.ordinary(t): voucher.ErrNotSeckill, 4711: voucher.ErrNotFound} {
+			for _, delta := range []int64{-1, 1} {
+				if _, err := l.ChangeStock(t.Context(), id, admin, delta, "new"); !errors.Is(err, want) {
+					t.Errorf("voucher %d: %v, want %v", id, err, want)
+				}
+			}
+		}
+		if sale := l.sale(t, v); sale.Stock != 21 || sale.Issued != 21 || sale.LastOperation != 2 {
+			t.Errorf("sale %+v", sale)
+		}
+	})
+}
+
+// The same request twice at once adds once.
+func TestChangeStockAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		for round := range 10 {
+			var got [2]voucher.StockChange
+			change := func(i int) func() error {
+				return func() (err error) {
+					got[i], err = l.ChangeStock(t.Context(), v, admin, 1, fmt.Sprint(round))
+					return err
+				}
+			}
+			if err := errors.Join(both(change(0), change(1))); err != nil || got[0] != got[1] {
+				t.Errorf("%v: %+v and %+v", err, got[0], got[1])
+			}
+		}
+		if sale := l.sale(t, v); sale.Stock != 20 || sale.LastOperation != 10 {
+			t.Errorf("sale %+v, want 10 units more", sale)
+		}
+	})
+}
+
+// A sale retires only when nothing is left to follow and nothing has changed since somebody looked.
+func TestRetireWaits(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		retire := func(last int64, want bool) {
+			t.Helper()
+			if got, err := l.Retire(t.Context(), v, last); err != nil || got != want || l.sale(t, v).Retired != want {
+				t.Errorf("Retire(%d) = %t, %v; want %t", last, got, err, want)
+			}
+		}
+		retire(0, false) // its end has not come
+		l.over(t, v)
+		l.restock(t, v, 1, "key")
+		retire(1, false) // pending
+		l.follow(t, v)
+		retire(0, false) // changed since
+		retire(1, true)
+		retire(0, true) // before
+	})
+}

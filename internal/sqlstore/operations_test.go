@@ -1,0 +1,256 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+func TestPending(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, other := l.seckill(t, 10), l.seckill(t, 10)
+		for _, c := range l.recorded(t, v, 4) {
+			l.moved(t, c, order.Cancel)
+		}
+		l.restock(t, v, -2, "take")
+		l.restock(t, other, 1, "give")
+		ops, last, err := l.Pending(t.Context(), v, 3)
+		if err != nil || len(ops) != 3 || ops[0].Number != 1 || ops[2].Number != 3 || last != 5 {
+			t.Errorf("Pending = %v, %d, %v; want the first three of five", ops, last, err)
+		}
+		if err := l.Settled(t.Context(), v, results(ops, true)); err != nil {
+			t.Fatal(err)
+		}
+		want := order.Operation{VoucherID: v, Number: 5, Kind: order.Restock, Delta: -2}
+		if diff := cmp.Diff(want, l.pending(t, v)[1]); diff != "" {
+			t.Errorf("operation (-want +got):\n%s", diff)
+		}
+		l.follow(t, v)
+		if ops, last, err := l.Pending(t.Context(), v, 3); err != nil || len(ops) != 0 || last != 5 {
+			t.Errorf("Pending = %v, %d, %v; want none, and 5 in all", ops, last, err)
+		}
+		for _, id := range []int64{l.ordinary(t), 4711} {
+			if ops, last, err := l.Pending(t.Context(), id, 3); err != nil || len(ops) != 0 || last != 0 {
+				t.Errorf("no sale: %v, %d, %v", ops, last, err)
+			}
+		}
+	})
+}
+
+func TestSalesWithPending(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		var vs []int64
+		for i := range 4 {
+			vs = append(vs, l.seckill(t, 10))
+			for n := range 3 {
+				l.restock(t, vs[i], 1, fmt.Sprint(n))
+			}
+		}
+		age := func(voucherID int64, minutes int) {
+			l.exec(t, "UPDATE tb_voucher_operation SET create_time = ? WHERE voucher_id = ? AND number = 1",
+				stored(recordedAt.Add(-time.Duration(minutes)*time.Minute)), voucherID)
+		}
+		age(vs[0], 1)
+		age(vs[1], 3)
+		age(vs[2], 2)
+		age(vs[3], 4)
+		l.follow(t, vs[3])
+		for n, want := range map[int][]int64{2: {vs[1], vs[2]}, 10: {vs[1], vs[2], vs[0]}} {
+			got, err := l.SalesWithPending(t.Context(), n)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+	})
+}
+
+// What takes units changes the ledger only when Redis had them, and when the ledger has them too.
+func TestSettledStock(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for name, test := range map[string]struct {
+			delta         int64
+			taken         bool
+			stock, issued int64
+			state         voucher.StockState
+			conflict      bool
+		}{
+			"added":            {5, true, 15, 15, voucher.StockDone, false},
+			"taken":            {-10, true, 0, 0, voucher.StockDone, false},
+			"refused":          {-3, false, 10, 10, voucher.StockRefused, false},
+			"not in our books": {-11, true, 10, 10, voucher.StockRefused, true},
+		} {
+			v := l.seckill(t, 10)
+			if got := l.restock(t, v, test.delta, "key"); got.State != voucher.StockPending || got.Number != 1 || got.Delta != test.delta {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if sale := l.sale(t, v); sale.Stock != 10+max(0, test.delta) || sale.Issued != sale.Stock {
+				t.Errorf("%s: begun, the sale is %+v", name, sale)
+			}
+			rs := results(l.pending(t, v), test.taken)
+			for range 2 {
+				if err := l.Settled(t.Context(), v, rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				test.conflict = false // settled before
+				if sale := l.sale(t, v); sale.Stock != test.stock || sale.Issued != test.issued {
+					t.Errorf("%s: the sale is %+v", name, sale)
+				}
+			}
+			if got := l.restock(t, v, test.delta, "key"); got.State != test.state || got.Number != 1 {
+				t.Errorf("%s: asked again: %+v, want state %d", name, got, test.state)
+			}
+			l.conserved(t, v)
+		}
+	})
+}
+
+// Settling with many instances at once counts once.
+func TestSettledAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 100)
+		late := l.late(t, v, 1)
+		for i := range 5 {
+			l.restock(t, v, -3, fmt.Sprintf("take %d", i))
+			l.restock(t, v, 2, fmt.Sprintf("give %d", i))
+		}
+		rs := results(l.pending(t, v), true)
+		settle := func() error { return l.Settled(t.Context(), v, rs) }
+		if err := errors.Join(both(settle, func() error { return errors.Join(both(settle, settle)) })); err != nil {
+			t.Fatal(err)
+		}
+		if sale := l.sale(t, v); sale.Stock != 94 || sale.Issued != 95 || l.order(t, late.OrderID).Status != order.Paid {
+			t.Errorf("sale %+v, order %+v; want 5 units less, of which the order has one", sale, l.order(t, late.OrderID))
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Settled leaves alone what has no result, and what is not there.
+func TestSettledOfOthers(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		l.restock(t, v, -1, "first")
+		l.restock(t, v, -2, "second")
+		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
+		if err := errors.Join(l.Settled(t.Context(), v, rs), l.Settled(t.Context(), v, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.states(t, v); got != [5]int64{1, 1} || l.sale(t, v).Stock != 8 {
+			t.Errorf("operations %v, stock %d; want one pending, one applied", got, l.sale(t, v).Stock)
+		}
+	})
+}
+
+// late makes an order of the user whose payment arrived after it was cancelled; what came before is settled.
+func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
+	tb.Helper()
+	c := claims(voucherID, user, 1)[0]
+	insert(tb, l, []order.Claim{c})
+	p := l.pays(tb, c)
+	l.moved(tb, c, order.Cancel)
+	l.follow(tb, voucherID)
+	if got, o := l.receives(tb, p); got.State != order.PaymentLate || o.Status != order.Cancelled {
+		tb.Fatalf("received: %+v, %+v", got, o)
+	}
+	return c
+}
+
+// Redis says whether there is a unit for a late payment, and the ledger has to agree.
+func TestSettledRevival(t *testing.T) {
+	const arrived = "cancelled by owner: \ncancelled by payment provider: the payment arrived after the order was cancelled\n"
+	const refused = "cancelled by cashier: no unit could be taken again for the late payment; the money goes back"
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for name, test := range map[string]struct {
+			before   func(c order.Claim) // and the operation is settled
+			taken    bool
+			conflict bool
+			stock    int64
+		}{
+			"taken":    {taken: true, stock: 9},
+			"refused":  {stock: 10},
+			"no stock": {taken: true, conflict: true, before: func(c order.Claim) { insert(t, l, claims(c.VoucherID, 100, 10)) }},
+			"live order": {taken: true, conflict: true, stock: 9, before: func(c order.Claim) {
+				insert(t, l, claims(c.VoucherID, c.UserID, 1))
+			}},
+		} {
+			v := l.seckill(t, 10)
+			c := l.late(t, v, 1)
+			if test.before != nil {
+				test.before(c)
+			}
+			other := l.restock(t, v, 0, "beside it") // is settled in any case
+			err := l.Settled(t.Context(), v, results(l.pending(t, v), test.taken))
+			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			status, payment, line := order.Paid, order.PaymentReceived, "paid by cashier: a unit was taken again for the late payment"
+			if test.conflict || !test.taken {
+				status, payment, line = order.Cancelled, order.PaymentRefunding, refused
+			}
+			o := l.order(t, c.OrderID)
+			if o.Status != status || l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment || (status == order.Paid) == o.PaidAt.IsZero() {
+				t.Errorf("%s: order %+v, payment %s", name, o, l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)))
+			}
+			if got := l.history(t, c.OrderID); got != arrived+line {
+				t.Errorf("%s: history\n%s", name, got)
+			}
+			if got := l.restock(t, v, 0, "beside it"); got.State != voucher.StockDone || got.Number != other.Number {
+				t.Errorf("%s: the other operation is %+v", name, got)
+			}
+			if len(l.pending(t, v)) != 0 || l.sale(t, v).Stock != test.stock {
+				t.Errorf("%s: sale %+v, pending %v", name, l.sale(t, v), l.pending(t, v))
+			}
+			l.conserved(t, v)
+		}
+	})
+}
+
+// A rebuild gives Redis all units of the ledger: what wanted to take some has not, and may be asked for anew.
+func TestSnapshotVoidsWhatTakes(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		c := l.late(t, v, 1)
+		l.restock(t, v, 5, "give")
+		taking := l.restock(t, v, -2, "take")
+		rs := results(l.pending(t, v), true)
+		snap, err := l.Snapshot(t.Context(), v, 1)
+		if err != nil || snap.Operation != 4 || snap.Voucher.Sale.Stock != 15 || !snap.Dead[c.OrderID] {
+			t.Errorf("snapshot %+v, %v", snap, err)
+		}
+		if got := l.states(t, v); got != [5]int64{1: 1, 2: 1, 4: 2} { // the cancel was applied before
+			t.Errorf("operations %v, want one absorbed and two void", got)
+		}
+		if err := l.Settled(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
+			t.Error(err)
+		}
+		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 || l.order(t, c.OrderID).Status != order.Cancelled {
+			t.Errorf("sale %+v, order %+v", sale, l.order(t, c.OrderID))
+		}
+		if got := l.restock(t, v, 5, "give"); got.State != voucher.StockDone || got.Number != 3 {
+			t.Errorf("what gave: %+v", got)
+		}
+		if got := l.restock(t, v, -2, "take"); got.State != voucher.StockPending || got.Number != taking.Number+1 {
+			t.Errorf("what took, asked for again: %+v", got)
+		}
+		for _, want := range [][]int64{{v}, nil} {
+			if got, err := l.ReviveLate(t.Context(), 10); err != nil || !cmp.Equal(want, got) {
+				t.Errorf("ReviveLate = %v, %v; want %v", got, err, want)
+			}
+		}
+		l.follow(t, v)
+		if o := l.order(t, c.OrderID); o.Status != order.Paid || l.sale(t, v).Stock != 12 {
+			t.Errorf("order %+v, sale %+v", o, l.sale(t, v))
+		}
+		if got := l.history(t, c.OrderID); strings.Count(got, "\n") != 2 {
+			t.Errorf("history\n%s", got)
+		}
+		l.conserved(t, v)
+	})
+}

@@ -1,0 +1,291 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+)
+
+func TestOpenPayment(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		cs := l.recorded(t, v, 2)
+		want := order.Payment{
+			ID: "pay_1", OrderID: cs[0].OrderID, UserID: cs[0].UserID, VoucherID: v, Amount: 1000,
+			State: order.PaymentOpen, CreatedAt: recordedAt,
+		}
+		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
+			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+		for owner, id := range map[int64]int64{cs[0].UserID: cs[1].OrderID, cs[1].UserID: 4711} {
+			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3"); !errors.Is(err, order.ErrNotFound) {
+				t.Errorf("order %d for user %d: %v, want ErrNotFound", id, owner, err)
+			}
+		}
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1"); err == nil {
+			t.Error("two payments with one id")
+		}
+		l.moved(t, cs[1], order.Cancel)
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4"); !inState(err, order.Cancelled) {
+			t.Errorf("a cancelled order: %v, want a StateError", err)
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment"); n != 1 {
+			t.Errorf("%d payments, want 1", n)
+		}
+	})
+}
+
+// What the money is for that arrives for an order in each state.
+func TestReceive(t *testing.T) {
+	const (
+		arrived  = "cancelled by payment provider: the payment arrived after the order was cancelled"
+		unneeded = "%s by payment provider: a payment arrived that was not needed any more; the money goes back"
+	)
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, gone, plain := l.seckill(t, 100), l.seckill(t, 1), l.ordinary(t)
+		retired := l.recorded(t, gone, 1)[0]
+		live := l.recorded(t, v, 7)
+		tests := map[string]struct {
+			claim   order.Claim
+			from    order.Status
+			status  order.Status
+			payment order.PaymentState
+			history string
+			ops     int
+		}{
+			"unpaid":    {live[0], order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
+			"paid":      {live[1], order.Paid, order.Paid, order.PaymentRefunding, fmt.Sprintf(unneeded, "paid"), 0},
+			"redeemed":  {live[2], order.Redeemed, order.Redeemed, order.PaymentRefunding, fmt.Sprintf(unneeded, "redeemed"), 0},
+			"cancelled": {live[3], order.Cancelled, order.Cancelled, order.PaymentLate, arrived, 1},
+			"refunding": {live[4], order.Refunding, order.Refunding, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunding"), 0},
+			"refunded":  {live[5], order.Refunded, order.Refunded, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunded"), 0},
+			"failed":    {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
+			"cancelled, of a retired sale": {
+				retired, order.Cancelled, order.Cancelled, order.PaymentRefunding,
+				arrived + "\ncancelled by cashier: the sale is over for good; the money goes back", 0,
+			},
+			"ordinary": {l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
+			"cancelled, ordinary": {
+				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
+				arrived + "\npaid by cashier: there is no limit to this voucher", 0,
+			},
+		}
+		l.retire(t, gone)
+		for name, test := range tests {
+			p := l.pays(t, test.claim)
+			l.force(t, test.from, test.claim.OrderID)
+			before := len(l.pending(t, v))
+			for range 2 {
+				got, o := l.receives(t, p)
+				want := p
+				want.State, want.ReceivedAt = test.payment, recordedAt
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: payment (-want +got):\n%s", name, diff)
+				}
+				if diff := cmp.Diff(l.order(t, test.claim.OrderID), o); diff != "" || o.Status != test.status {
+					t.Errorf("%s: %+v (-read +got):\n%s", name, o, diff)
+				}
+				if test.status == order.Paid && test.from != order.Paid && !o.PaidAt.Equal(recordedAt) {
+					t.Errorf("%s: paid at %v", name, o.PaidAt)
+				}
+				if got := l.history(t, test.claim.OrderID); got != test.history {
+					t.Errorf("%s: history\n%s", name, got)
+				}
+				ops := l.pending(t, v)
+				if len(ops) != before+test.ops {
+					t.Fatalf("%s: operations %v", name, ops)
+				}
+				if test.ops == 0 {
+					continue
+				}
+				revival := order.Operation{
+					VoucherID: v, Number: 1, Kind: order.Revival, Delta: -1, OrderID: test.claim.OrderID, UserID: test.claim.UserID,
+				}
+				if diff := cmp.Diff(revival, ops[0]); diff != "" || l.sale(t, v).Stock != 93 {
+					t.Errorf("%s: stock %d, operation (-want +got):\n%s", name, l.sale(t, v).Stock, diff)
+				}
+			}
+		}
+	})
+}
+
+func TestReceiveRefuses(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		p := l.pays(t, l.recorded(t, l.seckill(t, 1), 1)[0])
+		for notice, want := range map[order.Notice]error{
+			{PaymentID: p.ID, Amount: p.Amount - 1}: order.ErrWrongAmount,
+			{PaymentID: p.ID}:                       order.ErrWrongAmount,
+			{PaymentID: "pay_", Amount: p.Amount}:   order.ErrNoPayment,
+		} {
+			if _, _, err := l.Receive(t.Context(), notice); !errors.Is(err, want) {
+				t.Errorf("%+v: %v, want %v", notice, err, want)
+			}
+		}
+		if got := l.payment(t, p.ID); got != order.PaymentOpen || l.order(t, p.OrderID).Status != order.Unpaid {
+			t.Errorf("the payment is %s", got)
+		}
+	})
+}
+
+// The provider says it twice at once; and while the closer closes. The money is used once or goes back once.
+func TestReceiveAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const n = 20
+		v := l.seckill(t, n)
+		cs := l.recorded(t, v, n)
+		l.due(t, -time.Minute, cs...)
+		payments := make([]order.Payment, n)
+		for i, c := range cs {
+			payments[i] = l.pays(t, c)
+		}
+		var late int64
+		for i, c := range cs {
+			p := payments[i]
+			receive := func() error {
+				_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount})
+				return err
+			}
+			other := receive
+			if i%2 == 0 {
+				other = func() error { _, err := l.CloseDue(t.Context(), 1, 1); return err }
+			}
+			if err := errors.Join(both(receive, other)); err != nil {
+				t.Fatal(err)
+			}
+			switch status, payment := l.order(t, c.OrderID).Status, l.payment(t, p.ID); {
+			case status == order.Paid && payment == order.PaymentReceived:
+			case status == order.Cancelled && payment == order.PaymentLate:
+				late++
+			default:
+				t.Errorf("the order is %s, its payment %s", status, payment)
+			}
+		}
+		var revivals int64
+		for _, op := range l.pending(t, v) {
+			if op.Kind == order.Revival {
+				revivals++
+			}
+		}
+		if revivals != late {
+			t.Errorf("%d late payments have %d revivals", late, revivals)
+		}
+		l.follow(t, v)
+		l.conserved(t, v)
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment WHERE state <> 2"); n != 0 {
+			t.Errorf("%d payments were not used", n)
+		}
+	})
+}
+
+// A second payment of a cancelled order, by whatever way it came to be, does not take a second unit.
+func TestReceiveTwoPayments(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		c := l.late(t, v, 1)
+		l.exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, amount, state, create_time) "+
+			"VALUES ('pay_x', ?, 1, ?, 1000, 1, ?)", c.OrderID, v, stored(recordedAt))
+		got, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_x", Amount: 1000})
+		if err != nil || got.State != order.PaymentRefunding || len(l.pending(t, v)) != 1 {
+			t.Errorf("%+v, %v; operations %v", got, err, l.pending(t, v))
+		}
+		l.follow(t, v)
+		if o, err := l.AskRefund(t.Context(), 1, c.OrderID); err != nil || o.Status != order.Refunding {
+			t.Errorf("AskRefund: %+v, %v", o, err)
+		}
+		// The money of the second one has gone back: the order still waits for that of the first.
+		if o, err := l.Refunded(t.Context(), "pay_x"); err != nil || o.Status != order.Refunding {
+			t.Errorf("Refunded: %+v, %v", o, err)
+		}
+		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID)); err != nil || o.Status != order.Refunded {
+			t.Errorf("Refunded: %+v, %v", o, err)
+		}
+	})
+}
+
+func TestRefund(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, plain := l.seckill(t, 10), l.ordinary(t)
+		first, second, third := l.recorded(t, v, 1)[0], l.bought(t, plain, 1), l.bought(t, plain, 2)
+		for _, c := range []order.Claim{first, second, third} {
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); !inState(err, order.Unpaid) {
+				t.Errorf("AskRefund of an unpaid order: %v", err)
+			}
+			l.receives(t, l.pays(t, c))
+			if _, err := l.AskRefund(t.Context(), c.UserID+7, c.OrderID); !errors.Is(err, order.ErrNotFound) {
+				t.Errorf("AskRefund of somebody else's: %v", err)
+			}
+			for range 2 {
+				o, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
+				if err != nil || o.Status != order.Refunding || !o.RefundingAt.Equal(recordedAt) {
+					t.Errorf("AskRefund: %+v, %v", o, err)
+				}
+			}
+		}
+		l.exec(t, "UPDATE tb_payment SET create_time = ? WHERE order_id = ?", stored(recordedAt.Add(-time.Hour)), second.OrderID)
+		back, err := l.Refunding(t.Context(), 2)
+		if err != nil || len(back) != 2 || back[0].OrderID != second.OrderID || back[0].State != order.PaymentRefunding {
+			t.Errorf("Refunding = %+v, %v; want two, the oldest first", back, err)
+		}
+		for range 2 {
+			o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", first.OrderID))
+			if err != nil || o.Status != order.Refunded || !o.RefundedAt.Equal(recordedAt) {
+				t.Errorf("Refunded: %+v, %v", o, err)
+			}
+		}
+		if o, err := l.AskRefund(t.Context(), first.UserID, first.OrderID); err != nil || o.Status != order.Refunded {
+			t.Errorf("AskRefund after it: %+v, %v", o, err)
+		}
+		want := "paid by payment provider: \nrefunding by owner: \nrefunded by payment provider: the money has gone back"
+		if got := l.history(t, first.OrderID); got != want {
+			t.Errorf("history\n%s", got)
+		}
+		op := order.Operation{VoucherID: v, Number: 1, Kind: order.Repayment, Delta: 1, OrderID: first.OrderID, UserID: first.UserID}
+		if diff := cmp.Diff([]order.Operation{op}, l.pending(t, v)); diff != "" {
+			t.Errorf("operations (-want +got):\n%s", diff)
+		}
+		if _, err := l.Refunded(t.Context(), "pay_"); !errors.Is(err, order.ErrNoPayment) {
+			t.Errorf("Refunded of none: %v, want ErrNoPayment", err)
+		}
+		open := l.pays(t, l.bought(t, plain, 3))
+		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.payment(t, open.ID) != order.PaymentOpen {
+			t.Errorf("Refunded of an open payment: %v", err)
+		}
+		l.force(t, order.Paid, open.OrderID)
+		if _, err := l.AskRefund(t.Context(), 3, open.OrderID); err == nil || l.order(t, open.OrderID).Status != order.Paid {
+			t.Errorf("AskRefund without a payment: %v", err)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Late payments whose sale retires before Redis was asked again go back.
+func TestReviveLateOfARetiredSale(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, w := l.seckill(t, 10), l.seckill(t, 10)
+		gone, waiting := l.late(t, v, 1), l.late(t, w, 1)
+		if got, err := l.ReviveLate(t.Context(), 10); err != nil || got != nil {
+			t.Errorf("both are pending: %v, %v", got, err)
+		}
+		if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
+			t.Fatal(err)
+		}
+		l.retire(t, v)
+		if got, err := l.ReviveLate(t.Context(), 10); err != nil || !cmp.Equal([]int64{v}, got) {
+			t.Errorf("ReviveLate = %v, %v; want %d", got, err, v)
+		}
+		if got := l.payment(t, fmt.Sprintf("pay_%d", gone.OrderID)); got != order.PaymentRefunding {
+			t.Errorf("the payment is %s", got)
+		}
+		if got := l.payment(t, fmt.Sprintf("pay_%d", waiting.OrderID)); got != order.PaymentLate {
+			t.Errorf("the other payment is %s", got)
+		}
+	})
+}
