@@ -10,7 +10,8 @@
 //	                     Consumer.Next / Own / Orphans ◄───────────────────────┘
 //	                               │ recorded in the ledger
 //	                     Consumer.Settle (XACK + XDEL)      Store.Correct: the ledger decided otherwise
-//	Store.Begin, Seat, Requeue, Publish: a rebuild from the ledger, fenced by its epoch      Store.Drop: long over
+//	Store.Apply: the ledger's numbered operations, each once      Store.Begin, Seat, Requeue, Publish: a rebuild from
+//	the ledger, fenced by its epoch                               Store.Drop: long over
 //
 // Every change of more than one key is one Lua script (package scripts, each with its contract), so a process that
 // dies leaves nothing half done. What can go wrong, and what becomes of it:
@@ -21,7 +22,8 @@
 //	                          order.ErrUnavailable.
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
 //	                          beginning, never at its end.
-//	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale.
+//	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale; apply.lua
+//	                          answers that operations are missing.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
 //	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
 //	                          errors. All have their places still: a place without an entry and without a row is found,

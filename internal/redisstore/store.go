@@ -13,6 +13,7 @@ import (
 // The interfaces that the package implements.
 var (
 	_ order.Gate           = (*Store)(nil)
+	_ order.Winners        = (*Store)(nil)
 	_ order.Places         = (*Store)(nil)
 	_ order.Held           = (*Store)(nil)
 	_ order.OperationSales = (*Store)(nil)
