@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	refresh = 250 * time.Millisecond // of the block on a terminal
+	refresh  = 250 * time.Millisecond // of the block on a terminal
 	interval = 3 * time.Second        // between lines elsewhere
 )
 

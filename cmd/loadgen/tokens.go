@@ -29,7 +29,6 @@ const minSecret = 32
 // life is how long a signed token is valid: longer than any rehearsal.
 const life = 48 * time.Hour
 
-
 func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
 	t.secret, t.firstUser = []byte(getenv("SECKILL_JWT_SECRET")), firstUser
 	if err = t.setClaims(getenv("SECKILL_JWT_ISSUER"), getenv("SECKILL_JWT_AUDIENCE")); err != nil {

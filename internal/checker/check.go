@@ -14,6 +14,7 @@ func Check(e Evidence) Report {
 	c := check{
 		e: e, people: map[int64]person{}, promises: map[int64]promise{},
 		released: map[int64]bool{}, lost: map[int64]bool{}, kept: map[Invariant]int{},
+		report: Report{Findings: []Finding{}, Undecided: []Gap{}}, // lists in JSON, also when there is nothing in them
 	}
 	c.hear()
 	for _, v := range e.Views {

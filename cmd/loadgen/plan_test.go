@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/checker"
+	"seckill/internal/httpload"
+)
+
+// TestUsage: a command line that cannot be meant is refused with the reason, before anything is done.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args, want string
+		code       int
+	}{
+		{"--help", "-first-user", exitVerified},
+		{"-nonsense", "-nonsense", exitUsage},
+		{"-buyers 0", "-buyers is 0", exitUsage},
+		{"-stock -1", "-stock is -1", exitUsage},
+		{"-url localhost:8080", "-url is", exitUsage},
+		{"-curve square", "flat, ramp, spike", exitUsage},
+		{"-rate -5", "-rate is -5", exitUsage},
+		{"-wait 20s -timeout 10s", "-timeout is 10s", exitUsage},
+		{"-duration 0s", "-duration is 0s", exitUsage},
+		{"-tokens /does/not/exist", "/does/not/exist", exitUsage},
+		{"now", `unexpected argument "now"`, exitUsage},
+	}
+	for _, tt := range tests {
+		code, out, log := run(t.Context(), secret, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(out+log, tt.want) {
+			t.Errorf("%s: exit code %d, want %d, and %q in:\n%s%s", tt.args, code, tt.code, tt.want, out, log)
+		}
+	}
+	for _, key := range []string{"", "short"} {
+		if code, _, log := run(t.Context(), key); code != exitUsage || !strings.Contains(log, "SECKILL_JWT_SECRET") {
+			t.Errorf("with the secret %q: exit code %d\n%s", key, code, log)
+		}
+	}
+}
+
+// TestNobodyThere: a rehearsal that cannot begin is not verified.
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if code, _, log := run(ctx, secret, "-url", "http://127.0.0.1:1"); code != exitFindings || !strings.Contains(log, "creating a voucher") {
+		t.Errorf("exit code %d: %s", code, log)
+	}
+}
+
+// TestCurve: people come in order and within the time, as densely as the curve's name says, and the same seed brings them
+// at the same moments.
+func TestCurve(t *testing.T) {
+	t.Parallel()
+	const n, d = 10_000, 10 * time.Second
+	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241} // of the people, in half of the time
+	for name, want := range firstHalf {
+		c, err := newCurve(name, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early, last := 0, time.Duration(0)
+		for i := range n {
+			at := c.arrival(i, n, 7)
+			if at < last || at > d {
+				t.Fatalf("%s: buyer %d comes at %v, the one before at %v", name, i, at, last)
+			}
+			if at != c.arrival(i, n, 7) {
+				t.Fatalf("%s: buyer %d comes at another moment each time", name, i)
+			}
+			if last = at; at < d/2 {
+				early++
+			}
+		}
+		if got := float64(early) / n; got < want-0.001 || got > want+0.001 {
+			t.Errorf("%s: %.4f of the people come in the first half of the time, want %.4f", name, got, want)
+		}
+	}
+}
+
+// TestJudge: what an answer means. Whatever is not understood is unknown, never success and never refusal.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status int
+		body   string
+		want   judgement
+	}{
+		{202, `{"success":true,"data":{"orderId":"12","status":"queued"}}`, judgement{verdict: checker.Accepted, order: 12}},
+		{409, `{"code":"ALREADY_BOUGHT","data":{"orderId":"12"}}`, judgement{verdict: checker.Held, order: 12}},
+		{201, `{}`, judgement{code: "status 201 without an order id"}},
+		{201, `{"orderId":"012"}`, judgement{code: "status 201 without an order id"}},
+		{201, `{"orderId":"99999999999999999999"}`, judgement{code: "status 201 without an order id"}},
+		{409, `{"code":"SOLD_OUT"}`, judgement{verdict: checker.Refused, code: "SOLD_OUT"}},
+		{503, `{"code":"PAUSED"}`, judgement{verdict: checker.Later, code: "PAUSED"}},
+		{429, `<html>`, judgement{verdict: checker.Later, code: "status 429"}},
+		{503, `<html>`, judgement{code: "status 503"}},
+		{504, `{"code":"UNKNOWN_OUTCOME"}`, judgement{code: "UNKNOWN_OUTCOME"}},
+		{500, `{"code":"INTERNAL`, judgement{code: "status 500"}},
+	}
+	for _, tt := range tests {
+		if got := judge(httpload.Answer{Status: tt.status, Body: []byte(tt.body)}, nil); got != tt.want {
+			t.Errorf("%d %s means %+v, want %+v", tt.status, tt.body, got, tt.want)
+		}
+	}
+}

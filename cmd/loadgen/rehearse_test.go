@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// run runs loadgen in this process and returns its exit code and what it wrote.
+func run(ctx context.Context, key string, args ...string) (code int, stdout, stderr string) {
+	var out, log bytes.Buffer
+	env := environment{args: args, out: &out, err: &log, getenv: func(name string) string {
+		if name == "SECKILL_JWT_SECRET" {
+			return key
+		}
+		return ""
+	}}
+	code = realMain(ctx, env)
+	return code, out.String(), log.String()
+}
+
+// once returns a function that is true the first time.
+func once() func() bool {
+	var done atomic.Bool
+	return func() bool { return done.CompareAndSwap(false, true) }
+}
+
+func isPress(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/voucher/seckill/")
+}
+
+func isLookUp(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/order/") }
+
+const soldOut = `{"success":false,"code":"SOLD_OUT"}`
+
+// answer writes a JSON answer.
+func answer(w http.ResponseWriter, status int, body string) bool {
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body)) // whoever does not get it complains
+	return true
+}
+
+// TestRehearsal rehearses small sales at the real service, and at one that somebody tampers with on the way: 60 buyers,
+// 50 units. What is wrong must be found, and what is merely difficult must not.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	at := service(t)
+	tests := []struct {
+		name string
+		args []string
+		by   func() tamperer
+		code int
+		want []string // in the output
+	}{
+		{"honest", nil, func() tamperer { return tamperer{} }, exitVerified, []string{
+			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT", "50 live orders, 0 shown",
+		}},
+		{"thinking and waiting", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer { return tamperer{} },
+			exitVerified, []string{"50  accepted"}},
+		{"every fourth answer is lost", nil, lostAnswers, exitVerified, []string{"50 live orders", "held", "unknown connection lost"}},
+		{"busy at first", nil, busy, exitVerified, []string{"3  later UNAVAILABLE", "50  accepted"}},
+		{"nobody is told anything", []string{"-retry", "1"}, func() tamperer {
+			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+				if isPress(r) {
+					return http.StatusGatewayTimeout, `{"code":"UNKNOWN_OUTCOME"}`
+				}
+				return status, body
+			}}
+		}, exitVerified, []string{"120  unknown UNKNOWN_OUTCOME", "60 buyers stopped asking before they knew", "50 live orders"}},
+		{"an accepted order is not found", nil, func() tamperer {
+			var first atomic.Value
+			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
+				if !isLookUp(r) {
+					return false
+				}
+				first.CompareAndSwap(nil, r.URL.Path)
+				return first.Load() == r.URL.Path && answer(w, http.StatusNotFound, `{"success":false,"code":"NOT_FOUND"}`)
+			}}
+		}, exitFindings, []string{"WRONG", "I3 ", "is not there", "buy: accepted"}},
+		{"an order stays queued", nil, func() tamperer {
+			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+				if isLookUp(r) {
+					body = strings.ReplaceAll(body, `"unpaid"`, `"queued"`)
+				}
+				return status, body
+			}}
+		}, exitFindings, []string{"I3 ", "is still queued"}},
+		{"one order is two", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 live orders of 50 units"}},
+		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "was given to the users"}},
+		{"stock that is gone is shown", nil, func() tamperer {
+			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+				return status, strings.ReplaceAll(body, `"stock":0,`, `"stock":1,`)
+			}}
+		}, exitFindings, []string{"I5 ", "1 units are shown as left"}},
+		{"sold out too early", []string{"-connections", "1"}, func() tamperer {
+			first := once()
+			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
+				return isPress(r) && first() && answer(w, http.StatusConflict, soldOut)
+			}}
+		}, exitFindings, []string{"I6 ", "was told SOLD_OUT before 50 buyers had asked"}},
+		{"a winner is told that he lost", nil, func() tamperer {
+			first := once()
+			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+				if isPress(r) && first() {
+					return http.StatusConflict, soldOut
+				}
+				return status, body
+			}}
+		}, exitFindings, []string{"I6 ", "was never told"}},
+	}
+	for i, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{
+				"-url", through(t, at, tt.by()), "-buyers", "60", "-stock", "50", "-duration", "200ms", "-connections", "16",
+				"-pause", "10ms", "-first-user", fmt.Sprint(1000 * (i + 1)), "-settle", settle(tt.code),
+			}, tt.args...)
+			code, out, log := run(t.Context(), secret, args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s\n%s", log, out)
+			}
+		})
+	}
+	t.Run("tokens from a file", func(t *testing.T) { t.Parallel(); testTokenFile(t, at) })
+	t.Run("interrupted", func(t *testing.T) { t.Parallel(); testInterrupted(t, at) })
+}
+
+// settle is long where everything has to agree in the end, and short where it never does.
+func settle(code int) string {
+	if code == exitFindings {
+		return "1s"
+	}
+	return "40s"
+}
+
+// lostAnswers cuts every fourth connection after the service has served a purchase on it.
+func lostAnswers() tamperer {
+	var n atomic.Int64
+	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+		if isPress(r) && n.Add(1)%4 == 0 {
+			return status, ""
+		}
+		return status, body
+	}}
+}
+
+// busy refuses the first three purchases for a second.
+func busy() tamperer {
+	var n atomic.Int64
+	return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
+		if !isPress(r) || n.Add(1) > 3 {
+			return false
+		}
+		w.Header().Set("Retry-After", "1")
+		return answer(w, http.StatusServiceUnavailable, `{"success":false,"code":"UNAVAILABLE"}`)
+	}}
+}
+
+// doubled adds to the list of all orders one that differs from its neighbour in its id alone.
+func doubled() tamperer {
+	first := regexp.MustCompile(`^{"success":true,"data":\[({"id":")(\d)([^}]*}),`)
+	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+		if r.URL.Path == "/admin/order" {
+			body = first.ReplaceAllString(body, `{"success":true,"data":[$1$2$3,${1}1$3,`)
+		}
+		return status, body
+	}}
+}
+
+// sharedID gives the second winner the order of the first.
+func sharedID() tamperer {
+	var mu sync.Mutex
+	var kept string
+	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !isPress(r) || status != http.StatusCreated {
+			return status, body
+		}
+		switch kept {
+		case "":
+			kept = body
+		case "done":
+		default:
+			body, kept = kept, "done"
+		}
+		return status, body
+	}}
+}
+
+// testTokenFile rehearses the demonstration sale with nothing but buyers' tokens: the list of all orders is then made of
+// what each of them is shown.
+func testTokenFile(t *testing.T, at string) {
+	const buyers = 20
+	signer, err := readTokens(func(name string) string {
+		if name == "SECKILL_JWT_SECRET" {
+			return secret
+		}
+		return ""
+	}, "", "", 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for i := range buyers {
+		lines = append(lines, signer.of(i))
+	}
+	dir := t.TempDir()
+	file, report := filepath.Join(dir, "tokens"), filepath.Join(dir, "report.json")
+	if err = os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, log := run(t.Context(), "", "-url", at, "-voucher", "1", "-tokens", file, "-rate", "100", "-curve", "flat", "-json", report)
+	if code != exitVerified || !strings.Contains(out, "20 live orders, 80 shown as left; 20 orders found by their owners, 20 in the list") {
+		t.Errorf("exit code %d\n%s\n%s", code, log, out)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Requests int
+		Findings []any
+		Answers  []tally
+		Timeline []second
+		FromDue  latency
+	}
+	if err = json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Requests != buyers || got.Findings == nil || len(got.Answers) != 1 || got.Answers[0].Count != buyers || len(got.Timeline) == 0 || got.FromDue.P50 <= 0 {
+		t.Errorf("the report says %+v\n%s", got, text)
+	}
+}
+
+// testInterrupted ends a long rehearsal as Ctrl-C does: what was done until then is verified.
+func testInterrupted(t *testing.T, at string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var n atomic.Int64
+	proxy := through(t, at, tamperer{before: func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPress(r) && n.Add(1) == 20 {
+			cancel()
+		}
+		return false
+	}})
+	code, out, log := run(ctx, secret, "-url", proxy, "-buyers", "100000", "-stock", "1000", "-duration", "1000s", "-curve", "flat", "-first-user", "900000")
+	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
+		t.Errorf("exit code %d\n%s\n%s", code, log, out)
+	}
+}
