@@ -69,7 +69,7 @@ const (
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Locks, %s\n\n", r.Date)
-	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
+	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING after a pause, as before a\nhandover) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
 	fmt.Fprintf(&b, "Median of %d rounds of %s, lowest and highest in brackets; %d handovers in each.\n\n", len(r.RoundTrip), r.Turn, r.Handovers)
 	var whats []string
 	for _, s := range scenarios() {

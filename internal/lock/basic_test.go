@@ -135,6 +135,7 @@ func cancelEndsTheWait(t *testing.T, s stage) {
 		t.Errorf("%d scripts were called", n)
 	}
 	cancelledWhileAsking(t, s)
+	cancelledWhilePassed(t, s)
 }
 
 // cancelledWhileAsking lets the first of two waiters go just when he acts on the release: the other must hear of it.
@@ -152,22 +153,54 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 	}}
 	locker := lock.New(watched, s.prefix)
 	first := s.lockAsync(ctx, t, s.kind.open(locker, "m", lock.NewOwner()))
-	// He looks once more when he is subscribed: that is over when nothing is asked any more.
-	quiet := func() bool {
-		before := watched.scripts.Load()
-		time.Sleep(50 * time.Millisecond)
-		return watched.scripts.Load() == before
-	}
-	eventually(t, "quiet", quiet)
+	watched.settled(t, 0)
 	second := make(chan locked, 1)
 	go func() {
 		h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
 		second <- locked{h, err, time.Now()}
 	}()
-	eventually(t, "quiet", quiet)
+	eventually(t, "quiet", watched.quiet)
 	released.Store(true)
 	mustRelease(t, h)
 	wantErr(t, "Lock of the first", receive(t, "answer", first).err, context.Canceled)
+	mustRelease(t, mustReceive(t, second).hold)
+}
+
+// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to him from the same process.
+func cancelledWhilePassed(t *testing.T, s stage) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var releasing atomic.Bool
+	gone := make(chan struct{})
+	watched := &spy{Client: s.client, failScript: func() error {
+		if releasing.CompareAndSwap(true, false) {
+			cancel()
+			<-gone
+		}
+		return nil
+	}}
+	locker := lock.New(watched, s.prefix)
+	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
+	h := mustLock(t, open())
+	before := watched.answers.Load()
+	first := s.lockAsync(ctx, t, open())
+	watched.settled(t, before)
+	second := make(chan locked, 1)
+	go func() {
+		h, err := open().Lock(t.Context())
+		second <- locked{h, err, time.Now()}
+	}()
+	eventually(t, "quiet", watched.quiet)
+	go func() {
+		<-ctx.Done()
+		got := <-first
+		if got.err == nil {
+			_ = got.hold.Release(t.Context()) // the wait was over at the same moment
+		}
+		close(gone)
+	}()
+	releasing.Store(true)
+	mustRelease(t, h)
 	mustRelease(t, mustReceive(t, second).hold)
 }
 

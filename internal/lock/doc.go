@@ -39,7 +39,8 @@
 //
 // Those of one Locker who wait for the same lock stand in a queue, and only the first of them asks Redis: when a
 // release is published, and when the holder's lease should be over. All of them listen through one connection, which
-// exists while somebody waits.
+// exists while somebody waits. A mutex that is released goes to the first of its process's queue in the same step, up to
+// sixteen times in a row; then it is free for the others.
 //
 // # What can go wrong
 //

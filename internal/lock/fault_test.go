@@ -128,7 +128,9 @@ func acquireArrivesLate(t *testing.T, s stage) {
 
 func releaseReplyLost(t *testing.T, s stage) {
 	p, through := s.viaProxy(t)
-	l := s.through(through)
+	watched := &spy{Client: through}
+	locker := lock.New(watched, s.prefix)
+	l := s.kind.open(locker, "m", lock.NewOwner())
 
 	h := mustLock(t, l)
 	p.DropRepliesTo("evalsha", 1)
@@ -148,6 +150,19 @@ func releaseReplyLost(t *testing.T, s stage) {
 		t.Errorf("owner %q after the repeated release, want %q", got, successor.Owner())
 	}
 	mustRelease(t, successor)
+
+	for lost := range 3 { // with somebody of the same process waiting; first so that the script is known
+		h = mustLock(t, l)
+		before := watched.answers.Load()
+		next := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner()))
+		watched.settled(t, before)
+		p.DropRepliesTo("evalsha", lost)
+		// The second answer to be lost may be the waiter's, who is awake by then.
+		if err := h.Release(t.Context()); err != nil && lost < 2 || errors.Is(err, lock.ErrNotHeld) {
+			t.Errorf("Release after %d lost answers: %v", lost, err)
+		}
+		mustRelease(t, mustReceive(t, next).hold)
+	}
 
 	h = mustLock(t, l)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +196,9 @@ func redisDown(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
 	l := s.lock()
 	h := mustLock(t, l)
-	waiting := s.lockAsync(t.Context(), t, s.lock(lock.WithLease(soon)))
+	watched := &spy{Client: s.client}
+	waiting := s.lockAsync(t.Context(), t, s.through(watched, lock.WithLease(soon)))
+	watched.settled(t, 0)
 	server.Kill()
 	for what, call := range map[string]func() error{
 		"TryLock":     func() error { _, err := l.TryLock(t.Context()); return err },

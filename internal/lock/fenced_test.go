@@ -156,10 +156,9 @@ func nothingIsLeft(t *testing.T, s stage) {
 	got := make(chan locked, 50)
 	for range cap(got) {
 		go func() {
-			l := s.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(100*time.Millisecond))
+			l := s.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(3*time.Second))
 			h, err := l.Lock(t.Context())
 			if err == nil {
-				time.Sleep(10 * time.Millisecond) // some are renewed
 				err = h.Release(t.Context())
 			}
 			got <- locked{h, err, time.Now()}

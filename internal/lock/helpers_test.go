@@ -209,12 +209,27 @@ func (s stage) viaProxy(t *testing.T) (*testkit.Proxy, *redis.Client) {
 type spy struct {
 	lock.Client
 	scripts         atomic.Int64 // single ones
+	answers         atomic.Int64 // to these
 	pipelines       atomic.Int64
 	renewals        atomic.Int64 // scripts in pipelines
 	subscriptions   atomic.Int64 // connections
 	beforeSubscribe func()
 	failScript      func() error // nil: the script is sent
 	afterScript     func()
+}
+
+// quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.
+func (s *spy) quiet() bool {
+	before := s.scripts.Load()
+	time.Sleep(100 * time.Millisecond)
+	return s.scripts.Load() == before
+}
+
+// settled returns when a waiter that is alone has looked twice, as it must, and been answered, since the count was n.
+func (s *spy) settled(t *testing.T, n int64) {
+	t.Helper()
+	eventually(t, "waiting", func() bool { return s.answers.Load() >= n+2 })
+	eventually(t, "quiet", s.quiet)
 }
 
 func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -227,6 +242,7 @@ func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 		}
 	}
 	cmd := s.Client.EvalSha(ctx, sha, keys, args...)
+	s.answers.Add(1)
 	if s.afterScript != nil {
 		s.afterScript()
 	}

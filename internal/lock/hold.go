@@ -97,7 +97,7 @@ func (h *Hold) Release(ctx context.Context) error {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
 	h.end(fmt.Errorf("lock %q: %w: released", h.lock.name, ErrNotHeld), false)
-	held, err := h.lock.release(ctx, h.claim)
+	held, err := h.lock.finish(ctx, h.claim)
 	if err != nil {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}

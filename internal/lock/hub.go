@@ -32,9 +32,21 @@ func (h *hub) waiting(channel string) bool {
 	return q != nil && len(q.waiters) > 0
 }
 
-// join takes a place in the queue of the channel; leave must follow. ctx carries values only. The pause is how long
-// the lock is known to be taken.
-func (h *hub) join(ctx context.Context, channel string, pause time.Duration) (*queue, *waiter) {
+// successor returns the first of those who wait for the channel, if the lock is to be passed to him.
+func (h *hub) successor(channel string) (*queue, *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q := h.queues[channel]
+	if q == nil {
+		return nil, nil
+	}
+	w := q.successor()
+	return q, w
+}
+
+// join takes a place in the queue of the channel for the claim; leave must follow. ctx carries values only. The pause is
+// how long the lock is known to be taken.
+func (h *hub) join(ctx context.Context, channel string, c claim, pause time.Duration) (*queue, *waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.queues == nil {
@@ -48,18 +60,19 @@ func (h *hub) join(ctx context.Context, channel string, pause time.Duration) (*q
 		h.queues[channel] = q
 		h.change()
 	}
-	w := q.push(pause)
+	w := q.push(c, pause)
 	return q, w
 }
 
-// leave gives up the place.
-func (h *hub) leave(q *queue, w *waiter, o outcome) {
+// leave gives up the place, and reports whether the lock was passed to the waiter, or may still be.
+func (h *hub) leave(q *queue, w *waiter, o outcome) (offered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q.pop(w, o)
 	if len(q.waiters) == 0 {
 		q.idle = time.Now()
 	}
+	return w.offered
 }
 
 // change tells run that it has something to do; mu is held.

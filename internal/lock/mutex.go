@@ -18,6 +18,8 @@ var (
 	mutexRenewLua string
 	//go:embed mutex_release.lua
 	mutexReleaseLua string
+	//go:embed mutex_pass.lua
+	mutexPassLua string
 	//go:embed mutex_state.lua
 	mutexStateLua string
 )
@@ -27,6 +29,7 @@ var (
 	mutexAcquire  = redis.NewScript(tokenLua + mutexAcquireLua)
 	mutexRenew    = redis.NewScript(mutexRenewLua)
 	mutexRelease  = redis.NewScript(tokenLua + mutexReleaseLua)
+	mutexPass     = redis.NewScript(tokenLua + mutexPassLua)
 	mutexReadings = redis.NewScript(mutexStateLua)
 )
 
@@ -57,6 +60,14 @@ func (m mutex) release(c claim) call {
 		mutexRelease,
 		[]string{m.keys.lock, m.keys.counter, m.keys.latch(c.request)},
 		[]any{c.request, latchTime.Milliseconds(), m.keys.channel},
+	}
+}
+
+func (m mutex) pass(from, to claim, floor int64) call {
+	return call{
+		mutexPass,
+		[]string{m.keys.lock, m.keys.counter, m.keys.latch(from.request), m.keys.latch(to.request)},
+		[]any{from.request, to.request, to.ms(), floor, latchTime.Milliseconds(), m.keys.channel},
 	}
 }
 

@@ -14,13 +14,17 @@ type queue struct {
 	waiters []*waiter
 	next    time.Time // when the first looks again without an event
 	idle    time.Time // since when nobody waits; zero while somebody does
+	passed  int       // how many times in a row the lock went from one waiter here to the next
 }
 
 // waiter is one call of Lock that waits.
 type waiter struct {
-	first chan struct{} // closed when it is its turn
-	next  time.Time     // when to look without an event; set before that
-	err   error         // why there is no point in asking; set before that
+	claim   claim
+	first   chan struct{} // closed when it is its turn
+	next    time.Time     // when to look without an event; set before that
+	err     error         // why there is no point in asking; set before that
+	offers  chan offer    // the lock, from the one who had it
+	offered bool          // it is on its way, or has arrived
 }
 
 func newQueue(channel string) *queue {
@@ -36,8 +40,8 @@ func (q *queue) notify() {
 }
 
 // push appends a waiter, who knows that the lock is taken for the pause; 0 says that he did not ask.
-func (q *queue) push(pause time.Duration) *waiter {
-	w := &waiter{first: make(chan struct{})}
+func (q *queue) push(c claim, pause time.Duration) *waiter {
+	w := &waiter{claim: c, first: make(chan struct{}), offers: make(chan offer, 1)}
 	q.waiters = append(q.waiters, w)
 	q.idle = time.Time{}
 	if pause > 0 {
@@ -54,6 +58,17 @@ func (q *queue) promote() {
 	w := q.waiters[0]
 	w.next = q.next
 	close(w.first)
+}
+
+// successor returns the first waiter, to whom the lock will be passed, or nil when it is the others' turn.
+func (q *queue) successor() *waiter {
+	if len(q.waiters) == 0 || q.waiters[0].offered || q.passed >= passLimit {
+		q.passed = 0
+		return nil
+	}
+	q.passed++
+	q.waiters[0].offered = true
+	return q.waiters[0]
 }
 
 // outcome is how a waiter left.

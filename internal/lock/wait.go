@@ -26,13 +26,13 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 		}
 		pause = until
 	}
-	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, pause)
+	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, c, pause)
 	h, err := l.await(ctx, c, q, w)
-	l.locker.hub.leave(q, w, outcome{
+	offered := l.locker.hub.leave(q, w, outcome{
 		obtained: err == nil, lease: c.lease, shared: l.traits.shared,
 		broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
 	})
-	if l.traits.places && err != nil {
+	if err != nil && (l.traits.places || offered) {
 		l.giveUp(ctx, c)
 	}
 	return h, err
@@ -54,6 +54,8 @@ func (l *Lock) await(ctx context.Context, c claim, q *queue, w *waiter) (*Hold, 
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
+		case o := <-w.offers: // from one of this process
+			return l.accept(c, o)
 		case <-q.events: // released; or subscribed, also again after a lost connection
 		case <-leaseOver.C: // the holder may have died
 		}

@@ -69,6 +69,12 @@ func mutants() []mutant {
 		{"a script that Redis forgot is not sent again", []change{
 			{"watchdog.go", `if len(forgotten) == 0 {`, `if true {`},
 		}, "Mutex", 16},
+		{"passed to a waiter who has gone", []change{
+			{"mutex_pass.lua", `if found[4] then`, `if false then`},
+		}, "Mutex", 12},
+		{"a pass that is repeated is not remembered", []change{
+			{"mutex_pass.lua", `if found[3] == '1' then`, `if false then`},
+		}, "Mutex", 15},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
 		return 10 * time.Millisecond

@@ -1,0 +1,66 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// passLimit is how many times in a row a lock goes from one waiter of a process to the next without being free for
+// those of other processes.
+const passLimit = 16
+
+// passer is a protocol that can give a lock from a claim to the next one of the same process in one step: {1, token};
+// {2, 0} when it is released and the next one does not have it; {0, 0} when the claim did not hold.
+type passer interface {
+	pass(from, to claim, floor int64) call
+}
+
+// offer is a lock that was passed to a waiter by a request sent at the given time.
+type offer struct {
+	token int64
+	sent  time.Time
+}
+
+// finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
+func (l *Lock) finish(ctx context.Context, c claim) (held bool, err error) {
+	p, ok := l.protocol.(passer)
+	if !ok {
+		return l.release(ctx, c)
+	}
+	q, next := l.locker.hub.successor(l.protocol.channel(c))
+	if next == nil {
+		return l.release(ctx, c)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	sent := time.Now()
+	got, err := l.runPass(ctx, p, c, next.claim)
+	if uncertain(err) && ctx.Err() == nil {
+		sent = time.Now()
+		got, err = l.runPass(ctx, p, c, next.claim)
+	}
+	if err != nil || got[0] != 1 {
+		q.notify() // he may have it all the same, or it is free: he has to ask
+		return err == nil && got[0] == 2, err
+	}
+	l.locker.sawToken(got[1])
+	next.offers <- offer{got[1], sent}
+	return true, nil
+}
+
+func (l *Lock) runPass(ctx context.Context, p passer, from, to claim) ([]int64, error) {
+	got, err := p.pass(from, to, l.locker.highest.Load()).run(ctx, l.locker.client).Int64Slice()
+	if err == nil && len(got) != 2 {
+		err = fmt.Errorf("pass script answered %v", got)
+	}
+	return got, err
+}
+
+// accept makes a hold of a lock that was passed to the claim, unless its lease may be over.
+func (l *Lock) accept(c claim, o offer) (*Hold, error) {
+	if time.Since(o.sent) >= l.settings.validity() {
+		return nil, fmt.Errorf("lock %q: %w: it was passed later than its lease", l.name, ErrLost)
+	}
+	return newHold(l, c, o.token, o.sent), nil
+}
