@@ -20,7 +20,7 @@ type Gate interface {
 	Admit(ctx context.Context, b Batch) (Verdict, error)
 }
 
-// Mender rebuilds a sale that was found wrong: Keeper.
+// Mender has a sale that was found wrong rebuilt: Complaints.
 type Mender interface {
 	// Mend asks for the sale to be looked at, and rebuilt if Redis does not hold it as the ledger's epoch says, or if
 	// it is no newer than broken. It does not wait.

@@ -9,6 +9,7 @@ import (
 // The types that cross between the domain and its stores. The interfaces stand beside their callers: Gate in
 // admission.go; Queue, Membership, Ledger and Places in recorder.go; SaleLedger, SaleReader and SaleBuilder in
 // rebuild.go, SaleRetirer in retire.go; Rows and Held in lookup.go; Vouchers in catalog.go; Locker in keeper.go.
+// Those of what happens to orders after their row are in outbox.go, clerk.go, cashier.go, closer.go and storefront.go.
 
 // SaleRef names a sale and where its keys are.
 type SaleRef struct {

@@ -38,8 +38,8 @@ type Seat struct {
 	bell    chan Status // holds one when the caller has to get up: what he is told, or what he knows when he is stirred
 
 	// Guarded by the room.
-	bench          bench // where it stands; nil after Leave
-	previous, next *Seat // for the same order
+	bench          bench         // where it stands; nil after Leave
+	previous, next *Seat         // for the same order
 	known          Status        // what the caller knows, or has been told
 	waits          bool          // Wait was called and the bell has not rung since
 	stir           time.Duration // how long it waits at most before it is stirred; 0: for ever
