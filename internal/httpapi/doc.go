@@ -2,10 +2,15 @@
 //
 // # A request
 //
-//	route → who is it (token) → path, query, body → voucher.Service or order.Desk → answer or error → one writer
+//	route → who is it (token) → path, query, header, body → the domain → answer or error → one writer
+//
+// The domain is what Config names: voucher.Service for vouchers and their changes; order.Desk for purchases in a sale,
+// for owners' orders and for watching one; order.Storefront for ordinary vouchers; order.Clerk for cancelling, histories
+// and admins' searches; order.Cashier and a provider's Notices for payments. The table of routes is in api.go; router.go
+// says why two engines serve it. The routes of a part that is not configured do not exist.
 //
 // A handler returns an answer or an error and never writes by itself, so that a forgotten return after a refusal
-// cannot happen: the adapter in route.go is the only place that writes, logs and counts.
+// cannot happen: the adapter in route.go is the only place that writes, logs and counts. The one exception is a stream.
 //
 // # Answers
 //
@@ -15,12 +20,35 @@
 // Failure is a problem document (RFC 9457, application/problem+json): type, title, status and detail in English for
 // developers; code, stable, for programs; success:false and errorMsg for clients of the plain envelope and for people,
 // in the language that Accept-Language asks for. INVALID adds errors, a list of {field, reason, allowed};
-// ALREADY_BOUGHT adds data with the order that the user has. The type is a URN (urn:seckill:problem:sold-out): it names
+// ALREADY_BOUGHT adds data with the order that the user has, ORDER_STATE with the order and the state that it is in,
+// INSUFFICIENT_STOCK with how many units are left. The type is a URN (urn:seckill:problem:sold-out): it names
 // the problem and is not meant to be fetched. The request id is in the X-Request-Id header, not in the body, so that
 // refusals are rendered once at the start and not once for each of a million callers.
 //
 // The route of the tutorial's frontend, POST /voucher-order/seckill/:id, keeps the plain envelope as application/json:
 // refusals there are 200 with success:false, except 401, 413, 429 and everything from 500 up, which keep their status.
+//
+// 202 says that something is accepted and not complete: an order without a row, a refund whose money is on its way, a
+// change of a voucher that Redis has not followed yet. It is complete later without anybody asking again.
+//
+// # Events
+//
+// GET /order/:id/events is a stream of server-sent events (events.go, stream.go). It holds no goroutine, timer or query
+// of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for a heartbeat. Each
+// piece is written with a deadline of its own, so a caller who does not read is cut off; how many streams may be open is
+// bounded; they end after 30 minutes, and when the server shuts down.
+//
+// A browser's EventSource cannot send headers. On this route alone the token may therefore stand in the query, as
+// access_token. This package logs paths and never queries; whatever logs requests in front of the service has to do the
+// same, or every reader of its log can act as these users until their tokens expire.
+//
+// # Repeating
+//
+// Purchases in a sale, cancelling, paying, refunding, pausing and resuming, PATCH, and a provider's callbacks may be
+// repeated without harm. Adding stock asks for an Idempotency-Key, which makes it so; buying an ordinary voucher takes
+// one (idempotency_key.go).
+//
+// # Every answer
 //
 // Nothing may be stored by caches. Failures say their language, that of errorMsg; titles and details are always English.
 // Times are never finer than milliseconds. What answers GET answers HEAD.
@@ -35,6 +63,9 @@
 //	fault                              answer
 //	a store is away, too much waits    503 UNAVAILABLE with Retry-After: nothing was bought
 //	the reply of a purchase is lost    504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
+//	a payment that does not fit        409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for what is not the provider's
+//	Redis does not follow a change     202; when units are to be taken, 503 UNAVAILABLE: the same key tells later
+//	an event stream breaks off         the browser comes back and is told the order as it is
 //	the caller hangs up                nothing to answer; an order accepted meanwhile is recorded all the same
 //	a body that announces 20 MB        413 TOO_LARGE on every route, nothing of it read, the connection closed
 //	a body of 20 MB in chunks          413 TOO_LARGE after 64 KiB where a body is read, else net/http cuts it off

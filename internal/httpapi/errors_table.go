@@ -24,6 +24,8 @@ var (
 	errTooLarge  = errors.New("request body is too large")
 	errNoRoute   = errors.New("no such route")
 	errMethod    = errors.New("method is not allowed here")
+	// errUnkeyedOutcome: what became of a free purchase without a key is not known, and repeating it may buy once more.
+	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
 
 // failure is one way in which a request can fail, as its caller sees it.
@@ -164,6 +166,11 @@ var rules = []rule{
 		detail:    "The message is not signed by the payment provider, or cannot be read.",
 		english:   "The message was refused.", chinese: "支付通知无效",
 	}},
+	{is(errUnkeyedOutcome), failure{
+		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
+		detail:  "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too.",
+		english: "We could not see whether this worked. Please look at your orders before you try again.", chinese: "暂时无法确认是否购买成功，请先查看订单再重试",
+	}},
 	{is(order.ErrUnknownOutcome), failure{
 		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
@@ -176,7 +183,7 @@ var rules = []rule{
 	}},
 	{is(order.ErrUnavailable), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
-		detail:  "A store cannot be reached or too much is waiting. This request changed nothing.",
+		detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
 	}},
 	{as[*voucher.InvalidError], failure{

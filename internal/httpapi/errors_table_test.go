@@ -60,7 +60,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, &orderFailedError{}} {
+	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, &orderFailedError{}} {
 		if book.match(err) == &book.internal {
 			t.Errorf("%v is not in the table", err)
 		}

@@ -14,6 +14,47 @@ import (
 	"seckill/internal/order"
 )
 
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withClerk(fakeClerk{cancel: func(userID, id int64) (order.Order, error) {
+		if userID != buyerID || id != orderID {
+			return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
+		}
+		return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: order.Cancelled, Amount: 1000, CreatedAt: noon, CancelledAt: noon}, nil
+	}}))
+	want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"cancelled","amount":1000,` +
+		`"createTime":"2026-01-02T12:00:00Z","cancelTime":"2026-01-02T12:00:00Z"}}`
+	for range 2 {
+		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/cancel"})
+		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, diff)
+		}
+	}
+}
+
+// A buyer filters his own orders, the queued ones too.
+func TestOrderFilter(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]order.Filter{
+		"":                             {UserID: buyerID},
+		"?status=unpaid":               {UserID: buyerID, Status: order.Unpaid},
+		"?status=queued":               {UserID: buyerID, Waiting: true},
+		"?status=refunded&voucherId=5": {UserID: buyerID, VoucherID: 5, Status: order.Refunded},
+		"?voucherId=9007199254740991":  {UserID: buyerID, VoucherID: 9007199254740991},
+		"?userId=43":                   {UserID: buyerID},
+	} {
+		var got order.Filter
+		a := newAPI(t, withDesk(fakeDesk{orders: func(_ context.Context, f order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
+			got = f
+			return nil, 0, nil
+		}}))
+		w := do(t, a, request{method: http.MethodGet, target: "/order" + query})
+		if diff := cmp.Diff(want, got); diff != "" || w.Code != http.StatusOK {
+			t.Errorf("%s: %d, filter (-want +got):\n%s", query, w.Code, diff)
+		}
+	}
+}
+
 // Golden documents: what clients have built upon.
 func TestOrderDocuments(t *testing.T) {
 	t.Parallel()

@@ -2,11 +2,39 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
 
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
+
+// foundOrder is what a desk says that has this order for everybody.
+func foundOrder(o order.Order) func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+	return func(context.Context, int64, int64, time.Duration) (order.Order, error) { return o, nil }
+}
+
+// asAdmin makes a request with an admin's token.
+func asAdmin(tb testing.TB, a *API, req request) *httptest.ResponseRecorder {
+	tb.Helper()
+	header := map[string]string{"Authorization": token(tb, adminID, RoleAdmin)}
+	maps.Copy(header, req.header)
+	req.header = header
+	return do(tb, a, req)
+}
+
+// asBoth asks for something as an admin where it is an admin's, else as the buyer.
+func asBoth(tb testing.TB, a *API, target string) *httptest.ResponseRecorder {
+	tb.Helper()
+	if strings.HasPrefix(target, "/admin/") {
+		return asAdmin(tb, a, request{method: http.MethodGet, target: target})
+	}
+	return do(tb, a, request{method: http.MethodGet, target: target})
+}
 
 // fakeChanges answers with what its functions say; without them every voucher is the seckill one, and Redis follows.
 type fakeChanges struct {

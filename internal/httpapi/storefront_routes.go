@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -13,7 +15,8 @@ import (
 // Storefront sells ordinary vouchers: *order.Storefront.
 type Storefront interface {
 	// Buy records an unpaid order, once for each key of the user; "" is no key. voucher.ErrNotFound, voucher.ErrOffShelf,
-	// order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable.
+	// order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable; order.ErrUnknownOutcome, after which repeating with the same
+	// key tells.
 	Buy(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
 }
 
@@ -25,6 +28,9 @@ func (a *API) buyFreely(c *gin.Context, who identity) (answer, error) {
 		return answer{}, err
 	}
 	o, err := a.cfg.Storefront.Buy(c.Request.Context(), who.userID, id, key)
+	if key == "" && errors.Is(err, order.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: %w", errUnkeyedOutcome, err)
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -31,13 +31,15 @@ func TestIDsInPaths(t *testing.T) {
 		{http.MethodGet, "/voucher/", "id", admin},
 		{http.MethodGet, "/voucher/list/", "shopId", admin},
 		{http.MethodGet, "/order/", "id", "9223372036854775807"},
+		{http.MethodPost, "/voucher/buy/", "id", admin},
+		{http.MethodGet, "/admin/order/", "id", "9223372036854775807"},
 	} {
 		ids := badIDs
 		if c.largest == admin {
 			ids = append([]string{"9007199254740992"}, badIDs...)
 		}
 		for _, id := range ids {
-			w := do(t, a, request{method: c.method, target: c.before + id})
+			w := asAdmin(t, a, request{method: c.method, target: c.before + id})
 			if id == "1%2F2" && w.Code == http.StatusNotFound {
 				continue // a path of its own
 			}
@@ -48,7 +50,7 @@ func TestIDsInPaths(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"1", c.largest} {
-			if w := do(t, a, request{method: c.method, target: c.before + id}); w.Code == http.StatusBadRequest {
+			if w := asAdmin(t, a, request{method: c.method, target: c.before + id}); w.Code == http.StatusBadRequest {
 				t.Errorf("%s%s: %s", c.before, id, w.Body)
 			}
 		}
@@ -83,6 +85,28 @@ func TestWait(t *testing.T) {
 			got := wantProblem(t, do(t, a, request{method: method, target: target + text}), http.StatusBadRequest, "INVALID")
 			if len(got.Errors) != 1 || got.Errors[0].Field != "wait" && got.Errors[0].Field != "query" {
 				t.Errorf("%s%s: %+v", target, text, got.Errors)
+			}
+		}
+	}
+}
+
+// An id in the middle of a path is read like one at its end.
+func TestIDsInTheMiddleOfPaths(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, c := range []struct{ method, before, after, largest string }{
+		{http.MethodPost, "/order/", "/pay", "9223372036854775807"},
+		{http.MethodPost, "/order/", "/cancel", "9223372036854775807"},
+		{http.MethodPost, "/order/", "/refund", "9223372036854775807"},
+		{http.MethodGet, "/order/", "/events", "9223372036854775807"},
+		{http.MethodHead, "/order/", "/events", "9223372036854775807"},
+		{http.MethodPost, "/voucher/", "/pause", "9007199254740991"},
+		{http.MethodPost, "/voucher/", "/resume", "9007199254740991"},
+	} {
+		for _, id := range []string{"0", "-1", "01", "1.0", "x", "%20", "9223372036854775808"} {
+			got := wantProblem(t, asAdmin(t, a, request{method: c.method, target: c.before + id + c.after}), http.StatusBadRequest, "INVALID")
+			if len(got.Errors) != 1 || got.Errors[0].Field != "id" || !strings.Contains(got.Errors[0].Allowed, c.largest) {
+				t.Errorf("%s%s%s: %+v", c.before, id, c.after, got.Errors)
 			}
 		}
 	}

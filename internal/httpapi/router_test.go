@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"net/http"
+	"testing"
+)
+
+// What has no part behind it does not exist, and what remains works.
+func TestPartsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	targets := map[string][]request{
+		"changes": {
+			{method: http.MethodPost, target: "/voucher/5/stock"},
+			{method: http.MethodPost, target: "/voucher/5/pause"},
+			{method: http.MethodPost, target: "/voucher/5/resume"},
+		},
+		"clerk":      {{method: http.MethodPost, target: "/order/5/cancel"}, {method: http.MethodGet, target: "/admin/order"}, {method: http.MethodGet, target: "/admin/order/5"}},
+		"cashier":    {{method: http.MethodPost, target: "/order/5/pay"}, {method: http.MethodPost, target: "/order/5/refund"}, {method: http.MethodPost, target: "/payment/callback"}},
+		"notices":    {{method: http.MethodPost, target: "/payment/callback"}},
+		"storefront": {{method: http.MethodPost, target: "/voucher/buy/5"}},
+		"watcher":    {{method: http.MethodGet, target: "/order/5/events"}},
+	}
+	for part, remove := range map[string]func(*Config){
+		"changes": func(c *Config) { c.VoucherChanges = nil }, "clerk": func(c *Config) { c.Clerk = nil }, "cashier": func(c *Config) { c.Cashier = nil },
+		"notices": func(c *Config) { c.Notices = nil }, "storefront": func(c *Config) { c.Storefront = nil }, "watcher": func(c *Config) { c.Watcher = nil },
+	} {
+		a, whole := newAPI(t, remove, withDesk(fakeDesk{order: foundOrder(orderIn(1))})), newAPI(t)
+		for _, req := range targets[part] {
+			if got := read(t, asAdmin(t, a, req)); got.Code != "NOT_FOUND" || got.Detail != "There is nothing at this path." {
+				t.Errorf("without %s: %s %s: %+v", part, req.method, req.target, got)
+			}
+			if got := asAdmin(t, whole, req); got.Code == http.StatusNotFound && read(t, got).Detail == "There is nothing at this path." {
+				t.Errorf("%s %s does not exist at all", req.method, req.target)
+			}
+		}
+		for _, target := range []string{"/order/5", "/order", "/healthz"} {
+			if w := do(t, a, request{method: http.MethodGet, target: target}); w.Code != http.StatusOK {
+				t.Errorf("without %s: %s: %d %s", part, target, w.Code, w.Body)
+			}
+		}
+	}
+	a := newAPI(t, func(c *Config) { c.VoucherChanges = nil })
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: "{}"}), http.StatusMethodNotAllowed, "METHOD")
+}
+
+// The two engines are one to callers: whatever is at no route is told in the same way.
+func TestPathsBetweenTheEngines(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, func(c *Config) { c.AllowedOrigins = []string{"*"} })
+	for _, c := range []struct {
+		method, target string
+		status         int
+	}{
+		{http.MethodPost, "/voucher/5/stocks", http.StatusNotFound},
+		{http.MethodPost, "/voucher/5/stock/", http.StatusNotFound},
+		{http.MethodPost, "/voucher//stock", http.StatusBadRequest},
+		{http.MethodPost, "/voucher/5/pause/6", http.StatusNotFound},
+		{http.MethodPost, "/vouchers/5/pause", http.StatusNotFound},
+		{http.MethodGet, "/voucher/5/pause", http.StatusMethodNotAllowed},
+		{http.MethodHead, "/voucher/5/resume", http.StatusMethodNotAllowed},
+		{http.MethodPatch, "/voucher/5/stock", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/voucher/seckill/stock", http.StatusBadRequest},
+		{http.MethodPost, "/voucher/seckill/5", http.StatusAccepted},
+	} {
+		w := asAdmin(t, a, request{method: c.method, target: c.target, header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"}})
+		if w.Code != c.status || w.Header().Get("X-Request-Id") == "" || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s %s: %d %v", c.method, c.target, w.Code, w.Header())
+		}
+	}
+	for _, target := range []string{"/voucher/5/stock", "/voucher/seckill/5"} {
+		w := do(t, a, request{method: http.MethodOptions, target: target, header: map[string]string{"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}})
+		if w.Code != http.StatusNoContent {
+			t.Errorf("preflight of %s: %d", target, w.Code)
+		}
+	}
+}
