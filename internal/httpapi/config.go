@@ -46,7 +46,7 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for; default DefaultMaxWait. The listener's write timeout follows it.
 	MaxWait time.Duration
-	// MaxStreams is how many event streams may be open at once on this instance; default DefaultMaxStreams (some 30 KB
+	// MaxStreams is how many event streams may be open at once on this instance; default DefaultMaxStreams (some 36 KB
 	// each).
 	MaxStreams int
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; default none.
