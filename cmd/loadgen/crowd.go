@@ -24,12 +24,17 @@ type errand struct {
 // errands are those that are due later, the next first.
 type errands []errand
 
-func (e errands) Len() int           { return len(e) }
-func (e errands) Less(i, j int) bool { return e[i].due.Before(e[j].due) }
-func (e errands) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+// Len is heap.Interface's.
+func (e *errands) Len() int { return len(*e) }
+
+// Less is heap.Interface's.
+func (e *errands) Less(i, j int) bool { return (*e)[i].due.Before((*e)[j].due) }
+
+// Swap is heap.Interface's.
+func (e *errands) Swap(i, j int) { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
 
 // Push is heap.Interface's.
-func (e *errands) Push(x any) { *e = append(*e, x.(errand)) } //nolint:errcheck,forcetypeassert // only errands are pushed
+func (e *errands) Push(x any) { *e = append(*e, x.(errand)) } // only errands are pushed
 
 // Pop is heap.Interface's.
 func (e *errands) Pop() any {
@@ -116,11 +121,11 @@ func (c *crowd) next() (e errand, found bool) {
 	if arrives {
 		e = errand{
 			due:   c.began.Add(c.plan.curve.arrival(i, c.plan.buyers, c.plan.seed)),
-			buyer: uint32(i), look: c.plan.think > 0, //nolint:gosec // at most 100,000,000 buyers
+			buyer: uint32(i), look: c.plan.think > 0, // at most 100,000,000 buyers
 		}
 	}
 	if len(c.later) > 0 && (!arrives || c.later[0].due.Before(e.due)) {
-		return heap.Pop(&c.later).(errand), true //nolint:errcheck,forcetypeassert // only errands are pushed
+		return heap.Pop(&c.later).(errand), true // only errands are pushed
 	}
 	if arrives {
 		c.arrived.Add(1)

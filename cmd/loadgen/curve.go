@@ -46,6 +46,6 @@ func (c curve) arrival(i, n int, seed uint64) time.Duration {
 
 // chance returns a number from 0 to 1 that depends on seed, buyer and which of his choices it is, and on nothing else.
 func chance(seed uint64, buyer, choice int) float64 {
-	source := rand.NewPCG(seed, uint64(buyer)<<16|uint64(choice)) //nolint:gosec // neither is negative, and nothing here is secret
-	return rand.New(source).Float64()                             //nolint:gosec // load, not keys
+	source := rand.NewPCG(seed, uint64(buyer)<<16|uint64(choice))
+	return rand.New(source).Float64() //nolint:gosec // load, not keys
 }

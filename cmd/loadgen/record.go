@@ -90,7 +90,7 @@ func (r *record) add(buyer int, j judgement, due, sent, told time.Time) {
 	code := r.intern(j.code)
 	r.append(entry{
 		order: j.order, sent: sent.Sub(r.began), told: told.Sub(r.began),
-		buyer: uint32(buyer), code: code, verdict: j.verdict, //nolint:gosec // at most 100,000,000 buyers
+		buyer: uint32(buyer), code: code, verdict: j.verdict, // at most 100,000,000 buyers
 	})
 	r.answered++
 	r.count[outcome{j.verdict, code}]++
@@ -123,7 +123,7 @@ func (r *record) intern(code string) uint16 {
 	if len(r.codes) > maxCodes {
 		return r.codeOf[r.codes[maxCodes]]
 	}
-	n = uint16(len(r.codes)) //nolint:gosec // at most maxCodes
+	n = uint16(len(r.codes)) // at most maxCodes
 	r.codes, r.codeOf[code] = append(r.codes, code), n
 	return n
 }

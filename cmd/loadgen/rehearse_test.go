@@ -64,8 +64,9 @@ func TestRehearsal(t *testing.T) {
 		{"honest", nil, func() tamperer { return tamperer{} }, exitVerified, []string{
 			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT", "50 live orders, 0 shown",
 		}},
-		{"thinking and waiting", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer { return tamperer{} },
-			exitVerified, []string{"50  accepted"}},
+		{"thinking and waiting", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer {
+			return tamperer{}
+		}, exitVerified, []string{"50  accepted"}},
 		{"every fourth answer is lost", nil, lostAnswers, exitVerified, []string{"50 live orders", "held", "unknown connection lost"}},
 		{"busy at first", nil, busy, exitVerified, []string{"3  later UNAVAILABLE", "50  accepted"}},
 		{"nobody is told anything", []string{"-retry", "1"}, func() tamperer {

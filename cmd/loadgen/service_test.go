@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -37,7 +36,7 @@ func service(t *testing.T) string {
 	addr := l.Addr().String()
 	_ = l.Close() // only a free address is wanted
 	var log bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), binary)
+	cmd := exec.CommandContext(t.Context(), binary)
 	cmd.Env = []string{
 		"SECKILL_HTTP_ADDR=" + addr, "SECKILL_OPS_ADDR=off", "SECKILL_JWT_SECRET=" + secret,
 		"SECKILL_DATA_DIR=" + filepath.Join(t.TempDir(), "data"),

@@ -1,0 +1,219 @@
+// Package linear checks short records of a sale in another way than package checker: whether the answers could come from
+// a shop that serves one request at a time, each at some moment between its sending and its answer (linearizability).
+// That finds what no sum at the end shows, such as "sold out" to one buyer and a purchase by another who came later.
+//
+// The search is by porcupine and takes exponential time in the number of requests that overlap: it is for some two
+// hundred requests of eight clients. Requests without an answer are left open: they may have had their effect at any
+// time after they were sent, or never. So are the units of cancelled orders, which come back some time after.
+package linear
+
+import (
+	"hash/maphash"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"seckill/internal/checker"
+)
+
+// Verdict is what the search came to.
+type Verdict string
+
+// The verdicts.
+const (
+	Yes       Verdict = "linearizable"
+	No        Verdict = "not linearizable"
+	Undecided Verdict = "undecided" // the time was over
+)
+
+// Check reports whether a record, and the live orders in the end (user → order), could come from a shop that sells so
+// many units, one to a person, one request at a time. Every answer must have its times.
+func Check(units int64, answers []checker.Answer, live map[int64]int64, patience time.Duration) Verdict {
+	m := newShop(units, answers, live)
+	switch porcupine.CheckOperationsTimeout(m.model(), m.history(answers), patience) {
+	case porcupine.Ok:
+		return Yes
+	case porcupine.Illegal:
+		return No
+	default:
+		return Undecided
+	}
+}
+
+// unnamed is the place of a buyer who was admitted by a request without an answer.
+const unnamed = -1
+
+// kind is what an operation of the model does.
+type kind int8
+
+const (
+	request  kind = iota // an answer of the record
+	giveBack             // the unit of a cancelled order comes back
+	audit                // the live orders are read
+)
+
+// input is an operation, as the model reads it.
+type input struct {
+	kind   kind
+	user   int // index of the buyer
+	answer checker.Answer
+}
+
+// state is the shop between two requests. It is never changed, only replaced.
+type state struct {
+	left     int64   // units to sell
+	released int64   // units of cancelled orders that have not come back
+	places   []int64 // order of each buyer; 0: none
+}
+
+// shop is the model: the buyers by index, and what there is in the end.
+type shop struct {
+	units int64
+	index map[int64]int
+	live  []int64
+	seed  maphash.Seed
+}
+
+func newShop(units int64, answers []checker.Answer, live map[int64]int64) *shop {
+	s := &shop{units: units, index: map[int64]int{}, seed: maphash.MakeSeed()}
+	number := func(user int64) {
+		if _, known := s.index[user]; !known {
+			s.index[user] = len(s.index)
+		}
+	}
+	for _, a := range answers {
+		number(a.User)
+	}
+	for user := range live {
+		number(user)
+	}
+	s.live = make([]int64, len(s.index))
+	for user, order := range live {
+		s.live[s.index[user]] = order
+	}
+	return s
+}
+
+// history turns the record into operations.
+func (s *shop) history(answers []checker.Answer) (ops []porcupine.Operation) {
+	end := int64(0)
+	for _, a := range answers {
+		if a.Verdict == checker.Later {
+			continue // it had no effect and says nothing
+		}
+		in := input{user: s.index[a.User], answer: a}
+		op := porcupine.Operation{Input: in, Call: a.Sent.UnixNano(), Return: a.Told.UnixNano()}
+		end = max(end, op.Return)
+		if a.Verdict == checker.Unknown {
+			op.Return = math.MaxInt64
+		}
+		ops = append(ops, op)
+		if a.Action != checker.Buy && a.Verdict != checker.Refused {
+			in.kind = giveBack
+			ops = append(ops, porcupine.Operation{Input: in, Call: op.Call, Return: math.MaxInt64})
+		}
+	}
+	return append(ops, porcupine.Operation{Input: input{kind: audit}, Call: end + 1, Return: end + 2})
+}
+
+func (s *shop) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return state{left: s.units, places: make([]int64, len(s.index))} },
+		Step: func(before, in, _ any) (bool, any) {
+			return s.step(before.(state), in.(input)) // porcupine knows no types
+		},
+		Equal: func(a, b any) bool { return a.(state).equal(b.(state)) },
+		Hash:  func(a any) uint64 { return s.hash(a.(state)) },
+	}
+}
+
+func (a state) equal(b state) bool {
+	return a.left == b.left && a.released == b.released && slices.Equal(a.places, b.places)
+}
+
+func (s *shop) hash(a state) uint64 {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	maphash.WriteComparable(&h, a.left)
+	maphash.WriteComparable(&h, a.released)
+	for _, order := range a.places {
+		maphash.WriteComparable(&h, order)
+	}
+	return h.Sum64()
+}
+
+// step reports whether the shop could do this next, and what it is afterwards.
+func (s *shop) step(now state, in input) (bool, any) {
+	switch {
+	case in.kind == audit:
+		return s.agrees(now), now
+	case in.kind == giveBack:
+		if now.released > 0 {
+			now.left, now.released = now.left+1, now.released-1
+		}
+		return true, now
+	case in.answer.Action == checker.Buy:
+		return now.buy(in)
+	default:
+		return now.release(in)
+	}
+}
+
+// agrees reports whether the live orders are those of the state.
+func (s *shop) agrees(now state) bool {
+	for i, order := range now.places {
+		if order != s.live[i] && (order != unnamed || s.live[i] == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func (now state) buy(in input) (bool, any) {
+	place, order := now.places[in.user], in.answer.Order
+	switch in.answer.Verdict {
+	case checker.Accepted:
+		if place != 0 || now.left < 1 {
+			return false, now
+		}
+		now.left--
+		return true, now.seat(in.user, order)
+	case checker.Held:
+		if place == unnamed {
+			return true, now.seat(in.user, order)
+		}
+		return place == order, now
+	case checker.Refused:
+		return place == 0 && (in.answer.Code != checker.CodeSoldOut || now.left == 0), now
+	case checker.Unknown, checker.Later:
+	}
+	if place != 0 || now.left < 1 {
+		return true, now
+	}
+	now.left--
+	return true, now.seat(in.user, unnamed)
+}
+
+// release is a cancel or a refund.
+func (now state) release(in input) (bool, any) {
+	place := now.places[in.user]
+	holds := place == in.answer.Order || place == unnamed
+	switch {
+	case in.answer.Verdict == checker.Refused:
+		return true, now
+	case holds:
+		now.released++
+		return true, now.seat(in.user, 0)
+	default: // repeating it is harmless
+		return true, now
+	}
+}
+
+// seat returns the state with an order in a buyer's place.
+func (now state) seat(user int, order int64) state {
+	now.places = slices.Clone(now.places)
+	now.places[user] = order
+	return now
+}
