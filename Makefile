@@ -44,6 +44,10 @@ run: build ## build and start the server; with nothing configured: embedded, dat
 build: ## build ./bin/server, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/server ./cmd/server
 
+.PHONY: loadgen
+loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/rehearsal.md)
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/loadgen ./cmd/loadgen
+
 .PHONY: token
 token: build ## print a token for trying out: make token user=42 [role=admin]
 	@./bin/server token -user '$(or $(user),42)' $(if $(role),-role '$(role)')

@@ -129,7 +129,11 @@ func (r *report) verdict(b *strings.Builder) {
 		b.WriteString("VERIFIED: nothing lost, nothing sold twice.\n")
 		return
 	}
-	fmt.Fprintf(b, "WRONG: %d findings", r.Total)
+	findings := "findings"
+	if r.Total == 1 {
+		findings = "finding"
+	}
+	fmt.Fprintf(b, "WRONG: %d %s", r.Total, findings)
 	if r.Total > maxPrinted {
 		fmt.Fprintf(b, ", the first %d", min(maxPrinted, len(r.Findings)))
 	}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"seckill/internal/checker"
+)
+
+// TestInternBounded: however many different things a broken network says, they take no more room than a thousand.
+func TestInternBounded(t *testing.T) {
+	t.Parallel()
+	r := newRecord(time.Now())
+	for i := range 5 * maxCodes {
+		r.add(i, judgement{code: string(rune('a'+i%26)) + time.Duration(i).String()}, r.began, r.began, r.began)
+	}
+	if len(r.codes) > maxCodes+1 || r.answered != 5*maxCodes {
+		t.Errorf("%d codes kept of %d answers", len(r.codes), r.answered)
+	}
+}
+
+// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports what the record
+// takes, and what the checker takes besides while it works.
+func BenchmarkMillionBuyers(b *testing.B) {
+	const buyers, units = 1_000_000, 100_000
+	for b.Loop() {
+		before := inUse()
+		r := newRecord(time.Now())
+		view := checker.View{Name: "all", Complete: true}
+		for i := range buyers {
+			at := r.began.Add(time.Duration(i) * time.Microsecond)
+			j := judgement{verdict: checker.Refused, code: checker.CodeSoldOut}
+			if i < units {
+				id := int64(i) + 1
+				j = judgement{verdict: checker.Accepted, order: id}
+				view.Orders = append(view.Orders, checker.Order{ID: id, User: int64(i), Voucher: 1, Status: checker.Unpaid})
+			}
+			r.add(i, j, at, at, at.Add(time.Millisecond))
+		}
+		recorded := inUse()
+		report := checker.Check(checker.Evidence{
+			Voucher: 1, Issued: units, Answers: r.answers(1, &tokens{}), Views: []checker.View{view}, ShownStock: new(int64),
+		})
+		if report.Total > 0 {
+			b.Fatal(report.Findings)
+		}
+		b.ReportMetric(float64(recorded-before)/buyers, "record-B/buyer")
+		b.ReportMetric(float64(allocated()-recorded)/buyers, "checker-B/buyer")
+		runtime.KeepAlive(r)
+	}
+}
+
+// inUse returns how many bytes are in use.
+func inUse() uint64 {
+	runtime.GC()
+	return allocated()
+}
+
+// allocated returns how many bytes are in use or not yet collected.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
