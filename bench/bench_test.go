@@ -15,12 +15,12 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	full := plan{
 		compares: true,
-		rounds: 5, duration: 4 * time.Second, warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second, connections: 128,
+		rounds:   5, duration: 4 * time.Second, warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second, connections: 128,
 		scale: scalePlan{1000, 1_000_000, 20_000}, sale: salePlan{1_000_000, 100_000}, stampede: 100_000, out: "docs/benchmarks",
 	}
 	quick := plan{
 		compares: true,
-		rounds: 5, duration: 500 * time.Millisecond, warmUp: 200 * time.Millisecond, maxDrain: time.Second, connections: 128,
+		rounds:   5, duration: 500 * time.Millisecond, warmUp: 200 * time.Millisecond, maxDrain: time.Second, connections: 128,
 		scale: scalePlan{100, 100_000, 2000}, sale: salePlan{100_000, 10_000}, stampede: 5000,
 	}
 	smoke := plan{
@@ -79,11 +79,14 @@ func TestSummary(t *testing.T) {
 	if diff := cmp.Diff(want, r.Ratios[1].spread); diff != "" {
 		t.Errorf("service / bare handler differs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(spread{20, 8, 30}, r.Lines[0].Rate); r.Lines[0].Contestant != serviceName || diff != "" {
-		t.Errorf("line of %s differs (-want +got):\n%s", r.Lines[0].Contestant, diff)
+	if len(r.Lines) != 2 || r.Lines[0].Contestant != bareName || r.Lines[1].Contestant != serviceName {
+		t.Fatalf("lines: %v", r.Lines)
 	}
-	if r.Lines[0].Drain != (spread{}) {
-		t.Errorf("a drain that nobody measured is %v", r.Lines[0].Drain)
+	if diff := cmp.Diff(spread{20, 8, 30}, r.Lines[1].Rate); diff != "" {
+		t.Errorf("line of %s differs (-want +got):\n%s", r.Lines[1].Contestant, diff)
+	}
+	if r.Lines[1].Drain != (spread{}) {
+		t.Errorf("a drain that nobody measured is %v", r.Lines[1].Drain)
 	}
 	if got := over([]float64{4, 1, 3, 2}); got != (spread{2.5, 1, 4}) {
 		t.Errorf("spread of an even number of figures: %v", got)

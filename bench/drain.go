@@ -10,9 +10,9 @@ import (
 const leastBacklog = 2000
 
 // watchDrain follows the recording after the last acceptance. A contestant that would take long is not waited for: its
-// speed over a second tells how long it would be.
+// speed over a second (half a one, where turns are short) tells how long it would be.
 func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, p plan) error {
-	const sample = time.Second
+	sample := min(time.Second, p.duration)
 	first, err := at.recorded(ctx)
 	if err != nil {
 		return err

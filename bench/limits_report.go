@@ -106,16 +106,19 @@ func (l *limits) connectionsChart() chart.Bars {
 	return c
 }
 
+// saleChart shows the sale until a little after its last row: from then on there are only refusals.
 func (l *limits) saleChart() chart.Lines {
 	series := func(of func(point) int64) [][2]float64 {
-		points := make([][2]float64, len(l.Sale.Points))
-		for i, p := range l.Sale.Points {
-			points[i] = [2]float64{p.Second, float64(of(p))}
+		var points [][2]float64
+		for _, p := range l.Sale.Points {
+			if p.Second <= 1.2*l.Sale.LastRow {
+				points = append(points, [2]float64{p.Second, float64(of(p))})
+			}
 		}
 		return points
 	}
 	return chart.Lines{
-		Title: fmt.Sprintf("%s buyers, %s units", chart.Number(float64(l.Sale.Buyers)), chart.Number(float64(l.Sale.Units))),
+		Title: fmt.Sprintf("%s buyers, %s units, until the last row", chart.Number(float64(l.Sale.Buyers)), chart.Number(float64(l.Sale.Units))),
 		X:     "seconds since the start",
 		Panels: []chart.Panel{
 			{Title: "orders", Lines: []chart.Line{
@@ -125,8 +128,7 @@ func (l *limits) saleChart() chart.Lines {
 			{Title: "accepted orders that wait for their row", Lines: []chart.Line{
 				{Name: "waiting", Points: series(func(p point) int64 { return p.Accepted - p.Recorded })},
 			}},
-			{Title: "answers", Lines: []chart.Line{
-				{Name: "all", Points: series(func(p point) int64 { return p.Accepted + p.Refused })},
+			{Title: "buyers told that it is sold out", Lines: []chart.Line{
 				{Name: "refused", Points: series(func(p point) int64 { return p.Refused })},
 			}},
 		},

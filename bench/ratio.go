@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"seckill/bench/chart"
+)
 
 // ratio is a figure that has a target: a quotient of two contestants, taken within each round, or a figure of one.
 type ratio struct {
@@ -30,9 +34,9 @@ func (r *report) ratios() []ratio {
 		r.quotient("P6", "recorded, draining a backlog / as the tutorials do", serviceHeldName, streamHeldName, draining).atLeast(40),
 		r.figure("P7", "from request to row, p99 at half load", "ms", serviceHalfName, rowP99).below(100),
 		r.figure("P8", "drain of 100,000 accepted orders", "s", serviceHeldName, func(t turn) float64 { return t.drainOf(100_000) }).below(5),
-		r.quotient("P9", fmt.Sprintf("accepted, %d sales in turn / one sale", r.Plan.Sales), manySalesName, oneSaleName, rate).atLeast(costs25PercentMore),
+		r.quotient("P9", "accepted, "+chart.Number(float64(r.Plan.Sales))+" sales in turn / one sale", manySalesName, oneSaleName, rate).atLeast(costs25PercentMore),
 		r.quotient("P9", "accepted, stock 100 / stock 1,000,000", smallSalesName, manySalesName, rate).atLeast(costs25PercentMore),
-		r.quotient("P9", fmt.Sprintf("accepted, %d have bought / nobody has", r.Plan.Buyers), fullSaleName, oneSaleName, rate).atLeast(costs25PercentMore),
+		r.quotient("P9", "accepted, "+chart.Number(float64(r.Plan.Buyers))+" have bought / nobody has", fullSaleName, oneSaleName, rate).atLeast(costs25PercentMore),
 		r.quotient("P10", "p99 at half load / bare handler at the same rate", serviceHalfName, bareHalfName, p99).below(3),
 		r.figure("P11", "Redis memory per recorded order", "bytes", serviceHeldName, func(t turn) float64 { return t.RecordedBytes }).below(100),
 		r.figure("P11", "Redis memory per waiting order", "bytes", serviceHeldName, func(t turn) float64 { return t.WaitingBytes }).below(300),

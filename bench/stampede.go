@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -38,7 +39,7 @@ func (s *stampede) String() string {
 
 const (
 	reservedFiles = 300    // file descriptors for everything but the stampede
-	portsEach     = 20_000 // connections from one address: the system has some 28,000 ports for them
+	portsEach     = 10_000 // connections from one address: the system has some 28,000 ports for them, and looks long for the last
 )
 
 // stampedeSize is how many connections this process, and one with the same limit, can have.
@@ -141,8 +142,8 @@ func (s *stampede) charge(ctx context.Context, c crowd, to *target) {
 func knock(ctx context.Context, i int, token []byte, to *target) (conn net.Conn, connected time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	from := net.IPv4(127, 0, 0, byte(1+i/portsEach))
-	conn, err = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}).DialContext(ctx, "tcp", to.addr)
+	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i/portsEach))}
+	conn, err = (&net.Dialer{LocalAddr: from, Control: bindLater}).DialContext(ctx, "tcp", to.addr)
 	connected = time.Now()
 	if err != nil {
 		return nil, connected, err
@@ -156,4 +157,13 @@ func knock(ctx context.Context, i int, token []byte, to *target) (conn net.Conn,
 	}
 	_, err = readAnswer(bufio.NewReaderSize(conn, 1024), http.StatusAccepted, 0)
 	return conn, connected, err
+}
+
+// bindLater lets the system choose the port of a connection when it is made and not before: only then may connections
+// from different addresses share one, and the choice is quick.
+func bindLater(_, _ string, c syscall.RawConn) error {
+	const ipBindAddressNoPort = 24 // Linux; package syscall has no name for it
+	var serr error
+	err := c.Control(func(fd uintptr) { serr = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1) })
+	return errors.Join(err, serr)
 }

@@ -22,6 +22,9 @@ func example() *report {
 			RowP99: 8, WaitingBytes: 200, RecordedBytes: 90, ClientCPU: 0.5,
 		})
 	}
+	for _, name := range []string{oneSaleName, manySalesName, smallSalesName, fullSaleName} {
+		r.Turns = append(r.Turns, turn{Contestant: name, Round: 1, Rate: 1000})
+	}
 	r.summarize()
 	return r
 }
@@ -32,6 +35,20 @@ func exampleLimits() *limits {
 		Connections: []curve{{Contestant: bareName, At: 16, Rate: spread{3, 2, 4}}, {Contestant: serviceName, At: 16, Rate: spread{2, 1, 3}}},
 		Stampede:    stampede{Connections: 12345, FirstError: "connection refused"},
 		Sale:        course{Buyers: 1000, Units: 10, Points: []point{{0, 0, 0, 0}, {1.5, 10, 20, 9}}},
+	}
+}
+
+// TestReported: everybody who has a turn has a line, and every target is measured.
+func TestReported(t *testing.T) {
+	t.Parallel()
+	r := example()
+	if got, want := len(r.Lines), len(contestants(binaries{}))+4; got != want || got != len(reported()) {
+		t.Errorf("%d lines of %d contestants, %d in the order", got, want, len(reported()))
+	}
+	for _, q := range r.Ratios {
+		if !q.measured() {
+			t.Errorf("%s, %s: not measured", q.ID, q.What)
+		}
 	}
 }
 

@@ -41,14 +41,11 @@ type line struct {
 
 // summarize computes lines and ratios from the turns.
 func (r *report) summarize() {
-	var names []string
-	for _, t := range r.Turns {
-		if !slices.Contains(names, t.Contestant) {
-			names = append(names, t.Contestant)
-		}
-	}
-	for _, name := range names {
+	for _, name := range reported() {
 		turns := r.of(name)
+		if len(turns) == 0 {
+			continue
+		}
 		figures := func(of func(turn) float64) spread {
 			var f []float64
 			for _, t := range turns {

@@ -100,15 +100,15 @@ func TestPresses(t *testing.T) {
 // TestPace: requests come when they are due, and a slow answer is charged to those that it held up.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	s := &shopFront{delay: 30 * time.Millisecond}
+	s := &shopFront{delay: 10 * time.Millisecond}
 	v := s.serve(t)
-	v.connections, v.pace, v.most, v.duration = 1, 100, 0, 100*time.Millisecond // due every 10 ms
+	v.connections, v.pace, v.most = 1, 1000, 10 // due every millisecond
 	b, err := v.fire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The second was due at 10 ms and answered at 60 or later, the third is worse off still.
-	if b.p99 < 45*time.Millisecond {
+	// The tenth was due after 9 ms and answered after 100 or more.
+	if b.p99 < 90*time.Millisecond {
 		t.Errorf("p99 %s: latency counts from when the request was sent, not from when it was due", b.p99)
 	}
 }

@@ -25,7 +25,7 @@ type Bar struct {
 }
 
 const (
-	labels    = 330.0 // the column of labels
+	figures   = 150.0 // room for the figures beside the bars
 	barHeight = 13.0
 	rowGap    = 9.0
 )
@@ -42,7 +42,8 @@ func (b Bars) SVG() string {
 	}
 	scale := ticks(most)
 	right := scale[len(scale)-1]
-	left, room := margin+labels, width-margin-labels-150
+	left := margin + 10 + b.labels()
+	room := width - left - figures
 	at := func(v float64) float64 { return left + room*min(v, right)/right }
 	c := &canvas{}
 	c.text("title", "start", margin, 28, b.Title)
@@ -79,6 +80,15 @@ func (b Bars) SVG() string {
 	}
 	c.height = y + 28
 	return c.file(b.Title)
+}
+
+// labels is how wide the column of labels is.
+func (b Bars) labels() float64 {
+	widest := 100.0
+	for _, row := range b.Rows {
+		widest = max(widest, 1.06*textWidth(row.Label)) // larger letters than those of the figures
+	}
+	return widest
 }
 
 func (c *canvas) bar(series int, at func(float64) float64, bar Bar, y float64) {

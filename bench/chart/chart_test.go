@@ -44,7 +44,7 @@ func TestBars(t *testing.T) {
 	got := elements(t, b.SVG())
 	want := map[string]int{
 		"rect.fill0": 1 + 1, "rect.fill1": 1 + 2, // with the legend's
-		"text.label": 2, // a row without bars is left out
+		"text.label":   2, // a row without bars is left out
 		"line.whisker": 3, "line.mark": 1, "rect.back": 1,
 	}
 	for what, n := range want {
