@@ -1,9 +1,11 @@
 package sqlstore_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"seckill/internal/order"
 	"seckill/internal/testkit"
@@ -35,6 +37,41 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
+// BenchmarkCloseDue closes a backlog of overdue orders of one voucher, in batches of several sizes.
+func BenchmarkCloseDue(b *testing.B) {
+	const backlog = 50_000
+	for name, open := range map[string]func(*testing.B) ledger{
+		"mysql":  func(b *testing.B) ledger { return openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true") },
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, filepath.Join(b.TempDir(), "ledger.db")) },
+	} {
+		for _, batch := range []int{100, 200, 500} {
+			b.Run(fmt.Sprintf("%s/%d", name, batch), func(b *testing.B) {
+				l := open(b)
+				v := l.seckill(b, 100_000_000)
+				user, left := int64(1), 0
+				for b.Loop() {
+					if left < batch {
+						b.StopTimer()
+						for range backlog / 500 {
+							insert(b, l, claims(v, user, 500))
+							user += 500
+						}
+						l.exec(b, "UPDATE tb_voucher_order SET pay_deadline = ? WHERE status = 1", stored(recordedAt.Add(-time.Minute)))
+						left += backlog
+						b.StartTimer()
+					}
+					closed, err := l.CloseDue(b.Context(), 1, batch)
+					if err != nil || len(closed) != batch {
+						b.Fatalf("%d closed, %v", len(closed), err)
+					}
+					left -= batch
+				}
+				b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "orders/s")
+			})
+		}
+	}
+}
+
 func rawInsert(b *testing.B, l ledger, cs []order.Claim) {
 	b.Helper()
 	tx, err := l.raw.BeginTx(b.Context(), nil)
@@ -42,12 +79,13 @@ func rawInsert(b *testing.B, l ledger, cs []order.Claim) {
 		b.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }() // unless committed
-	args := make([]any, 0, 5*len(cs))
+	args := make([]any, 0, 6*len(cs))
 	for _, c := range cs {
-		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, stored(recordedAt))
+		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, stored(recordedAt), stored(payBefore))
 	}
-	_, err = tx.ExecContext(b.Context(), "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) VALUES "+
-		strings.TrimSuffix(strings.Repeat("(?,?,?,1,?,1,?),", len(cs)), ","), args...)
+	_, err = tx.ExecContext(b.Context(),
+		"INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline) VALUES "+
+			strings.TrimSuffix(strings.Repeat("(?,?,?,1,?,1,?,?),", len(cs)), ","), args...)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,14 +1,18 @@
 // Package sqlstore is the ledger: all SQL of vouchers and orders, for MySQL (8.4, MariaDB 10.11, and what speaks their
-// protocol) and, in the embedded mode, for SQLite. It implements voucher.Ledger, order.Ledger, order.SaleLedger and
-// order.Rows with GORM, which nothing outside this package sees.
+// protocol) and, in the embedded mode, for SQLite. It implements the ledger's interfaces of the packages voucher and
+// order with GORM, which nothing outside this package sees.
 //
 // What is committed here has the last word. Redis decides who gets in and is rebuilt from these tables.
 //
 //	tb_voucher ─── tb_seckill_voucher        what is sold; the sale: stock, window, epoch (the hot row)
 //	                    │ stock = stock - n WHERE stock >= n AND epoch = ?
 //	               tb_voucher_order          one row for each order, never deleted; one live order per user and sale
+//	               tb_order_event            what happened to orders since
+//	               tb_payment                attempts to pay for them
+//	               tb_order_request          the keys under which ordinary vouchers were bought
 //	               tb_order_collision        claims whose id was taken, and the failed order written instead
-//	               tb_voucher_operation      units given back, numbered for each voucher, until Redis has them too
+//	               tb_voucher_operation      changes of a sale, numbered for each voucher, until Redis has followed
+//	               tb_fence                  the highest token of whoever does a job alone
 //	               tb_setting                what all instances agree on
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
@@ -23,8 +27,15 @@
 //	                                                   neither of the two above never says that nothing was written
 //	the process dies at any point                      all of the batch or none of it
 //
-// Reading while the database is away returns order.ErrUnavailable.
+// Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
+// payments; then the sales, sorted by voucher, whose lock is also that of their operations. Only Settle locks the sales
+// first. What the database ends because it met another is repeated a few times here, except batches of the recorder,
+// which repeats them itself. When the reply to COMMIT is lost, calling once more tells what happened.
 //
-// The two dialects share every statement. SQLite has no row locks; there a transaction takes the file's one write lock
-// when it begins, which is stronger.
+// Times that are compared are the database server's; SQLite has none, and there they are this process's.
+//
+// Reading while the database is away returns order.ErrUnavailable, and so does changing an order: it is to be repeated.
+//
+// The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
+// takes the file's one write lock when it begins, which is stronger.
 package sqlstore

@@ -92,36 +92,38 @@ func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.T
 	return nil
 }
 
-// Pending implements order.OperationLedger. It is one statement, so that both answers are of one moment.
+// Pending implements order.OperationLedger. It is one statement, so that both answers are of one moment; the operations
+// are chosen before they are joined, as a backlog is long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error) {
+	first := s.read(ctx).Model(&operationRow{}).
+		Where("voucher_id = ? AND state = ?", voucherID, operationPending).Order("number").Limit(n)
 	var rows []struct {
 		Operation operationRow `gorm:"embedded"`
 		Last      int64        `gorm:"column:last_operation"`
 	}
-	err = s.read(ctx).Table("tb_seckill_voucher s").
-		Select("s.last_operation, o.voucher_id, o.number, o.kind, o.delta, o.order_id, o.user_id, o.mode, o.begin_time, o.end_time").
-		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = s.voucher_id AND o.state = ?", operationPending).
-		Where("s.voucher_id = ?", voucherID).Order("o.number").Limit(max(1, n)).Scan(&rows).Error
+	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
+		Joins("LEFT JOIN (?) o ON o.voucher_id = s.voucher_id", first).
+		Where("s.voucher_id = ?", voucherID).Order("o.number").Scan(&rows).Error
 	if err != nil {
 		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", voucherID), err)
 	}
 	for _, row := range rows {
 		last = row.Last
-		if row.Operation.Number != 0 && len(ops) < n {
+		if row.Operation.Number != 0 {
 			ops = append(ops, row.Operation.operation())
 		}
 	}
 	return ops, last, nil
 }
 
-// SalesWithPending implements order.OperationLedger. The index gives each voucher's first pending operation without
-// reading the others.
+// SalesWithPending implements order.OperationLedger. It looks up the first pending operation of each sale that is not
+// retired, as there are far fewer sales than operations.
 func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	var ids []int64
-	err := s.read(ctx).Raw("SELECT o.voucher_id FROM "+
-		"(SELECT voucher_id, MIN(number) AS number FROM tb_voucher_operation WHERE state = ? GROUP BY voucher_id) f "+
-		"JOIN tb_voucher_operation o ON o.voucher_id = f.voucher_id AND o.number = f.number "+
-		"ORDER BY o.create_time, o.voucher_id LIMIT ?", operationPending, n).Scan(&ids).Error
+	err := s.read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
+		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
+		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
+		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Scan(&ids).Error
 	if err != nil {
 		return nil, readError("looking for sales with pending operations", err)
 	}

@@ -289,3 +289,28 @@ func TestReviveLateOfARetiredSale(t *testing.T) {
 		}
 	})
 }
+
+// Two instances that look at once ask Redis once.
+func TestReviveLateAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		for user := range int64(5) {
+			l.late(t, v, user+1)
+			if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
+				t.Fatal(err)
+			}
+			revive := func() error {
+				_, err := l.ReviveLate(t.Context(), 10)
+				return err
+			}
+			if err := errors.Join(both(revive, revive)); err != nil {
+				t.Fatal(err)
+			}
+			if ops := l.pending(t, v); len(ops) != 1 {
+				t.Errorf("operations %v, want one", ops)
+			}
+			l.follow(t, v)
+		}
+		l.conserved(t, v)
+	})
+}
