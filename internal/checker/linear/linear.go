@@ -129,8 +129,8 @@ func (s *shop) model() porcupine.Model {
 	}
 }
 
-func (a state) equal(b state) bool {
-	return a.left == b.left && a.released == b.released && slices.Equal(a.places, b.places)
+func (now state) equal(b state) bool {
+	return now.left == b.left && now.released == b.released && slices.Equal(now.places, b.places)
 }
 
 func (s *shop) hash(a state) uint64 {

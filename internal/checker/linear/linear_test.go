@@ -68,6 +68,13 @@ func TestCheck(t *testing.T) {
 		{"a cancelled one's unit twice", map[int64]int64{2: 12, 3: 13}, linear.No, []checker.Answer{
 			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(12, 13, accepted(2, 12)), at(12, 13, accepted(3, 13)),
 		}},
+		{"cancelled twice, its unit sold twice", map[int64]int64{2: 12, 3: 13}, linear.No, []checker.Answer{
+			at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11)), at(4, 5, cancelled(1, 11)), at(12, 13, accepted(2, 12)), at(12, 13, accepted(3, 13)),
+		}},
+		{"accepted, cancelled, and accepted without the cancel's end", map[int64]int64{1: 12}, linear.Yes, []checker.Answer{
+			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 8, accepted(1, 12)),
+		}},
+		{"a unit gone to nobody", nil, linear.No, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2))}},
 		{"cancelled and still live", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11))}},
 	}
 	for _, tt := range tests {
@@ -77,6 +84,15 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestOnePerUser: two units, and one buyer who is given both.
+func TestOnePerUser(t *testing.T) {
+	t.Parallel()
+	answers := []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, accepted(1, 12))}
+	if got := linear.Check(2, answers, map[int64]int64{1: 12}, patience); got != linear.No {
+		t.Errorf("%s, want %s", got, linear.No)
 	}
 }
 
