@@ -52,6 +52,9 @@ func realMain(ctx context.Context, env environment) int {
 		return exitUsage
 	}
 	r, err := rehearse(ctx, env, p)
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted // before anybody had come
+	}
 	if err != nil {
 		_, _ = fmt.Fprintln(env.err, "loadgen:", err)
 		return exitFindings

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +51,24 @@ func TestNobodyThere(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if code, _, log := run(ctx, secret, "-url", "http://127.0.0.1:1"); code != exitFindings || !strings.Contains(log, "creating a voucher") {
+		t.Errorf("exit code %d: %s", code, log)
+	}
+}
+
+// TestInterruptedBeforeTheSale: Ctrl-C while nobody has come yet.
+func TestInterruptedBeforeTheSale(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var looks atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if looks.Add(1) == 2 {
+			cancel()
+		}
+		answer(w, http.StatusOK, `{"success":true,"data":{"id":7,"stock":1,"issued":1,"saleState":"preparing"}}`)
+	}))
+	defer server.Close()
+	if code, _, log := run(ctx, secret, "-url", server.URL, "-voucher", "7"); code != exitInterrupted {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }

@@ -11,8 +11,13 @@ const maxKept = 50
 
 // Check returns every contradiction in the evidence.
 func Check(e Evidence) Report {
+	answers := 0
+	for range e.Answers {
+		answers++
+	}
 	c := check{
-		e: e, people: map[int64]person{}, promises: map[int64]promise{},
+		e: e, people: make(map[int64]person, answers), // grown step by step it would take twice the memory for a while
+		promises: map[int64]promise{},
 		released: map[int64]bool{}, lost: map[int64]bool{}, kept: map[Invariant]int{},
 		report: Report{Findings: []Finding{}, Undecided: []Gap{}}, // lists in JSON, also when there is nothing in them
 	}
