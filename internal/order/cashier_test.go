@@ -113,6 +113,9 @@ func TestConfirm(t *testing.T) {
 			o.Status = tc.status
 			p.life.rows.put(o)
 			n := Notice{PaymentID: payment.ID, Amount: 500}
+			if len(p.cashier.woken) != 0 {
+				t.Error("woken before there is anything to give back")
+			}
 			p.life.after["receive"] = 1 // taken, and the provider is not told so
 			if err := p.cashier.Confirm(t.Context(), n); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("first: %v, want ErrUnavailable", err)
@@ -121,6 +124,9 @@ func TestConfirm(t *testing.T) {
 				if err := p.cashier.Confirm(t.Context(), n); err != nil {
 					t.Error(err)
 				}
+			}
+			if at := tc.state == PaymentRefunding; at != (len(p.cashier.woken) == 1) {
+				t.Errorf("woken: %v, want %v", !at, at)
 			}
 			if got := p.life.rows.rows[66].Status; got != tc.want || p.life.payments[payment.ID].State != tc.state {
 				t.Errorf("the order is %s and the payment %s, want %s and %s", got, p.life.payments[payment.ID].State, tc.want, tc.state)

@@ -105,6 +105,30 @@ func TestSeatIsUsedAgainAndAgain(t *testing.T) {
 	}
 }
 
+// What it was told of counts as known, also when what comes next is what it knew before.
+func TestSeatHearsOfWhatComesBack(t *testing.T) {
+	t.Parallel()
+	w := NewWaitroom(newAskedRows(), quiet())
+	s := w.Enter(7)
+	defer s.Leave()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Wait(over, Paid); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	known := Paid
+	for _, next := range []Status{Cancelled, Paid, Cancelled} {
+		w.Told(map[int64]Status{7: next})
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		got, err := s.Wait(soon, known)
+		cancel()
+		if err != nil || got != next {
+			t.Fatalf("%s, %v; want %s", got, err, next)
+		}
+		known = got
+	}
+}
+
 // However many wait, the ledger is asked twenty times a second for rows and once a second for other changes, in queries of
 // a thousand; and not at all when nobody waits.
 func TestWaitroomAsksForAllAtOnce(t *testing.T) {
