@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -22,24 +23,19 @@ func auditService(ctx context.Context, at *place, _ *target, accepted int64) err
 	if err != nil {
 		return err
 	}
-	apart, err := at.apart(ctx)
-	if err != nil {
-		return err
-	}
-	return balance(ctx, at, books{
+	return errors.Join(at.compareSales(ctx), balance(ctx, at, books{
 		accepted: accepted, waiting: waiting,
 		also: map[string][2]int64{
 			"nothing waits": {waiting, 0}, "no dead letters": {dead, 0}, "no failed orders": {failed, 0},
-			"sales whose stock differs between Redis and SQL": {apart, 0},
 		},
-	})
+	}))
 }
 
-// apart counts the sales whose stock or number of buyers in Redis is not SQL's.
-func (p *place) apart(ctx context.Context) (n int64, err error) {
+// compareSales says of which sales stock or number of buyers differ between Redis and SQL.
+func (p *place) compareSales(ctx context.Context) error {
 	rows, err := p.db.QueryContext(ctx, "SELECT voucher_id, stock, issued FROM tb_seckill_voucher")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = rows.Close() }() // read to its end, or given up
 	pipe := p.stores.rdb.Pipeline()
@@ -47,33 +43,34 @@ func (p *place) apart(ctx context.Context) (n int64, err error) {
 	for rows.Next() {
 		var sale [3]int64
 		if err = rows.Scan(&sale[0], &sale[1], &sale[2]); err != nil {
-			return 0, err
+			return err
 		}
 		want = append(want, sale)
 		pipe.HMGet(ctx, fmt.Sprintf("%s{p0}:sale:%d", p.prefix, sale[0]), "stock", "returned")
 		pipe.HLen(ctx, fmt.Sprintf("%s{p0}:buyers:%d", p.prefix, sale[0]))
 	}
 	if err = rows.Err(); err != nil {
-		return 0, err
+		return err
 	}
 	answers, err := pipe.Exec(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("redis: %w", err)
+		return fmt.Errorf("redis: %w", err)
 	}
 	for i, sale := range want {
 		var left struct {
 			Stock    int64 `redis:"stock"`
 			Returned int64 `redis:"returned"`
 		}
-		if err = answers[2*i].(*redis.SliceCmd).Scan(&left); err != nil {
-			return 0, fmt.Errorf("redis: %w", err)
+		if serr := answers[2*i].(*redis.SliceCmd).Scan(&left); serr != nil {
+			return fmt.Errorf("redis: %w", serr)
 		}
 		buyers := answers[2*i+1].(*redis.IntCmd).Val()
-		if left.Stock+left.Returned != sale[1] || buyers != sale[2]-sale[1] {
-			n++
-		}
+		err = errors.Join(err, unequal(map[string][2]int64{
+			fmt.Sprintf("sale %d, stock in Redis is that in SQL", sale[0]):      {left.Stock + left.Returned, sale[1]},
+			fmt.Sprintf("sale %d, buyers in Redis are the units sold", sale[0]): {buyers, sale[2] - sale[1]},
+		}))
 	}
-	return n, nil
+	return err
 }
 
 // auditRawScript: what the script admitted is what left the stock, took a place and lies in the stream.

@@ -88,13 +88,14 @@ func (r *round) volley(to *target, duration time.Duration) volley {
 // the same from one minute to the next.
 func contestants(b binaries) []contestant {
 	svc := service{b}
+	of := func(name string) starter { return stage{b, name}.start }
 	selling := func(s starter, check audit, part int) func(context.Context, *round, *place) (turn, error) {
 		return sell{start: s, audit: check, status: http.StatusAccepted, part: part}.take
 	}
-	of := func(name string) starter { return stage{b, name}.start }
-	held := func(s starter, check audit) func(context.Context, *round, *place) (turn, error) {
-		return sell{start: s, audit: check, status: http.StatusAccepted, held: true}.take
+	serving := func(held bool) func(context.Context, *round, *place) (turn, error) {
+		return sell{start: svc.start, audit: auditService, status: http.StatusAccepted, held: held, settles: true}.take
 	}
+	streamHeld := sell{start: of("stream"), audit: auditStream, status: http.StatusAccepted, held: true}
 	soldOut := sell{
 		start:  func(ctx context.Context, at *place, _ int64) (*target, error) { return svc.startSoldOut(ctx, at) },
 		status: http.StatusConflict,
@@ -102,11 +103,11 @@ func contestants(b binaries) []contestant {
 	return []contestant{
 		{bareName, selling(of("bare"), nil, 1), everySecond},
 		{soldOutName, soldOut.take, everySecond},
-		{serviceName, selling(svc.start, auditService, 1), everySecond},
-		{alwaysName, selling(svc.start, auditService, 1), "always"},
+		{serviceName, serving(false), everySecond},
+		{alwaysName, serving(false), "always"},
 		{streamName, selling(of("stream"), auditStream, 1), everySecond},
-		{streamHeldName, held(of("stream"), auditStream), everySecond},
-		{serviceHeldName, held(svc.start, auditService), everySecond},
+		{streamHeldName, streamHeld.take, everySecond},
+		{serviceHeldName, serving(true), everySecond},
 		{rawInsertName, rawInsert, everySecond},
 		{bareHalfName, half{start: of("bare")}.take, everySecond},
 		{serviceHalfName, half{start: svc.start, audit: auditService, probes: true}.take, everySecond},

@@ -9,10 +9,13 @@ import (
 // leastBacklog is how many orders must wait for the speed of their recording to be worth a figure.
 const leastBacklog = 2000
 
-// watchDrain follows the recording after the last acceptance. A contestant that would take long is not waited for: its
-// speed over a second (half a one, where turns are short) tells how long it would be.
-func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, p plan) error {
-	sample := min(time.Second, p.duration)
+// settles is the patience with a contestant that has to record everything: one that is slower is given up with an error.
+const settles = time.Hour
+
+// watchDrain follows the recording after the last acceptance. Where it would take longer than patience it is not waited
+// for: the speed over a second (less, where turns are short) tells how long it would be.
+func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, sample, patience time.Duration) error {
+	sample = min(time.Second, sample)
 	first, err := at.recorded(ctx)
 	if err != nil {
 		return err
@@ -38,7 +41,7 @@ func (t *turn) watchDrain(ctx context.Context, at *place, b burst, held bool, p 
 		case now == b.answered:
 			t.Drain = time.Since(b.ended).Seconds()
 			return nil
-		case passed > sample && speed > 0 && float64(b.answered-now)/speed > p.maxDrain.Seconds():
+		case passed > sample && speed > 0 && float64(b.answered-now)/speed > patience.Seconds():
 			t.Drain, t.Extrapolated = float64(t.Backlog)/speed, true
 			return nil
 		case passed > time.Minute:

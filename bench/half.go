@@ -47,7 +47,7 @@ func (h half) take(ctx context.Context, r *round, at *place) (t turn, err error)
 		return t, nil
 	}
 	b.answered += waited.answered
-	if err = t.watchDrain(ctx, at, b, false, r.plan); err != nil {
+	if err = t.watchDrain(ctx, at, b, false, r.plan.duration, settles); err != nil {
 		return turn{}, err
 	}
 	if err = to.stop(); err != nil {

@@ -20,6 +20,8 @@ type limits struct {
 	Stock       []curve  `json:"stock"`       // by units of one sale; who comes too late is refused
 	Stampede    stampede `json:"stampede"`
 	Sale        course   `json:"sale"`
+	Waiting     waiting  `json:"waiting"`
+	Closing     closing  `json:"closing"`
 }
 
 // curve is a contestant's figures at one point of an axis.
@@ -32,7 +34,7 @@ type curve struct {
 	Memory     float64 `json:"serverMegabytes"` // resident, the most in any round
 }
 
-// findLimits measures curves in rounds, then the stampede and the long sale, once.
+// findLimits measures curves in rounds, then the stampede, the long sale, waiting and closing, once.
 func findLimits(ctx context.Context, r round, stdout, progress io.Writer) (err error) {
 	l := limits{Machine: describeMachine(ctx, r.stores), Plan: r.plan.describe()}
 	r.plan.warmUp = min(limitsWarmUp, 4*r.plan.warmUp)
@@ -58,6 +60,14 @@ func findLimits(ctx context.Context, r round, stdout, progress io.Writer) (err e
 		return fmt.Errorf("a long sale: %w", err)
 	}
 	fmt.Fprintln(progress, &l.Sale)
+	if l.Waiting, err = takeWaiting(ctx, &r); err != nil {
+		return fmt.Errorf("waiting for rows: %w", err)
+	}
+	fmt.Fprintln(progress, &l.Waiting)
+	if l.Closing, err = takeClosing(ctx, &r); err != nil {
+		return fmt.Errorf("closing a backlog: %w", err)
+	}
+	fmt.Fprintln(progress, &l.Closing)
 	l.tables(stdout)
 	if r.plan.out == "" {
 		return nil

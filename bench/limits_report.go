@@ -15,7 +15,7 @@ func (l *limits) tables(w io.Writer) {
 	fmt.Fprintf(w, "\nConnections that ask at the same time\n\n%s", curveTable(l.Connections, "Connections"))
 	fmt.Fprintf(w, "\nVouchers on sale at once\n\n%s", curveTable(l.Sales, "Sales"))
 	fmt.Fprintf(w, "\nUnits of one sale; who comes too late is refused\n\n%s", curveTable(l.Stock, "Units"))
-	fmt.Fprintf(w, "\n%s\n\n%s\n", l.stampedeText(), l.saleText())
+	fmt.Fprintf(w, "\n%s\n\n%s\n\n%s\n\n%s\n", l.stampedeText(), l.saleText(), l.Waiting.text(), l.Closing.table())
 }
 
 func curveTable(curves []curve, axis string) string {
@@ -73,9 +73,11 @@ func (l *limits) markdown(name string) string {
 	return fmt.Sprintf("# Limits and curves, %s\n\n%s\n\nMedian of %d rounds, lowest and highest in brackets. After each turn rows, stocks and "+
 		"answers were compared; they agreed.\n\n## Connections\n\n![Answers per second by connections](%s-connections.svg)\n\n%s\n"+
 		"## A stampede\n\n%s\n\n## Vouchers on sale at once\n\n%s\n## Units of a sale\n\nWho comes too late is refused, so small sales are mostly refusals.\n\n%s\n"+
-		"## A long sale\n\n%s\n\n![A long sale over time](%s-sale.svg)\n\n%s\n\nAgain: `make bench-limits`. Every single figure: the JSON file beside this one.\n",
+		"## A long sale\n\n%s\n\n![A long sale over time](%s-sale.svg)\n\n## Waiting for rows\n\n%s\n\n"+
+		"## Closing a backlog\n\n%s\n%s\n\nAgain: `make bench-limits`. Every single figure: the JSON file beside this one.\n",
 		l.Machine.Date, l.Machine, l.Plan.Rounds, name, curveTable(l.Connections, "Connections"), l.stampedeText(),
-		curveTable(l.Sales, "Sales"), curveTable(l.Stock, "Units"), l.saleText(), name, l.Machine.durability())
+		curveTable(l.Sales, "Sales"), curveTable(l.Stock, "Units"), l.saleText(), name,
+		l.Waiting.text(), l.Closing.table(), l.Machine.durability())
 }
 
 // sections are the limits' part of the page.

@@ -34,7 +34,7 @@ func takeScale(ctx context.Context, r *round) (turns []turn, err error) {
 	}
 	defer func() { err = errors.Join(err, to.stop()) }()
 	next := map[string]int64{}
-	accepted := r.plan.scale.buyers
+	accepted := r.plan.scale.buyers + 1 // and the one who tried
 	names := []string{oneSaleName, manySalesName, smallSalesName, fullSaleName}
 	for n := range r.plan.rounds {
 		// Another one begins each round: the first is at a disadvantage.
@@ -106,7 +106,26 @@ func openScale(ctx context.Context, r *round, at *place) (to *target, sales map[
 	if err != nil {
 		return to, nil, err
 	}
-	return again, sales, nil
+	to = again
+	return to, sales, tryUntilSold(ctx, to.addr, full)
+}
+
+// tryUntilSold buys one unit. A sale that was rebuilt sells again once every instance has forgotten that it may have
+// been sold out, a second later (rule 11, docs/architecture.md).
+func tryUntilSold(ctx context.Context, addr string, voucher int64) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		err := buyOne(ctx, addr, voucher)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // createSales puts n vouchers on sale, several at a time.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,13 +26,13 @@ func (s service) settings(at *place) []string {
 	}
 }
 
-// launch starts one instance, without a voucher on sale.
-func (s service) launch(ctx context.Context, at *place, instance string) (*target, error) {
+// launch starts one instance with more settings, without a voucher on sale.
+func (s service) launch(ctx context.Context, at *place, instance string, more ...string) (*target, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := spawn(ctx, s.bin.path("server"), addr, append(s.settings(at), "SECKILL_HTTP_ADDR="+addr, "SECKILL_INSTANCE="+instance), "serve")
+	c, err := spawn(ctx, s.bin.path("server"), addr, slices.Concat(s.settings(at), more, []string{"SECKILL_HTTP_ADDR=" + addr, "SECKILL_INSTANCE=" + instance}), "serve")
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +57,18 @@ func (s service) startSoldOut(ctx context.Context, at *place) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	const winner = 9_000_002 // nobody in the crowd
-	url := fmt.Sprintf("http://%s/voucher/seckill/%d?wait=10s", t.addr, t.voucher)
-	if _, err = post(ctx, url, signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, winner, inAnHour())), ""); err != nil {
+	if err = buyOne(ctx, t.addr, t.voucher); err != nil {
 		return nil, errors.Join(err, t.stop())
 	}
 	return t, nil
+}
+
+// buyOne buys a unit for somebody who is not in the crowd, and waits for its row.
+func buyOne(ctx context.Context, addr string, voucher int64) error {
+	const stranger = 9_000_002
+	_, err := post(ctx, fmt.Sprintf("http://%s/voucher/seckill/%d?wait=10s", addr, voucher),
+		signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, stranger, inAnHour())), "")
+	return err
 }
 
 // migrate makes the service's tables.

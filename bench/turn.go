@@ -90,6 +90,8 @@ type sell struct {
 	// held keeps the sale's row in SQL locked while purchases come in, so that nothing is recorded meanwhile: what is
 	// measured is admission alone, and then how fast a backlog drains.
 	held bool
+	// settles says that it is waited for until everything is recorded, as its audit wants.
+	settles bool
 }
 
 // take lets the crowd in, waits until what was accepted is recorded, and checks the books.
@@ -132,7 +134,11 @@ func (s sell) take(ctx context.Context, r *round, at *place) (t turn, err error)
 	if err = release(); err != nil {
 		return turn{}, err
 	}
-	if err = t.watchDrain(ctx, at, b, s.held, r.plan); err != nil {
+	patience := r.plan.maxDrain
+	if s.settles {
+		patience = settles
+	}
+	if err = t.watchDrain(ctx, at, b, s.held, r.plan.duration, patience); err != nil {
 		return turn{}, err
 	}
 	if s.held && !t.Extrapolated {
