@@ -75,23 +75,11 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 	return nil
 }
 
-// compare lets the contestants take turns for some rounds, then shows what each gets wrong and what does not matter.
+// compare shows what each contestant gets wrong and what does not matter, then lets them take turns for some rounds:
+// the longest part comes last, as what goes wrong should do so early.
 func compare(ctx context.Context, base round, stdout, progress io.Writer) error {
 	p := base.plan
 	r := report{Machine: describeMachine(ctx, base.stores), Plan: p.describe()}
-	for n := 1; n <= p.rounds; n++ {
-		this := base
-		this.number = n
-		for _, c := range contestants(base.bin) {
-			t, err := takeTurn(ctx, c, &this)
-			if err != nil {
-				return fmt.Errorf("%s, round %d: %w", c.name, n, err)
-			}
-			this.turns = append(this.turns, t)
-			fmt.Fprintf(progress, "round %d/%d  %s\n", n, p.rounds, &t)
-		}
-		r.Turns = append(r.Turns, this.turns...)
-	}
 	scale, err := takeScale(ctx, &base)
 	if err != nil {
 		return fmt.Errorf("sales, stock and buyers: %w", err)
@@ -111,6 +99,19 @@ func compare(ctx context.Context, base round, stdout, progress io.Writer) error 
 	}
 	for _, d := range r.Crashes {
 		fmt.Fprintln(progress, d)
+	}
+	for n := 1; n <= p.rounds; n++ {
+		this := base
+		this.number = n
+		for _, c := range contestants(base.bin) {
+			t, err := takeTurn(ctx, c, &this)
+			if err != nil {
+				return fmt.Errorf("%s, round %d: %w", c.name, n, err)
+			}
+			this.turns = append(this.turns, t)
+			fmt.Fprintf(progress, "round %d/%d  %s\n", n, p.rounds, &t)
+		}
+		r.Turns = append(r.Turns, this.turns...)
 	}
 	r.summarize()
 	r.table(stdout)
