@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 const (
@@ -26,7 +27,6 @@ type model struct {
 	payments []order.Payment // that a provider was asked to expect
 	notices  int             // how many said that there is money, repetitions not counted
 	noticed  map[string]bool
-	deltas   int64            // units that admins added, as far as was confirmed
 	keys     map[string]int64 // stock changes by idempotency key; those whose answer was not decided among them
 	next     int
 }
@@ -115,6 +115,9 @@ func (m *model) confirm(t *rapid.T) {
 		t.Skip("nothing to pay")
 	}
 	p := rapid.SampledFrom(m.payments).Draw(t, "payment")
+	if rapid.IntRange(0, 3).Draw(t, "harmed") == 0 {
+		m.harmOne(t, "apply", "settled")
+	}
 	n := order.Notice{PaymentID: p.ID, Amount: p.Amount}
 	if rapid.IntRange(0, 9).Draw(t, "wrong amount") == 0 {
 		n.Amount--
@@ -150,6 +153,9 @@ func (m *model) refund(t *rapid.T) {
 }
 
 func (m *model) restock(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "harmed") == 0 {
+		m.harmOne(t, "apply", "settled")
+	}
 	delta := rapid.SampledFrom([]int64{-3, -2, -1, 1, 2}).Draw(t, "delta")
 	m.next++
 	m.changeStock(t, fmt.Sprintf("key %d", m.next), delta)
@@ -173,10 +179,13 @@ func (m *model) changeStock(t *rapid.T, key string, delta int64) {
 func (m *model) pause(t *rapid.T) { m.w.pause(t, rapid.Bool().Draw(t, "paused")) }
 func (m *model) shelf(t *rapid.T) { m.w.shelve(t, rapid.Bool().Draw(t, "on the shelf")) }
 
-func (m *model) harm(t *rapid.T) {
-	call := rapid.SampledFrom(calls()).Draw(t, "call")
+func (m *model) harm(t *rapid.T) { m.harmOne(t, calls()...) }
+
+// harmOne lets something befall the next one of the calls.
+func (m *model) harmOne(t *rapid.T, calls ...string) {
+	call := rapid.SampledFrom(calls).Draw(t, "call")
 	h := harm(rapid.IntRange(0, int(harms)-1).Draw(t, "harm"))
-	m.w.process.fate.plan(call, h)
+	m.w.alive().fate.plan(call, h)
 }
 
 // redeliver puts an order into the stream once more, as an entry that was delivered and not acknowledged (I7).
@@ -193,7 +202,26 @@ func (m *model) rest(t *rapid.T) {
 		}
 	}
 	m.w.rest()
+	m.deltasAddUp(t)
 	m.check(t)
+}
+
+// deltasAddUp asks for every change of stock once more, which says what became of it, and wants the issued units to be
+// what was confirmed.
+func (m *model) deltasAddUp(t *rapid.T) {
+	want := int64(firstStock)
+	for _, key := range sortedKeys(m.keys) {
+		err := m.w.restock(key, m.keys[key])
+		if err == nil {
+			want += m.keys[key]
+		} else if _, refused := errors.AsType[*voucher.InsufficientStockError](err); !refused {
+			t.Fatalf("at rest a change of stock by %d is answered %v", m.keys[key], err)
+		}
+	}
+	m.w.rest()
+	if got := m.w.view(t).sale.issued; got != want {
+		t.Fatalf("%d units are issued, %d by what was answered", got, want)
+	}
 }
 
 // neverTwice holds at every moment: no user has two live orders in the ledger, and no stock is below zero (I1, I2).
