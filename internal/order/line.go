@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+// lineWait is how long an applicant may expect to wait in line. Callers wait longer than that for an answer, and whoever is
+// told at once to come back has lost nothing.
+const lineWait = 5 * time.Second
+
+var errLongLine = fmt.Errorf("%w: the line is too long", ErrUnavailable)
+
 // MaxBatch is how many applicants travel in one call of the admission script at most.
 const MaxBatch = 256
 
@@ -17,6 +23,9 @@ const MaxBatch = 256
 // minimum batch: a lone applicant waits for nobody, and a crowd shares round trips.
 //
 // A goroutine serves the line while somebody waits in it and ends when nobody does.
+//
+// Redis may become slow without failing, and then the line would grow until its end waits longer than buyers do. So whoever
+// would wait for longer than lineWait at the pace of the latest calls is sent home at once.
 type line struct {
 	admit func(ctx context.Context, b Batch) (Verdict, error) // one call of the script
 	sale  SaleRef
@@ -27,8 +36,9 @@ type line struct {
 
 	mu      sync.Mutex
 	waiting []*ticket
-	served  bool // a goroutine serves the line
-	known   Mark // the highest mark seen
+	served  bool          // a goroutine serves the line
+	known   Mark          // the highest mark seen
+	pace    time.Duration // what a call takes, with the latest ones counting most; 0 in a line that stood still
 
 	last   atomic.Pointer[sighting]
 	memory memory
@@ -58,12 +68,17 @@ type answer struct {
 }
 
 // join waits in line for the applicant's outcome; recorded is how far the sale has got in the ledger. When ctx ends
-// first, the applicant may still be admitted: the error is then ErrUnknownOutcome.
+// first, the applicant may still be admitted: the error is then ErrUnknownOutcome. It is ErrUnavailable when the line is
+// too long.
 func (l *line) join(ctx context.Context, a Applicant, recorded Mark) (Outcome, error) {
 	t := &ticket{applicant: a, gone: ctx.Done(), answer: make(chan answer, 1)}
 	l.mu.Lock()
 	if l.known.Before(recorded) {
 		l.known = recorded
+	}
+	if l.outlook() > lineWait {
+		l.mu.Unlock()
+		return Outcome{}, errLongLine
 	}
 	l.waiting = append(l.waiting, t)
 	if !l.served {
@@ -78,6 +93,17 @@ func (l *line) join(ctx context.Context, a Applicant, recorded Mark) (Outcome, e
 	case <-ctx.Done():
 		return Outcome{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
 	}
+}
+
+// outlook is how long it takes to serve those who wait and one more, if the pace stays as it is. The caller has locked.
+func (l *line) outlook() time.Duration { return l.pace * time.Duration(len(l.waiting)/MaxBatch+1) }
+
+// kept adjusts the pace to what a call took, by half of the difference: a Redis that stays slow is known as such after a
+// few calls, and one that stalls once, while its disk is flushed, sends nobody home.
+func (l *line) kept(took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pace += (took - l.pace) / 2
 }
 
 // saw remembers how far the sale has got in Redis.
@@ -103,6 +129,7 @@ func (l *line) serve(ctx context.Context) {
 		}
 		asked := time.Now()
 		verdict, err := l.call(ctx, Batch{Sale: l.sale, Known: known, MaxBacklog: l.limit, Applicants: applicants})
+		l.kept(time.Since(asked))
 		if err == nil {
 			seen := &sighting{view: verdict.View, asked: asked, heard: time.Now()}
 			l.last.Store(seen)
@@ -156,7 +183,7 @@ func (l *line) take() ([]*ticket, Mark) {
 		l.waiting = nil // lets the memory of a crowd go
 	}
 	if len(batch) == 0 {
-		l.served = false
+		l.served, l.pace = false, 0
 		return nil, Mark{}
 	}
 	return batch, l.known
