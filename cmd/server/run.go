@@ -61,11 +61,14 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Checks:  checks(stores, shop.keeper),
 		Observe: metrics.Request,
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
+		MaxInFlight: cfg.HTTP.MaxInFlight, UserRate: cfg.HTTP.UserRate, UserBurst: cfg.HTTP.UserBurst,
+		MaxStreams: cfg.HTTP.MaxStreams, UserStreams: cfg.HTTP.UserStreams,
 		TrustedProxies: cfg.HTTP.TrustedProxies, AllowedOrigins: cfg.HTTP.CORSOrigins,
 	})
 	if err != nil {
 		return err
 	}
+	metrics.WatchLoad(func() (int64, int64, int64) { l := api.Load(); return l.InFlight, l.Streams, l.Refused })
 	public, err := listen(ctx, cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
 	if err != nil {
 		return err

@@ -35,6 +35,18 @@ type HTTP struct {
 
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
 
+	// MaxInFlight leaves out health checks, admins and event streams. Above half of it answers wait for nothing any more.
+	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, and above half of it ?wait= waits no longer"`
+
+	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
+	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: as often as he likes"`
+
+	UserBurst int `env:"SECKILL_USER_BURST" envDefault:"30" unit:"requests" min:"1" max:"100000" effect:"how many requests a user may make at once, before SECKILL_USER_RATE holds him back"`
+
+	MaxStreams int `env:"SECKILL_MAX_STREAMS" envDefault:"20000" unit:"event streams" min:"1" max:"1000000" effect:"event streams that may be open at this instance; above, callers are answered UNAVAILABLE (some 36 KB of memory each)"`
+
+	UserStreams int `env:"SECKILL_USER_STREAMS" envDefault:"10" unit:"event streams" min:"1" max:"100000" effect:"how many of them one user may have; more is answered RATE_LIMITED"`
+
 	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
 	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed; none by default"`
 

@@ -46,6 +46,8 @@ type API struct {
 	speech  *languages
 	book    *errorBook
 	ready   *readiness
+	load    *load
+	users   *userLimit // nil: a user may ask as often as he likes
 	streams *streams
 	log     *slog.Logger
 	alarms  *rate.Limiter // bounds the log lines about failing requests
@@ -76,7 +78,9 @@ func New(cfg Config) (*API, error) {
 	a := &API{
 		cfg: cfg, auth: auth, speech: speech, book: book, log: cfg.Log,
 		ready:   newReadiness(cfg.Checks, cfg.Now),
-		streams: newStreams(cfg.MaxStreams),
+		load:    &load{most: int64(cfg.MaxInFlight)},
+		users:   newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
+		streams: newStreams(cfg.MaxStreams, cfg.UserStreams),
 		alarms:  rate.NewLimiter(alarmsPerSecond, alarmsPerSecond),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
@@ -111,15 +115,15 @@ func (a *API) routes() []route {
 		{method: http.MethodPost, path: voucherActions + "resume", access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
 		{method: http.MethodGet, path: "/order", access: forBuyers, handle: a.listOrders},
 		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
-		{method: http.MethodGet, path: "/order/:id/events", access: forBuyers, queryToken: true, handle: a.orderEvents, off: cfg.Watcher == nil},
+		{method: http.MethodGet, path: "/order/:id/events", access: forBuyers, queryToken: true, uncounted: true, handle: a.orderEvents, off: cfg.Watcher == nil},
 		{method: http.MethodPost, path: "/order/:id/pay", access: forBuyers, handle: a.pay, off: cfg.Cashier == nil},
 		{method: http.MethodPost, path: "/order/:id/cancel", access: forBuyers, handle: a.cancelOrder, off: cfg.Clerk == nil},
 		{method: http.MethodPost, path: "/order/:id/refund", access: forBuyers, handle: a.refund, off: cfg.Cashier == nil},
 		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Clerk == nil},
 		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Clerk == nil},
 		{method: http.MethodPost, path: "/payment/callback", handle: a.paymentCallback, off: cfg.Cashier == nil || cfg.Notices == nil},
-		{method: http.MethodGet, path: healthzPath, handle: a.healthz},
-		{method: http.MethodGet, path: readyzPath, handle: a.readyz},
+		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
+		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
 	}
 	return slices.DeleteFunc(all, func(r route) bool { return r.off })
 }

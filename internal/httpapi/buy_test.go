@@ -212,8 +212,11 @@ func TestReadRunsOutOfTime(t *testing.T) {
 	}
 }
 
+// busy limits users, and lets one press as often as a test likes.
+func busy(cfg *Config) { cfg.UserRate, cfg.UserBurst = maxUserRate, 100_000_000 }
+
 // The path of a purchase is what half a million people take in one second. The ceilings are what it costs now, all of it
-// in this package and Gin: the request id and its header, the Location and its header, the body.
+// in this package and Gin: the request id and its header, the Location and its header, the body. The limits cost none.
 func TestBuyAllocatesLittle(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -222,9 +225,9 @@ func TestBuyAllocatesLittle(t *testing.T) {
 	}{
 		{"accepted", nil, 7}, {"sold out", order.ErrSoldOut, 4}, {"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 5},
 	} {
-		a := newAPI(t)
+		a := newAPI(t, busy)
 		if c.err != nil {
-			a = buying(t, c.err)
+			a = buying(t, c.err, busy)
 		}
 		r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"}})
 		w := &discard{header: http.Header{}}
@@ -245,9 +248,9 @@ func TestBuyAllocatesLittle(t *testing.T) {
 func BenchmarkBuy(b *testing.B) {
 	for name, err := range map[string]error{"accepted": nil, "sold out": order.ErrSoldOut} {
 		b.Run(name, func(b *testing.B) {
-			a := newAPI(b)
+			a := newAPI(b, busy)
 			if err != nil {
-				a = buying(b, err)
+				a = buying(b, err, busy)
 			}
 			r := newRequest(b, b.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
 			w := &discard{header: http.Header{}}

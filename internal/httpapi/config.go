@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,11 +12,17 @@ import (
 
 // Defaults of Config.
 const (
-	DefaultBodyLimit  int64 = 64 << 10         // bytes
-	DefaultMaxWait          = 30 * time.Second // for ?wait=
-	DefaultTokenCache       = 100_000          // verified tokens
-	DefaultMaxStreams       = 20_000           // event streams at once
+	DefaultBodyLimit   int64 = 64 << 10         // bytes
+	DefaultMaxWait           = 30 * time.Second // for ?wait=
+	DefaultTokenCache        = 100_000          // verified tokens
+	DefaultMaxInFlight       = 20_000           // requests worked on at once
+	DefaultUserBurst         = 30               // requests at once, where there is a UserRate
+	DefaultMaxStreams        = 20_000           // event streams at once
+	DefaultUserStreams       = 10               // event streams of one user at once
 )
+
+// maxUserRate is the largest UserRate: a request each microsecond.
+const maxUserRate = 1_000_000
 
 // Config says what an API is made of and how it behaves. Vouchers, Desk, Log and Tokens.Secret are required.
 type Config struct {
@@ -46,9 +53,15 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for; default DefaultMaxWait. The listener's write timeout follows it.
 	MaxWait time.Duration
+	// MaxInFlight is how many requests this instance works on at once; default DefaultMaxInFlight. Health checks, admins'
+	// requests and event streams are not among them. Above half of it no answer waits for ?wait=.
+	MaxInFlight int
+	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
+	// number. UserBurst is how many he may make at once; default DefaultUserBurst.
+	UserRate, UserBurst int
 	// MaxStreams is how many event streams may be open at once on this instance; default DefaultMaxStreams (some 36 KB
-	// each).
-	MaxStreams int
+	// each). UserStreams is how many of them one user may have; default DefaultUserStreams.
+	MaxStreams, UserStreams int
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; default none.
 	TrustedProxies []string
 	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
@@ -75,8 +88,12 @@ func (cfg Config) filled() (Config, error) {
 	if len(cfg.Tokens.Secret) < MinSecret {
 		errs = append(errs, ErrWeakSecret)
 	}
-	if cfg.BodyLimit < 0 || cfg.MaxWait < 0 || cfg.Tokens.CacheSize < 0 || cfg.MaxStreams < 0 {
+	if min(cfg.BodyLimit, int64(cfg.MaxWait)) < 0 ||
+		min(cfg.Tokens.CacheSize, cfg.MaxInFlight, cfg.UserRate, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 0 {
 		errs = append(errs, errors.New("httpapi: limits cannot be negative"))
+	}
+	if cfg.UserRate > maxUserRate {
+		errs = append(errs, fmt.Errorf("httpapi: UserRate cannot be more than %d", maxUserRate))
 	}
 	for _, origin := range cfg.AllowedOrigins {
 		if err := checkOrigin(origin, len(cfg.AllowedOrigins)); err != nil {
@@ -89,18 +106,13 @@ func (cfg Config) filled() (Config, error) {
 	if cfg.Zone == nil {
 		cfg.Zone = time.UTC
 	}
-	if cfg.BodyLimit == 0 {
-		cfg.BodyLimit = DefaultBodyLimit
-	}
-	if cfg.MaxWait == 0 {
-		cfg.MaxWait = DefaultMaxWait
-	}
-	if cfg.MaxStreams == 0 {
-		cfg.MaxStreams = DefaultMaxStreams
-	}
-	if cfg.Tokens.CacheSize == 0 {
-		cfg.Tokens.CacheSize = DefaultTokenCache
-	}
+	cfg.BodyLimit = cmp.Or(cfg.BodyLimit, DefaultBodyLimit)
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, DefaultMaxWait)
+	cfg.MaxInFlight = cmp.Or(cfg.MaxInFlight, DefaultMaxInFlight)
+	cfg.UserBurst = cmp.Or(cfg.UserBurst, DefaultUserBurst)
+	cfg.MaxStreams = cmp.Or(cfg.MaxStreams, DefaultMaxStreams)
+	cfg.UserStreams = cmp.Or(cfg.UserStreams, DefaultUserStreams)
+	cfg.Tokens.CacheSize = cmp.Or(cfg.Tokens.CacheSize, DefaultTokenCache)
 	cfg.Tokens.Secret = slices.Clone(cfg.Tokens.Secret)
 	return cfg, errors.Join(errs...)
 }

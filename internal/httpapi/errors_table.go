@@ -14,6 +14,7 @@ const (
 	codeInternal    = "INTERNAL"
 	codePaused      = "PAUSED"
 	codeUnavailable = "UNAVAILABLE"
+	codeRateLimited = "RATE_LIMITED"
 )
 
 // What this package itself refuses.
@@ -24,6 +25,9 @@ var (
 	errTooLarge  = errors.New("request body is too large")
 	errNoRoute   = errors.New("no such route")
 	errMethod    = errors.New("method is not allowed here")
+	// errOverloaded: as many requests are in flight as may be. errRateLimited: this user asks too often.
+	errOverloaded  = errors.New("too many requests in flight")
+	errRateLimited = errors.New("too many requests of this user")
 	// errUnkeyedOutcome: what became of a free purchase without a key is not known, and repeating it may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
@@ -91,6 +95,21 @@ var rules = []rule{
 		code: codePaused, status: http.StatusServiceUnavailable, retryAfter: "3", title: "The sale is paused",
 		detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
 		english: "The sale is paused. Please try again shortly.", chinese: "活动暂停中，请稍后再试",
+	}},
+	{is(errOverloaded), failure{
+		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
+		detail:  "As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless.",
+		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
+	}},
+	{is(errRateLimited), failure{ // a second later a bucket has a token: the lowest rate is one a second
+		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many requests",
+		detail:  "This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered.",
+		english: "You are asking too often. Please wait a moment.", chinese: "操作过于频繁，请稍后再试",
+	}},
+	{is(errUserStreams), failure{ // by then a stream whose caller has gone without a word has been noticed and closed
+		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "30", title: "Too many event streams",
+		detail:  "This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead.",
+		english: "You are following too many orders at once.", chinese: "同时关注的订单过多，请稍后再试",
 	}},
 	{is(voucher.ErrNotFound), failure{
 		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",

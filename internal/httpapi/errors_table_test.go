@@ -60,7 +60,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, &orderFailedError{}} {
+	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, errUserStreams, errOverloaded, errRateLimited, &orderFailedError{}} {
 		if book.match(err) == &book.internal {
 			t.Errorf("%v is not in the table", err)
 		}
@@ -115,7 +115,7 @@ func TestFailuresAreComplete(t *testing.T) {
 		if strings.ContainsFunc(f.english+f.title+f.detail, func(r rune) bool { return r > unicode.MaxASCII }) {
 			t.Errorf("%s: the English is not plain", f.code)
 		}
-		if (f.status == http.StatusServiceUnavailable) != (f.retryAfter != "") {
+		if again := f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests; again != (f.retryAfter != "") {
 			t.Errorf("%s: status %d with Retry-After %q", f.code, f.status, f.retryAfter)
 		}
 		if (f.status == http.StatusUnauthorized) != (f.challenge != "") {
@@ -130,7 +130,7 @@ func TestFailuresAreComplete(t *testing.T) {
 		"NOT_FOUND": 404, "OFF_SHELF": 409, "NOT_SECKILL": 409, "NOT_STARTED": 403, "ENDED": 403, "SOLD_OUT": 409,
 		"ALREADY_BOUGHT": 409, "ORDER_FAILED": 409, "INVALID": 400, "TOO_LARGE": 413, "METHOD": 405,
 		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "PAUSED": 503, "UNAVAILABLE": 503, "UNKNOWN_OUTCOME": 504,
-		"INTERNAL": 500, "CANCELLED": 499,
+		"INTERNAL": 500, "CANCELLED": 499, "RATE_LIMITED": 429,
 		"ORDER_STATE": 409, "INSUFFICIENT_STOCK": 409, "KEY_REUSED": 409, "SECKILL_ONLY": 409, "NO_PROVIDER": 501,
 		"PAYMENT_MISMATCH": 409, "BAD_NOTICE": 401,
 	}

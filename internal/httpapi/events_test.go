@@ -10,12 +10,14 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
@@ -326,6 +328,67 @@ func TestTooManyStreams(t *testing.T) {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
 	hear(t, r, "retry: 2000\n"+eventText(order.Paid))
+}
+
+// One user cannot take all streams: he is told so, the others go on, and one that ends makes room.
+func TestTooManyStreamsOfOneUser(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	a := newAPI(t, withWatcher(func(ctx context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+		err := yield(orderIn(order.Unpaid), true)
+		select {
+		case <-ctx.Done():
+		case <-end:
+		}
+		return err
+	}), func(cfg *Config) { cfg.UserStreams = 2 })
+	addr := start(t, a.Server(""))
+	follow := func(authorization string) *bufio.Reader {
+		t.Helper()
+		_, resp, r := listen(t, addr, http.MethodGet, authorization)
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+		hear(t, r, "retry: 2000\n"+eventText(order.Unpaid))
+		return r
+	}
+	one, two := follow(bearer(t)), follow(bearer(t))
+	w := do(t, a, request{method: http.MethodGet, target: eventsPath})
+	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := w.Header().Get("Retry-After"); got != "30" {
+		t.Errorf("Retry-After is %q", got)
+	}
+	follow("Authorization: " + token(t, buyerID+1, ""))
+	if n := a.Load().Streams; n != 3 {
+		t.Errorf("%d streams are open", n)
+	}
+	close(end)
+	for _, r := range []*bufio.Reader{one, two} {
+		hear(t, r, "event: bye\ndata: {\"reason\":\"final\"}\n\n")
+		hearEnd(t, r)
+	}
+	follow(bearer(t))
+}
+
+// Users are remembered for as long as they have streams.
+func TestStreamsForgetUsers(t *testing.T) {
+	t.Parallel()
+	all := newStreams(10, 2)
+	var open []*stream
+	for _, user := range []int64{1, 2, 1} {
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		s, err := all.open(c, user, nil, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, s)
+	}
+	for i, want := range []map[int64]int{{1: 1, 2: 1}, {1: 1}, {}} {
+		all.close(open[i])
+		if diff := cmp.Diff(want, all.byUser); diff != "" || all.count() != 2-i {
+			t.Errorf("after %d: %s", i, diff)
+		}
+	}
 }
 
 // HEAD says whether there is something to listen to, at once, and leaves the connection as it was.

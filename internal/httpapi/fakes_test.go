@@ -152,11 +152,11 @@ func newAPI(tb testing.TB, change ...func(*Config)) *API {
 func withDesk(d fakeDesk) func(*Config) { return func(cfg *Config) { cfg.Desk = d } }
 
 // buying returns an API whose desk answers every purchase with err.
-func buying(tb testing.TB, err error) *API {
+func buying(tb testing.TB, err error, change ...func(*Config)) *API {
 	tb.Helper()
-	return newAPI(tb, withDesk(fakeDesk{
+	return newAPI(tb, append(change, withDesk(fakeDesk{
 		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
-	}))
+	}))...)
 }
 
 func token(tb testing.TB, userID int64, role string) string {

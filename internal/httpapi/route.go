@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
@@ -35,6 +36,7 @@ type route struct {
 	access       access
 	voice        voice
 	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
+	uncounted    bool // not among the requests in flight, which are bounded: it occupies no store, or has a bound of its own
 	off          bool // a part that it needs is not configured
 	handle       handler
 }
@@ -57,7 +59,7 @@ func (a *API) serve(r route) gin.HandlerFunc {
 		if a.announcesTooMuch(c.Request) {
 			h["Connection"] = a.headers.hangUp // whatever the answer is: the body stays unread
 		}
-		who, ans, err := a.run(&r, c)
+		who, ans, err := a.run(&r, c, began)
 		said := a.say(c, r.voice, ans, err)
 		a.record(c, event{
 			id: id, route: r.path, user: who.userID,
@@ -79,29 +81,49 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // come. A body that does not say its length is cut while it is read (bodyOf), or by net/http where nobody reads it.
 func (a *API) announcesTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
 
-// run authenticates the caller, refuses what is too large, and lets the handler work. A panic is an unknown error, which
-// is an answer too.
-func (a *API) run(r *route, c *gin.Context) (who identity, ans answer, err error) {
+// run refuses what is too much, finds out who calls, refuses what is too large, and lets the handler work. A panic is an
+// unknown error, which is an answer too. The answer is written after it, so that callers who read slowly are not counted
+// as in flight.
+func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	if r.access != forAll {
-		who, err = a.auth.identify(c.Request.Header)
-		if r.queryToken && errors.Is(err, errNoToken) {
-			who, err = a.auth.identifyQuery(c.Request)
+	if !r.uncounted && r.access != forAdmins { // whoever pauses a sale must get through the rush
+		if !a.load.enter() {
+			return identity{}, answer{}, errOverloaded
 		}
-		if err != nil {
-			return identity{}, answer{}, err
-		}
-		if r.access == forAdmins && !who.admin {
-			return who, answer{}, errForbidden
-		}
+		defer a.load.leave()
+	}
+	if who, err = a.authorize(r, c.Request, began); err != nil {
+		return who, answer{}, err
 	}
 	if a.announcesTooMuch(c.Request) {
 		return who, answer{}, errTooLarge
 	}
 	ans, err = r.handle(c, who)
 	return who, ans, err
+}
+
+// authorize returns who calls, as far as the route asks, or why he may not. It asks no store.
+func (a *API) authorize(r *route, req *http.Request, now time.Time) (identity, error) {
+	if r.access == forAll {
+		return identity{}, nil
+	}
+	who, err := a.auth.identify(req.Header)
+	if r.queryToken && errors.Is(err, errNoToken) {
+		who, err = a.auth.identifyQuery(req)
+	}
+	switch {
+	case err != nil:
+		return identity{}, err
+	case who.admin:
+		return who, nil
+	case r.access == forAdmins:
+		return who, errForbidden
+	case !a.users.allow(who.userID, now):
+		return who, errRateLimited
+	}
+	return who, nil
 }

@@ -58,8 +58,8 @@ func (a *API) newEngine() (*gin.Engine, error) {
 	if len(a.cfg.AllowedOrigins) > 0 {
 		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
 	}
-	e.NoRoute(a.serve(route{handle: refuse(errNoRoute)}))
-	e.NoMethod(a.serve(route{handle: refuse(errMethod)}))
+	e.NoRoute(a.serve(route{uncounted: true, handle: refuse(errNoRoute)}))
+	e.NoMethod(a.serve(route{uncounted: true, handle: refuse(errMethod)}))
 	return e, nil
 }
 

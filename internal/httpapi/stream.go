@@ -24,35 +24,44 @@ var (
 	errStreamOver   = errors.New("the stream has lasted long enough")
 	errStreamBroken = errors.New("the stream cannot be written")
 	errManyStreams  = fmt.Errorf("%w: too many event streams", order.ErrUnavailable)
+	errUserStreams  = errors.New("too many event streams of this user")
 )
 
 // streams are the event streams that are open on this instance.
 type streams struct {
-	most          int
+	most, ofUser  int
 	lasts, writes time.Duration // streamTime and streamWrite
 
-	mu   sync.Mutex
-	live map[*stream]struct{}
-	over bool // the process stops
+	mu     sync.Mutex
+	live   map[*stream]struct{}
+	byUser map[int64]int // how many each user has
+	over   bool          // the process stops
 }
 
-func newStreams(most int) *streams {
-	return &streams{most: most, lasts: streamTime, writes: streamWrite, live: make(map[*stream]struct{})}
+func newStreams(most, ofUser int) *streams {
+	return &streams{
+		most: most, ofUser: ofUser, lasts: streamTime, writes: streamWrite,
+		live: make(map[*stream]struct{}), byUser: make(map[int64]int),
+	}
 }
 
-// open makes a stream of an answer; cancel ends the work of its handler. It returns errManyStreams when there are too
-// many, order.ErrDismissed when the process stops. One that was opened must be closed.
-func (all *streams) open(c *gin.Context, kind []string, cancel context.CancelCauseFunc) (*stream, error) {
+// open makes a stream of an answer for a user; cancel ends the work of its handler. It returns errUserStreams or
+// errManyStreams when there are too many. One that was opened must be closed.
+func (all *streams) open(c *gin.Context, userID int64, kind []string, cancel context.CancelCauseFunc) (*stream, error) {
 	s := &stream{
-		w: c.Writer, server: http.NewResponseController(rawWriter(c)), kind: kind,
+		w: c.Writer, server: http.NewResponseController(rawWriter(c)), userID: userID, kind: kind,
 		writes: all.writes, until: time.Now().Add(all.lasts), cancel: cancel,
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if len(all.live) >= all.most {
+	switch {
+	case all.byUser[userID] >= all.ofUser:
+		return nil, errUserStreams
+	case len(all.live) >= all.most:
 		return nil, errManyStreams
 	}
 	all.live[s] = struct{}{}
+	all.byUser[userID]++
 	if all.over {
 		cancel(order.ErrDismissed)
 	}
@@ -63,6 +72,16 @@ func (all *streams) close(s *stream) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.live, s)
+	if all.byUser[s.userID]--; all.byUser[s.userID] == 0 {
+		delete(all.byUser, s.userID)
+	}
+}
+
+// count returns how many streams are open.
+func (all *streams) count() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.live)
 }
 
 // end ends all streams, and at once those that come.
@@ -79,6 +98,7 @@ func (all *streams) end() {
 type stream struct {
 	w      gin.ResponseWriter
 	server *http.ResponseController
+	userID int64
 	kind   []string // Content-Type
 	writes time.Duration
 	until  time.Time

@@ -88,7 +88,8 @@ func single(values url.Values, name string) (string, bool, *voucher.Problem) {
 	}
 }
 
-// wait returns how long the caller is ready to wait for an order to be recorded; 0 when he does not say.
+// wait returns how long the answer is to wait for an order to be recorded; 0 when the caller does not ask for it, or when
+// so many requests are in flight that those who wait would take the place of those who come.
 func (a *API) wait(values url.Values) (time.Duration, *voucher.Problem) {
 	text, given, p := single(values, "wait")
 	if !given {
@@ -100,6 +101,9 @@ func (a *API) wait(values url.Values) (time.Duration, *voucher.Problem) {
 			Field: "wait", Reason: fmt.Sprintf("is %q", clipped(text)),
 			Allowed: fmt.Sprintf("a duration with its unit, such as 500ms or 2s, from 0s to %s", a.cfg.MaxWait),
 		}
+	}
+	if a.load.crowded() {
+		return 0, nil
 	}
 	return d, nil
 }
