@@ -16,17 +16,20 @@ func TestParse(t *testing.T) {
 	full := plan{
 		compares: true,
 		rounds:   5, duration: 4 * time.Second, warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second, connections: 128,
-		scale: scalePlan{1000, 1_000_000, 20_000}, sale: salePlan{1_000_000, 100_000}, stampede: 100_000, out: "docs/benchmarks",
+		scale: scalePlan{1000, 1_000_000, 20_000}, sale: salePlan{1_000_000, 100_000}, stampede: 100_000,
+		waiting: 10_000, closing: closingPlan{200_000, 5000, 15 * time.Second}, out: "docs/benchmarks",
 	}
 	quick := plan{
 		compares: true,
 		rounds:   5, duration: 500 * time.Millisecond, warmUp: 200 * time.Millisecond, maxDrain: time.Second, connections: 128,
 		scale: scalePlan{100, 100_000, 2000}, sale: salePlan{100_000, 10_000}, stampede: 5000,
+		waiting: 5000, closing: closingPlan{20_000, 5000, 3 * time.Second},
 	}
 	smoke := plan{
 		compares: true, limits: true,
 		rounds: 1, duration: 200 * time.Millisecond, warmUp: 50 * time.Millisecond, maxDrain: 100 * time.Millisecond, connections: 128,
 		scale: scalePlan{10, 5000, 500}, sale: salePlan{5000, 500}, stampede: 200,
+		waiting: 200, closing: closingPlan{1000, 500, time.Second},
 	}
 	with := func(p plan, change func(*plan)) plan { change(&p); return p }
 	tests := []struct {
@@ -56,7 +59,7 @@ func TestParse(t *testing.T) {
 			if (err != nil) != tt.bad {
 				t.Fatalf("error %v, want one: %t", err, tt.bad)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(plan{}, scalePlan{}, salePlan{})); err == nil && diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(plan{}, scalePlan{}, salePlan{}, closingPlan{})); err == nil && diff != "" {
 				t.Errorf("plan differs (-want +got):\n%s", diff)
 			}
 		})

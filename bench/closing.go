@@ -9,6 +9,13 @@ import (
 	"seckill/bench/chart"
 )
 
+// closingPlan is what a closing is measured with.
+type closingPlan struct {
+	overdue int64         // orders in the backlog
+	pace    float64       // purchases a second of the sale that goes on meanwhile
+	watched time.Duration // for which each closing is watched
+}
+
 // closing is how a backlog of overdue orders was closed while another sale went on.
 type closing struct {
 	Backlog  int64         `json:"backlog"`
@@ -50,9 +57,9 @@ func closingRates() []int { return []int{2000, 5000, 1_000_000} }
 // takeClosing sells a backlog of orders, lets their payment deadline pass, and watches them being closed; each time on a
 // fresh service, whose books must balance at the end.
 func takeClosing(ctx context.Context, r *round) (c closing, err error) {
-	c.Backlog, c.Pace = r.plan.overdue, r.plan.closingPace
+	c.Backlog, c.Pace = r.plan.closing.overdue, r.plan.closing.pace
 	for i, setting := range closingRates() {
-		one, quiet, err := closeBacklog(ctx, r, c.Backlog, c.Pace, setting, i == 0)
+		one, quiet, err := closeBacklog(ctx, r, setting, i == 0)
 		if err != nil {
 			return c, fmt.Errorf("at most %d/s: %w", setting, err)
 		}
@@ -64,7 +71,8 @@ func takeClosing(ctx context.Context, r *round) (c closing, err error) {
 	return c, nil
 }
 
-func closeBacklog(ctx context.Context, r *round, backlog int64, pace float64, setting int, alone bool) (one closingRate, quiet latency, err error) {
+// closeBacklog is one closing at one setting; alone says that the other sale is measured by itself before.
+func closeBacklog(ctx context.Context, r *round, setting int, alone bool) (one closingRate, quiet latency, err error) {
 	one.Setting = setting
 	at, err := r.stores.newPlace(ctx)
 	if err != nil {
@@ -80,7 +88,7 @@ func closeBacklog(ctx context.Context, r *round, backlog int64, pace float64, se
 		return one, quiet, err
 	}
 	fill := r.volley(to, time.Minute)
-	fill.most, fill.warmUp = backlog, 0
+	fill.most, fill.warmUp = r.plan.closing.overdue, 0
 	b, err := fill.fire(ctx)
 	if err == nil {
 		err = at.awaitRecorded(ctx, b.answered)
@@ -92,8 +100,8 @@ func closeBacklog(ctx context.Context, r *round, backlog int64, pace float64, se
 	if to.voucher, err = createSale(ctx, to.addr, unlimited); err != nil {
 		return one, quiet, err
 	}
-	going := r.volley(to, r.plan.closingTime)
-	going.pace = pace
+	going := r.volley(to, r.plan.closing.watched)
+	going.pace = r.plan.closing.pace
 	if alone {
 		before, err := going.fire(ctx)
 		if err != nil {

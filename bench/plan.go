@@ -19,12 +19,10 @@ type plan struct {
 	connections int
 	scale       scalePlan
 	sale        salePlan
-	stampede    int           // connections at most
-	waiting     int           // buyers who wait for their rows at once
-	overdue     int64         // orders in the backlog that is closed
-	closingPace float64       // purchases a second of the sale that goes on meanwhile
-	closingTime time.Duration // for which each closing is watched
-	out         string        // directory for the reports; "" writes none
+	stampede    int // connections at most
+	waiting     int // buyers who wait for their rows at once
+	closing     closingPlan
+	out         string // directory for the reports; "" writes none
 }
 
 func parse(args []string, stderr io.Writer) (plan, error) {
@@ -32,7 +30,7 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 		warmUp: 500 * time.Millisecond, maxDrain: 15 * time.Second,
 		scale: scalePlan{sales: 1000, buyers: 1_000_000, requests: 20_000},
 		sale:  salePlan{buyers: 1_000_000, units: 100_000}, stampede: 100_000,
-		waiting: 10_000, overdue: 200_000, closingPace: 5000, closingTime: 15 * time.Second,
+		waiting: 10_000, closing: closingPlan{overdue: 200_000, pace: 5000, watched: 15 * time.Second},
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -71,13 +69,13 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 		p.warmUp, p.maxDrain = 50*time.Millisecond, 100*time.Millisecond
 		p.scale = scalePlan{sales: 10, buyers: 5000, requests: 500}
 		p.sale, p.stampede = salePlan{buyers: 5000, units: 500}, 200
-		p.waiting, p.overdue, p.closingPace, p.closingTime = 200, 1000, 500, time.Second
+		p.waiting, p.closing = 200, closingPlan{overdue: 1000, pace: 500, watched: time.Second}
 	case *quick:
 		short(5, 500*time.Millisecond)
 		p.warmUp, p.maxDrain = 200*time.Millisecond, time.Second
 		p.scale = scalePlan{sales: 100, buyers: 100_000, requests: 2000}
 		p.sale, p.stampede = salePlan{buyers: 100_000, units: 10_000}, 5000
-		p.waiting, p.overdue, p.closingTime = 5000, 20_000, 3*time.Second
+		p.waiting, p.closing = 5000, closingPlan{overdue: 20_000, pace: 5000, watched: 3 * time.Second}
 	}
 	// What all small sales together have must last for all rounds.
 	p.scale.requests = min(p.scale.requests, int64(smallStock*p.scale.sales/max(p.rounds, 1)))
@@ -95,7 +93,7 @@ func (p plan) tokens() int {
 	n = max(n, rushUsers, p.rounds*int(p.scale.requests)+p.connections)
 	if p.limits {
 		n = max(n, int(fastest*(limitsWarmUp+p.duration).Seconds()), int(p.sale.buyers)+p.connections, p.stampede,
-			p.waiting, int(p.overdue), int(3*p.closingPace*p.closingTime.Seconds()))
+			p.waiting, int(p.closing.overdue), int(3*p.closing.pace*p.closing.watched.Seconds()))
 	}
 	return n
 }
