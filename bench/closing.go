@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"seckill/bench/chart"
@@ -42,13 +43,14 @@ func (c *closing) String() string { return c.table() }
 
 // table is Markdown.
 func (c *closing) table() string {
-	text := fmt.Sprintf("%s overdue orders of one voucher are closed, while another sale of the same service goes on at %s purchases a second. "+
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s overdue orders of one voucher are closed, while another sale of the same service goes on at %s purchases a second. "+
 		"`SECKILL_CLOSE_RATE` bounds the closing.\n\n| Closed at most, a second | Closed, a second | Purchases, p50 ms | p99 ms |\n| --- | --- | --- | --- |\n"+
 		"| none | 0 | %.2f | %.2f |\n", chart.Number(float64(c.Backlog)), chart.Number(c.Pace), c.Quiet.P50, c.Quiet.P99)
 	for _, r := range c.Closings {
-		text += fmt.Sprintf("| %s | %s | %.2f | %.2f |\n", chart.Number(float64(r.Setting)), chart.Number(r.Rate), r.Sale.P50, r.Sale.P99)
+		fmt.Fprintf(&text, "| %s | %s | %.2f | %.2f |\n", chart.Number(float64(r.Setting)), chart.Number(r.Rate), r.Sale.P50, r.Sale.P99)
 	}
-	return text
+	return text.String()
 }
 
 // closingRates are the settings that are tried: the default, more, and no bound in effect.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -58,9 +59,7 @@ func (s *shopper) at(path string, args ...any) string {
 func (s *shopper) sale(stock int64, fields map[string]any) int64 {
 	s.tb.Helper()
 	body := seckillDraft(1, stock, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
-	for name, value := range fields {
-		body[name] = value
-	}
+	maps.Copy(body, fields)
 	v := decode[voucherJSON](s.tb, s.client.must(s.tb, http.StatusCreated, request{
 		method: http.MethodPost, url: s.at("/voucher/seckill"), token: adminToken(), body: body,
 	}))

@@ -25,7 +25,6 @@ type model struct {
 	w        *world
 	told     told
 	payments []order.Payment // that a provider was asked to expect
-	notices  int             // how many said that there is money, repetitions not counted
 	noticed  map[string]bool
 	keys     map[string]int64 // stock changes by idempotency key; those whose answer was not decided among them
 	next     int

@@ -95,12 +95,10 @@ func startProcess(s stores, asked func(order.Batch)) *process {
 func (p *process) run(ctx context.Context, job func(context.Context) error, limit time.Duration, done func() bool) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	p.jobs.Add(1)
-	go func() {
-		defer p.jobs.Done()
+	p.jobs.Go(func() {
 		defer close(ended)
 		_ = job(ctx) // it ends because it is stopped
-	}()
+	})
 	for end := time.Now().Add(limit); !done() && !p.fate.isDead() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}

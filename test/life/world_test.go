@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"testing"
@@ -72,7 +71,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	rdb, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -341,24 +340,20 @@ func (w *world) view(t *rapid.T) view {
 	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
 		Scan(&v.sale.stock, &v.sale.issued, &v.sale.last))
 	v.open = w.pending()
-	rows, err := w.db.QueryContext(w.ctx, `SELECT id, user_id, status,
-		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
-		FROM tb_voucher_order o WHERE voucher_id = ?`, w.voucher)
-	w.must(t, err)
-	for rows.Next() {
+	w.each(t, func(rows *sql.Rows) error {
 		var o orderRow
-		w.must(t, rows.Scan(&o.id, &o.user, &o.status, &o.last))
+		err := rows.Scan(&o.id, &o.user, &o.status, &o.last)
 		v.orders = append(v.orders, o)
-	}
-	w.must(t, errors.Join(rows.Err(), rows.Close()))
-	rows, err = w.db.QueryContext(w.ctx, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?", w.voucher)
-	w.must(t, err)
-	for rows.Next() {
+		return err
+	}, `SELECT id, user_id, status,
+		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
+		FROM tb_voucher_order o WHERE voucher_id = ?`)
+	w.each(t, func(rows *sql.Rows) error {
 		var p payRow
-		w.must(t, rows.Scan(&p.id, &p.order, &p.state))
+		err := rows.Scan(&p.id, &p.order, &p.state)
 		v.pays = append(v.pays, p)
-	}
-	w.must(t, errors.Join(rows.Err(), rows.Close()))
+		return err
+	}, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?")
 	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
 	w.must(t, err)
 	v.stock, v.applied = number(sale["stock"])+number(sale["returned"]), number(sale["op"])
@@ -368,6 +363,17 @@ func (w *world) view(t *rapid.T) view {
 		v.places[number(user)] = number(id)
 	}
 	return v
+}
+
+// each reads the rows of a query about the world's voucher.
+func (w *world) each(t *rapid.T, read func(*sql.Rows) error, query string) {
+	rows, err := w.db.QueryContext(w.ctx, query, w.voucher)
+	w.must(t, err)
+	defer func() { _ = rows.Close() }() // read to its end below
+	for rows.Next() {
+		w.must(t, read(rows))
+	}
+	w.must(t, rows.Err())
 }
 
 func (w *world) must(t *rapid.T, err error) {
