@@ -85,6 +85,10 @@ test-long: cc ## everything COUNT times on one, two and four processors, then lo
 	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX)
 	@$(MAKE) fuzz FUZZTIME=60s
 
+.PHONY: life
+life: ## CHECKS random histories of orders, against real stores, with crashes and lost calls
+	@$(WITH_SERVICES) go test -count=1 -timeout 60m ./test/life -rapid.checks=$(or $(CHECKS),1000) $(TESTFLAGS)
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \

@@ -1,9 +1,24 @@
 package life
 
 import (
+	"flag"
 	"testing"
 
 	"seckill/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+// usualChecks is how many histories are tried unless -rapid.checks says otherwise: some 30 seconds of them. make life
+// tries a thousand.
+const usualChecks = "30"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", usualChecks); err != nil {
+			panic(err) // rapid has another flag now
+		}
+	}
+	testkit.Main(m)
+}
