@@ -276,10 +276,16 @@ func (f *fakeStores) Follow(_ context.Context, voucherID int64) error {
 type mendCall struct{ voucherID, broken int64 }
 
 func (f *fakeStores) Mend(voucherID, broken int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.mended = append(f.mended, mendCall{voucherID, broken})
 }
 
-func (f *fakeStores) Told(outcomes map[int64]Status) { maps.Copy(f.told, outcomes) }
+func (f *fakeStores) Told(outcomes map[int64]Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.Copy(f.told, outcomes)
+}
 
 // fakeLedger gives fakeStores the two methods called Settle apart.
 type fakeLedger struct{ *fakeStores }

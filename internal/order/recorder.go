@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"seckill/internal/voucher"
@@ -95,12 +96,17 @@ type RecorderOptions struct {
 // Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one;
 // they share the work as consumers of one group.
 //
-//	own pending entries, then new ones, then those of dead consumers
-//	  → one transaction per batch → tell who waits → correct Redis where the ledger decided otherwise (after its
-//	    operations, where those say so too) → XACK + XDEL
+//	fetcher    own pending entries, then new ones, then those of dead consumers
+//	committer  → one transaction per batch → tell who waits
+//	finisher   → correct Redis where the ledger decided otherwise (after its operations, where those say so too)
+//	           → XACK + XDEL
 //
-// It may die between any two of these steps: the entry is then delivered again, to it or to another, and settles to
-// the same end, because the order's id decides.
+// The three work at the same time, each on another batch: while one is being committed, the next is read and the one
+// before is finished. A batch is handed over when the next hand is free, so that three are in hand at most, commits come
+// one after the other and in stream order, and a step that does not get on stops those before it.
+//
+// The recorder may die between any two of these steps: the entry is then delivered again, to it or to another, and
+// settles to the same end, because the order's id decides.
 type Recorder struct {
 	stores   RecorderStores
 	options  RecorderOptions
@@ -110,15 +116,14 @@ type Recorder struct {
 	observer Observer
 	log      *slog.Logger
 
-	finishTime time.Duration   // what is in hand when the recorder is stopped gets as long
-	epochs     map[int64]int64 // by voucher id: the sale's epoch when it was last seen; a hint, for outdated
+	finishTime time.Duration // what is in hand when the recorder is stopped gets as long
 }
 
 // NewRecorder returns a recorder; Run starts it.
 func NewRecorder(stores RecorderStores, options RecorderOptions, ids IDs, mender Mender, audience Audience, observer Observer, log *slog.Logger) *Recorder {
 	return &Recorder{
 		stores: stores, options: options, ids: ids, mender: mender, audience: audience, observer: observer, log: log,
-		finishTime: finishTime, epochs: make(map[int64]int64),
+		finishTime: finishTime,
 	}
 }
 
@@ -132,13 +137,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		defer close(beats)
 		r.beat(beating)
 	}()
-	// What is in hand when ctx ends may be finished, all of it within finishTime.
-	work, cancel := outlive(ctx, r.finishTime)
-	defer cancel()
-	r.loop(ctx, work)
-	if r.options.Drain {
-		r.drain(work)
-	}
+	r.record(ctx)
 	stopBeating()
 	<-beats
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTime)
@@ -147,6 +146,27 @@ func (r *Recorder) Run(ctx context.Context) error {
 		r.log.WarnContext(ctx, "leaving the recorders' group failed; the others take over", "error", err)
 	}
 	return nil
+}
+
+// record has batches read, committed and finished until ctx ends and nothing is in hand any more.
+func (r *Recorder) record(ctx context.Context) {
+	// What is in hand when ctx ends may be finished, all of it within finishTime.
+	work, cancel := outlive(ctx, r.finishTime)
+	defer cancel()
+	read, committed := make(chan *batch), make(chan *batch)
+	persistence := persistence{observer: r.observer, log: r.log}
+	judge := judge{ledger: r.stores.Ledger, ids: r.ids}
+	fetcher := fetcher{queue: r.stores.Queue, options: r.options, log: r.log}
+	committer := committer{
+		ledger: r.stores.Ledger, judge: judge, persistence: persistence, mender: r.mender, audience: r.audience, observer: r.observer,
+		log: r.log, epochs: make(map[int64]int64),
+	}
+	finisher := finisher{stores: r.stores, partition: r.options.Partition, judge: judge, persistence: persistence, mender: r.mender, observer: r.observer, log: r.log}
+	var hands sync.WaitGroup
+	hands.Go(func() { fetcher.run(ctx, work, read) })
+	hands.Go(func() { committer.run(work, read, committed) })
+	hands.Go(func() { finisher.run(work, committed) })
+	hands.Wait()
 }
 
 // beat says once a second that this consumer lives, until ctx ends.
@@ -164,89 +184,5 @@ func (r *Recorder) beat(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-	}
-}
-
-// loop reads until ctx ends, and records what it read as long as work lasts. Whenever a read may have delivered entries
-// whose answer was lost, and once a minute, it looks through its own pending entries first.
-func (r *Recorder) loop(ctx, work context.Context) {
-	pause := newPause()
-	var lookedOwn, lookedOrphans time.Time
-	for ctx.Err() == nil {
-		var err error
-		switch {
-		case time.Since(lookedOwn) > ownEvery:
-			if err = r.own(ctx, work); err == nil {
-				lookedOwn = time.Now()
-			}
-		case time.Since(lookedOrphans) > orphanEvery:
-			if err = r.batch(ctx, work, r.orphans); err == nil {
-				lookedOrphans = time.Now()
-			}
-		default:
-			err = r.batch(ctx, work, r.next)
-		}
-		if err == nil {
-			pause.Reset()
-			continue
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		r.log.WarnContext(ctx, "reading accepted orders failed; trying again", "partition", r.options.Partition, "error", err)
-		lookedOwn = time.Time{}
-		rest(ctx, pause.NextBackOff())
-	}
-}
-
-func (r *Recorder) next(ctx context.Context) ([]Entry, error) {
-	return r.stores.Queue.Next(ctx, r.options.Batch, nextWait)
-}
-
-func (r *Recorder) orphans(ctx context.Context) ([]Entry, error) {
-	return r.stores.Queue.Orphans(ctx, r.options.Batch)
-}
-
-// own goes through everything that was delivered to this consumer and not settled.
-func (r *Recorder) own(ctx, work context.Context) error {
-	after := ""
-	for ctx.Err() == nil {
-		var got []Entry
-		err := r.batch(ctx, work, func(ctx context.Context) (entries []Entry, err error) {
-			got, err = r.stores.Queue.Own(ctx, after, r.options.Batch)
-			return got, err
-		})
-		if err != nil || len(got) == 0 {
-			return err
-		}
-		after = got[len(got)-1].Key
-	}
-	return ctx.Err()
-}
-
-// batch reads entries and settles them. Once read, they are settled even when ctx ends meanwhile.
-func (r *Recorder) batch(ctx, work context.Context, read func(context.Context) ([]Entry, error)) error {
-	call, cancel := context.WithTimeout(ctx, redisTime)
-	entries, err := read(call)
-	cancel()
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	r.settle(work, entries)
-	return nil
-}
-
-// drain records what is in the stream until it is empty or ctx ends.
-func (r *Recorder) drain(ctx context.Context) {
-	for ctx.Err() == nil {
-		entries, err := r.stores.Queue.Next(ctx, r.options.Batch, 0)
-		if err != nil {
-			r.log.ErrorContext(ctx, "draining the stream failed", "error", err)
-			return
-		}
-		if len(entries) == 0 {
-			return
-		}
-		r.settle(ctx, entries)
 	}
 }
