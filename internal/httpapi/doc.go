@@ -2,7 +2,8 @@
 //
 // # A request
 //
-//	route → who is it (token) → path, query, header, body → the domain → answer or error → one writer
+//	route → is there room → who is it (token) → may he ask again → path, query, header, body → the domain → answer or error
+//	→ one writer
 //
 // The domain is what Config names: voucher.Service for vouchers and their changes; order.Desk for purchases in a sale,
 // for owners' orders and for watching one; order.Storefront for ordinary vouchers; order.Clerk for cancelling, histories
@@ -31,12 +32,24 @@
 // 202 says that something is accepted and not complete: an order without a row, a refund whose money is on its way, a
 // change of a voucher that Redis has not followed yet. It is complete later without anybody asking again.
 //
+// # Overload
+//
+// So many requests are worked on at once (load.go); beyond that a request is refused at once, before its token is looked
+// at, and costs as much as the refusal of what is sold out. Not counted are admins' routes, so that a sale can be paused
+// in the rush; health checks; and event streams, whose number is bounded by itself, in all and for each user. A request that
+// waits for its order's row is counted, and therefore nobody begins to wait while more than half of the places are taken:
+// those who wait cannot keep out those who come. An answer is written after its request's place was given back. Besides, order keeps
+// the line in front of a sale short when Redis becomes slow.
+//
+// Each user has a token bucket (user_limit.go), which is looked at after his token was found valid and before anything
+// else. Admins have none. A user who is refused loses nothing by it: refused requests take no tokens.
+//
 // # Events
 //
 // GET /order/:id/events is a stream of server-sent events (events.go, stream.go). It holds no goroutine, timer or query
 // of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for a heartbeat. Each
-// piece is written with a deadline of its own, so a caller who does not read is cut off; how many streams may be open is
-// bounded; they end after 30 minutes, and when the server shuts down.
+// piece is written with a deadline of its own, so a caller who does not read is cut off; streams end after 30 minutes, and
+// when the server shuts down.
 //
 // A browser's EventSource cannot send headers. On this route alone the token may therefore stand in the query, as
 // access_token. This package logs paths and never queries; whatever logs requests in front of the service has to do the
@@ -61,6 +74,8 @@
 // not known is UNKNOWN_OUTCOME, never success and never a refusal.
 //
 //	fault                              answer
+//	more requests than there is room   503 UNAVAILABLE with Retry-After, at once: nothing was done
+//	a user asks too often              429 RATE_LIMITED with Retry-After: nothing was done
 //	a store is away, too much waits    503 UNAVAILABLE with Retry-After: nothing was bought
 //	the reply of a purchase is lost    504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
 //	a payment that does not fit        409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for what is not the provider's
