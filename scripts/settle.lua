@@ -11,7 +11,9 @@
 --
 -- XDEL looks for each entry in a node of the stream from the node's beginning, and so costs ten times as much as all the
 -- rest. Entries at the stream's beginning are cut off instead, a node at a time. What lies before an entry that was
--- pending has been delivered; once nothing of it is pending any more, it is settled.
+-- pending has been delivered; once nothing of it is pending any more, it is settled. (Or somebody has removed a consumer
+-- with its pending entries by hand: nobody would be given those any more. The buyers' places still tell of such orders,
+-- and a rebuild queues them again.)
 
 local n = #ARGV - 1
 if n < 1 or n > 1000 then
