@@ -51,6 +51,7 @@ type fakeStores struct {
 	settled []string
 	buried  []string
 	left    bool
+	owns    int           // looks through the own entries, from the first on
 	changed chan struct{} // gets a value, if nobody is behind, after each settlement
 
 	rows     map[int64]Order
@@ -88,6 +89,9 @@ func newFakeStores(stock int64, claims ...Claim) *fakeStores {
 
 func (f *fakeStores) Own(_ context.Context, after string, n int) (got []Entry, err error) {
 	err = f.call("own", func() error {
+		if after == "" {
+			f.owns++
+		}
 		for _, e := range f.pending {
 			if e.Key > after && len(got) < n {
 				got = append(got, e)
@@ -335,6 +339,7 @@ type fakeSales struct {
 	holders  []Claim
 	snapshot Snapshot
 	locked   sync.Mutex
+	onViews  func() // what happens before Redis is read
 }
 
 func (f *fakeSales) Voucher(_ context.Context, id int64) (v voucher.Voucher, err error) {
@@ -401,6 +406,9 @@ func (f *fakeSales) Notify(id int64) { f.notified = append(f.notified, id) }
 
 func (f *fakeSales) Views(_ context.Context, sales []SaleRef) (views []SaleView, err error) {
 	err = f.call("views", func() error {
+		if f.onViews != nil {
+			f.onViews()
+		}
 		for _, s := range sales {
 			views = append(views, f.redis[s.VoucherID])
 		}

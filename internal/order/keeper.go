@@ -145,8 +145,11 @@ func (k *Keeper) sweepOnce(ctx context.Context) error {
 	}
 	waiting := 0
 	for i, v := range vs {
+		wrong, err := k.needsRebuild(ctx, v, views[i])
 		switch {
-		case needsRebuild(views[i], v.Sale, k.wrong.epoch(v.ID)):
+		case err != nil:
+			return err
+		case wrong:
 			if !k.tryRebuild(ctx, v.ID) {
 				waiting++
 			}
@@ -187,10 +190,23 @@ func (k *Keeper) look(ctx context.Context) ([]voucher.Voucher, []SaleView, error
 
 // needsRebuild reports whether Redis does not hold the sale as the ledger knows it. A Redis that is ahead by an epoch
 // says that the ledger was restored from a copy (or, when the lock is not held, that it was rebuilt in between).
-func needsRebuild(view SaleView, sale *voucher.Sale, broken int64) bool {
-	return view.Mode == SaleMissing || view.Mode == SaleRebuilding ||
-		view.Mark.Epoch <= broken || view.Mark.Epoch > sale.Epoch ||
-		view.Mark.Before(Mark{Epoch: sale.Epoch, Sequence: sale.Sequence})
+func (k *Keeper) needsRebuild(ctx context.Context, v voucher.Voucher, view SaleView) (bool, error) {
+	if view.Mode == SaleMissing || view.Mode == SaleRebuilding ||
+		view.Mark.Epoch <= k.wrong.epoch(v.ID) || view.Mark.Epoch > v.Sale.Epoch ||
+		view.Mark.Before(Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}) {
+		return true, nil
+	}
+	if view.Applied <= v.Sale.LastOperation {
+		return false, nil
+	}
+	// A Redis that is ahead by operations says the same, unless they were committed and applied after the ledger was read
+	// and before Redis was. So the ledger is asked again: what Redis had applied by then was committed before.
+	k.catalog.Forget(v.ID)
+	now, err := k.catalog.Find(ctx, v.ID)
+	if err != nil {
+		return false, err
+	}
+	return now.Sale != nil && !now.Sale.Retired && view.Applied > now.Sale.LastOperation, nil
 }
 
 // tryRebuild rebuilds the sale if it needs it and nobody else is at it, and reports whether it is now as it should be.

@@ -248,11 +248,11 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 		notified []int64
 		built    []string
 	}{
-		"behind":           {mode: SaleOpen, applied: 4, notified: []int64{voucherA}},
-		"paused":           {mode: SalePaused, applied: 4, notified: []int64{voucherA}},
-		"up to the ledger": {mode: SaleOpen, applied: 5},
-		"ahead":            {mode: SaleOpen, applied: 6}, // applied since the ledger was read
-		"to be rebuilt":    {mode: SaleMissing, built: rebuildTo(4)},
+		"behind":                               {mode: SaleOpen, applied: 4, notified: []int64{voucherA}},
+		"paused":                               {mode: SalePaused, applied: 4, notified: []int64{voucherA}},
+		"up to the ledger":                     {mode: SaleOpen, applied: 5},
+		"of a ledger that has lost operations": {mode: SaleOpen, applied: 6, built: rebuildTo(4)},
+		"to be rebuilt":                        {mode: SaleMissing, built: rebuildTo(4)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -274,6 +274,33 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 				t.Error("retired before all was applied")
 			}
 		})
+	}
+}
+
+// Operations that are committed and applied between the two readings are no sign of a ledger that has lost some, in a
+// sweep as under the lock.
+func TestSweepBearsOperationsInBetween(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{
+		kept:  []voucher.Voucher{at(3, 9)},
+		redis: map[int64]SaleView{voucherA: {Mode: SaleOpen, Mark: Mark{Epoch: 3, Sequence: 9}, Now: begin}},
+	}
+	f.onViews = func() {
+		f.kept[0].Sale.LastOperation++
+		view := f.redis[voucherA]
+		view.Applied++
+		f.redis[voucherA] = view
+	}
+	k := newTestKeeper(t, f)
+	k.sweep(t.Context())
+	if err := k.Open(t.Context(), voucherA); err != nil {
+		t.Error(err)
+	}
+	if err := k.Healthy(); err != nil {
+		t.Errorf("unhealthy: %v", err)
+	}
+	if len(f.built) != 0 {
+		t.Errorf("rebuilt: %v", f.built)
 	}
 }
 

@@ -64,7 +64,11 @@ func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
 	if err != nil {
 		return fmt.Errorf("reading the sale from Redis: %w", err)
 	}
-	if !needsRebuild(views[0], v.Sale, k.wrong.epoch(voucherID)) {
+	wrong, err := k.needsRebuild(ctx, v, views[0])
+	if err != nil {
+		return err
+	}
+	if !wrong {
 		k.wrong.leftBehind(voucherID, views[0].Mark.Epoch)
 		return nil
 	}
