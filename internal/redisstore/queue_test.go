@@ -26,6 +26,8 @@ var queueTests = behaviour{
 	"stream deleted":           testStreamDeleted,
 	"settled twice":            testSettledTwice,
 	"settle many":              testSettleMany,
+	"settle nobody else's":     testSettleNobodyElses,
+	"settle in a new group":    testSettleInNewGroup,
 	"malformed entries":        testMalformed,
 	"buried once":              testBuriedOnce,
 	"buried with many fields":  testBuriedManyFields,
@@ -216,6 +218,47 @@ func testSettleMany(t *testing.T, r *rig) {
 	equal(t, 1100, len(entries))
 	equal(t, 1100, r.settle(c, keysOf(entries)...))
 	equal(t, 0, len(r.stream()))
+}
+
+// left are whose entries are in the stream.
+func (r *rig) left() []int64 {
+	r.t.Helper()
+	var of []int64
+	for _, c := range r.stream() {
+		of = append(of, c.UserID)
+	}
+	return of
+}
+
+// testSettleNobodyElses: what lies before, between and behind the settled entries stays, pending or not delivered.
+func testSettleNobodyElses(t *testing.T, r *rig) {
+	r.queued(9)
+	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
+	first, second, third := keysOf(r.next(a, 3)), keysOf(r.next(b, 2)), keysOf(r.next(a, 2))
+	equal(t, 2, r.settle(b, second...))
+	equal(t, []int64{1, 2, 3, 6, 7, 8, 9}, r.left())
+	equal(t, 1, r.settle(a, first[0]))
+	equal(t, []int64{2, 3, 6, 7, 8, 9}, r.left())
+	equal(t, 4, r.settle(a, first[2], third[1], third[0], first[1])) // also when they are out of order
+	equal(t, []int64{8, 9}, r.left())
+	equal(t, 2, r.settle(b, keysOf(r.next(b, 9))...))
+	equal(t, 0, len(r.left()))
+}
+
+// testSettleInNewGroup: a group that was made anew has delivered nothing of what lies before an entry of the old one.
+func testSettleInNewGroup(t *testing.T, r *rig) {
+	r.queued(5)
+	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
+	r.next(b, 2)
+	mine := keysOf(r.next(a, 2))
+	r.must(r.commands.XGroupDestroy(r.ctx(), r.keys.orders(0), group).Err())
+	equal(t, 0, len(r.own(b, "", 9))) // makes it anew
+	equal(t, 0, r.settle(a, mine[0]))
+	equal(t, []int64{1, 2, 4, 5}, r.left())
+	equal(t, []int64{1}, users(r.next(b, 1)))
+	equal(t, 0, r.settle(a, mine[1]))
+	equal(t, []int64{1, 2, 5}, r.left())
+	equal(t, []int64{2, 5}, users(r.next(b, 9)))
 }
 
 // testMalformed: an entry that cannot be decoded is delivered as such, with what it holds, and the others with it.
