@@ -322,3 +322,28 @@ func TestCashierSeesToWhatIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// A provider that does not answer keeps refunds waiting, and nobody else: a late payment is asked about at once.
+func TestCashierRevivesWhileTheProviderIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newLife(t)
+		p.provider.silent = true
+		for i := range int64(3 * refundWorkers) {
+			paidBy(p, 1000+i, fmt.Sprint("slow_", i), 500)
+			if _, err := p.life.AskRefund(t.Context(), 2, 1000+i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer runCashier(t, p)()
+		time.Sleep(refundEvery + providerTime/2) // in the middle of the first calls
+		p.life.mu.Lock()
+		p.life.revived = []int64{voucherA}
+		p.life.mu.Unlock()
+		time.Sleep(reviveEvery)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{voucherA}, p.outbox.notices); diff != "" {
+			t.Errorf("notified (-want +got):\n%s", diff)
+		}
+	})
+}

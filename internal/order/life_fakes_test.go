@@ -305,6 +305,7 @@ type fakeProvider struct {
 	back     []string       // payments whose money went back, in order
 	refusals map[string]int // so many attempts to refund fail; -1: all
 	away     bool
+	silent   bool // it answers no refund
 }
 
 func (f *fakeProvider) Begin(_ context.Context, p Payment) (string, error) {
@@ -317,7 +318,11 @@ func (f *fakeProvider) Begin(_ context.Context, p Payment) (string, error) {
 	return "https://pay.example/" + p.ID, nil
 }
 
-func (f *fakeProvider) Refund(_ context.Context, p Payment) error {
+func (f *fakeProvider) Refund(ctx context.Context, p Payment) error {
+	if f.silent {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refusals[p.ID] != 0 {

@@ -13,6 +13,7 @@ import (
 // What the Cashier does in the background.
 
 const (
+	reviveEvery   = time.Second      // how often late payments that a rebuild came across are looked for
 	refundEvery   = time.Second      // how often money that is to go back is looked for
 	refundBatch   = 100              // payments looked at in one go, besides those that have failed
 	refundWorkers = 8                // of them at a time
@@ -31,7 +32,18 @@ type patience struct {
 // Run gives back money that is to go back, and sees to late payments that a rebuild came across, once a second and
 // whenever there is news, until ctx ends. It never returns an error: what fails is tried again. Other instances may do
 // the same; the provider is told a payment's id, so that its money goes back once.
+//
+// The two do not wait for each other: a provider that does not answer takes its time, and a late payment has nothing to
+// ask of it.
 func (c *Cashier) Run(ctx context.Context) error {
+	var reviving sync.WaitGroup
+	defer reviving.Wait()
+	reviving.Go(func() {
+		for ctx.Err() == nil {
+			rest(ctx, reviveEvery)
+			c.reviveLate(ctx)
+		}
+	})
 	ticker := time.NewTicker(refundEvery)
 	defer ticker.Stop()
 	for {
@@ -40,7 +52,6 @@ func (c *Cashier) Run(ctx context.Context) error {
 			return nil
 		case <-c.woken:
 		case <-ticker.C:
-			c.reviveLate(ctx)
 		}
 		c.refundAll(ctx)
 	}
