@@ -77,7 +77,9 @@ func NewCloser(
 func (c *Closer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := c.locker.TryDoFenced(ctx, closerName, c.turn)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSuperseded) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) {
+			// ErrSuperseded too: a holder that has stalled says so once; locks whose numbers fell back say so until they have
+			// caught up, and nothing is closed meanwhile.
 			c.log.WarnContext(ctx, "closing overdue orders failed; trying again", "error", err)
 		}
 		rest(ctx, closeEvery)

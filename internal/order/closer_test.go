@@ -1,8 +1,11 @@
 package order
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -31,10 +34,15 @@ func (f *fakeFence) TryDoFenced(ctx context.Context, _ string, do func(context.C
 // runCloser runs a closer until the test ends it, in a bubble.
 func runCloser(t *testing.T, p *lifeParts, fence FencedLocker, options CloserOptions) (stop func()) {
 	t.Helper()
+	return runLoggingCloser(t, p, fence, options, quiet())
+}
+
+func runLoggingCloser(t *testing.T, p *lifeParts, fence FencedLocker, options CloserOptions, log *slog.Logger) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- NewCloser(p.life, fence, p.outbox, p.room, options, p.saw, quiet()).Run(ctx)
+		done <- NewCloser(p.life, fence, p.outbox, p.room, options, p.saw, log).Run(ctx)
 	}()
 	return func() {
 		cancel()
@@ -125,5 +133,26 @@ func TestCloserTakesTurns(t *testing.T) {
 		}
 		stopOne()
 		stopTwo()
+	})
+}
+
+// Locks whose numbers fell back, as after the loss of a Redis with a wrong clock, close nothing until they have caught
+// up. The log says so.
+func TestCloserSaysThatItIsSuperseded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newLife(t)
+		p.life.token = 4
+		overdue(p, 1)
+		var log bytes.Buffer
+		stop := runLoggingCloser(t, p, &fakeFence{}, CloserOptions{}, slog.New(slog.NewTextHandler(&log, nil)))
+		time.Sleep(10 * time.Second)
+		stop()
+		if left := p.life.left(); left != 0 {
+			t.Errorf("%d are left after the numbers have caught up", left)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 3 {
+			t.Errorf("%d warnings for 3 turns that were superseded:\n%s", n, log.String())
+		}
 	})
 }
