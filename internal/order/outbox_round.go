@@ -15,6 +15,10 @@ import (
 // are for the next round: a sale that changes all the time does not keep anybody waiting.
 func (o *Outbox) follow(ctx context.Context, voucherID int64) error {
 	v, err := o.catalog.Find(ctx, voucherID)
+	if errors.Is(err, voucher.ErrNotFound) { // somebody may have asked for it just before it was created
+		o.catalog.Forget(voucherID)
+		v, err = o.catalog.Find(ctx, voucherID)
+	}
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil

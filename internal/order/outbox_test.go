@@ -154,6 +154,24 @@ func TestFollowWhatNeedsNoFollowing(t *testing.T) {
 	}
 }
 
+// That there is no such voucher is remembered for a second. Whoever has just changed it is not told that Redis follows.
+func TestFollowANewVoucher(t *testing.T) {
+	t.Parallel()
+	ops, sales := newFakeOperations(1), &fakeSales{faults: faults{before: map[string]int{}, after: map[string]int{}}}
+	catalog := NewCatalog(sales)
+	t.Cleanup(catalog.Close)
+	asked := newFakeStores(0)
+	outbox := NewOutbox(OutboxStores{Ledger: ops, Sales: ops}, catalog, asked, asked, &countingObserver{}, quiet())
+	if _, err := catalog.Find(t.Context(), voucherA); !errors.Is(err, voucher.ErrNotFound) {
+		t.Fatal(err)
+	}
+	sales.kept = []voucher.Voucher{at(1, 0)}
+	ops.commit(Pausing, 0, 0)
+	if err := outbox.Follow(t.Context(), voucherA); err != nil || ops.states[0] != appliedOp {
+		t.Errorf("the operation is in state %d, %v", ops.states[0], err)
+	}
+}
+
 // The ledger lacks what Redis gave: the operation is refused there, the sale is rebuilt, and the others go on.
 func TestFollowWhenTheLedgerLacksUnits(t *testing.T) {
 	t.Parallel()
