@@ -158,6 +158,19 @@ func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 	}
 }
 
+// A token may stand in the query of an event stream, and nginx writes queries to its error log.
+func TestTokensInQueriesAreNotLogged(t *testing.T) {
+	t.Parallel()
+	conf := nginxConf(t)
+	if got := directive(t, conf, "access_log"); !slices.Equal(got, []string{"off"}) {
+		t.Errorf("access_log is %v", got)
+	}
+	const events = `~ "^/order/[0-9]+/events$"`
+	if got := directive(t, locations(t, conf)[events], "error_log"); !slices.Equal(got, []string{"/dev/null", "emerg"}) {
+		t.Errorf("errors of event streams are logged to %v", got)
+	}
+}
+
 // number returns the only argument of a directive of conf.
 func number(t *testing.T, conf, name string) int {
 	t.Helper()
