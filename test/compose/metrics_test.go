@@ -16,7 +16,9 @@ import (
 func exposed(t *testing.T) string {
 	t.Helper()
 	m := telemetry.NewMetrics(telemetry.Build{})
+	m.WatchLoad(func() (inFlight, streams, refused int64) { return 0, 0, 0 })
 	m.Request(http.MethodGet, "/voucher/:id", http.StatusOK, "", 0)
+	m.Request(http.MethodGet, "/voucher/:id", http.StatusTooManyRequests, "RATE_LIMITED", 0)
 	answer := httptest.NewRecorder()
 	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	if answer.Code != http.StatusOK {
