@@ -9,11 +9,11 @@
 -- Returns how many were still pending in the group. Fewer than were given is normal only for entries that were
 -- delivered twice and settled by another consumer first.
 --
--- XDEL looks for each entry in a node of the stream from the node's beginning, and so costs ten times as much as all the
--- rest. Entries at the stream's beginning are cut off instead, a node at a time. What lies before an entry that was
--- pending has been delivered; once nothing of it is pending any more, it is settled. (Or somebody has removed a consumer
--- with its pending entries by hand: nobody would be given those any more. The buyers' places still tell of such orders,
--- and a rebuild queues them again.)
+-- XDEL looks for each entry in a node of the stream from the node's beginning, and so costs more than all the rest.
+-- Entries at the stream's beginning are cut off instead, a node at a time. What lies before an entry that was pending has
+-- been delivered; once nothing of it is pending any more, it is settled. (Or somebody has removed a consumer with its
+-- pending entries by hand: nobody would be given those any more. The buyers' places still tell of such orders, and a
+-- rebuild queues them again.)
 
 local n = #ARGV - 1
 if n < 1 or n > 1000 then

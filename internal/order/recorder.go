@@ -102,8 +102,8 @@ type RecorderOptions struct {
 //	           → XACK + XDEL
 //
 // The three work at the same time, each on another batch: while one is being committed, the next is read and the one
-// before is finished. A batch is handed over when the next hand is free, so that three are in hand at most, commits come
-// one after the other and in stream order, and a step that does not get on stops those before it.
+// before is finished. A batch is handed over when the next hand is free: so three are in hand at most, commits come one
+// after the other and in stream order, and a step that does not get on stops those before it.
 //
 // The recorder may die between any two of these steps: the entry is then delivered again, to it or to another, and
 // settles to the same end, because the order's id decides.
@@ -158,10 +158,13 @@ func (r *Recorder) record(ctx context.Context) {
 	judge := judge{ledger: r.stores.Ledger, ids: r.ids}
 	fetcher := fetcher{queue: r.stores.Queue, options: r.options, log: r.log}
 	committer := committer{
-		ledger: r.stores.Ledger, judge: judge, persistence: persistence, mender: r.mender, audience: r.audience, observer: r.observer,
-		log: r.log, epochs: make(map[int64]int64),
+		ledger: r.stores.Ledger, judge: judge, persistence: persistence, mender: r.mender, audience: r.audience,
+		observer: r.observer, log: r.log, epochs: make(map[int64]int64),
 	}
-	finisher := finisher{stores: r.stores, partition: r.options.Partition, judge: judge, persistence: persistence, mender: r.mender, observer: r.observer, log: r.log}
+	finisher := finisher{
+		stores: r.stores, partition: r.options.Partition, judge: judge, persistence: persistence, mender: r.mender,
+		observer: r.observer, log: r.log,
+	}
 	var hands sync.WaitGroup
 	hands.Go(func() { fetcher.run(ctx, work, read) })
 	hands.Go(func() { committer.run(work, read, committed) })

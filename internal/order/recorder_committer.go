@@ -93,14 +93,14 @@ func (c *committer) commit(ctx context.Context, claims []Claim, rejected error) 
 	return decisions, err
 }
 
-// outdated reports whether the plain insert of the claims is known to fail: one of them is of an epoch that its sale has
-// left. So the orders that waited during a rebuild cost one transaction each batch, not two.
+// outdated reports whether the plain insert of the claims is known to fail: one of them is of an epoch that its sale
+// has left. So the orders that waited during a rebuild cost one transaction each batch, not two.
 func (c *committer) outdated(claims []Claim) bool {
 	return slices.ContainsFunc(claims, func(claim Claim) bool { return claim.Epoch < c.epochs[claim.VoucherID] })
 }
 
-// report says what became of entries, and leaves in the batch what is still to be done about them. Whoever gets them again
-// reports again.
+// report says what became of entries, and leaves in the batch what is still to be done about them. Whoever gets them
+// again reports again.
 func (c *committer) report(ctx context.Context, b *batch, entries []Entry, decisions []Decision, took time.Duration) {
 	outcomes := make(map[int64]Status, len(entries))
 	for _, e := range entries {

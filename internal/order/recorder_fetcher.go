@@ -16,7 +16,8 @@ type fetcher struct {
 	last *batch // the one that it handed over last, nil before the first
 }
 
-// run reads into out until ctx ends, and to the stream's end after that if it is to, as long as work lasts. It closes out.
+// run reads into out until ctx ends, and after that to the stream's end if it is to, as long as work lasts. It closes
+// out.
 func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	f.out = out

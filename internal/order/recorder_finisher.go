@@ -9,8 +9,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// finisher is the Recorder's hand that does what follows a commit. Each step may be repeated by whoever gets the entries
-// again.
+// finisher is the Recorder's hand that does what follows a commit. Each step may be repeated by whoever gets the
+// entries again.
 type finisher struct {
 	stores      RecorderStores
 	partition   int
@@ -42,10 +42,10 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 	f.bury(ctx, b.unreadable)
 }
 
-// follow has the operations applied that gave the units of cancelled and refunded orders back, and returns what is to be
-// corrected after that, and whether it could. Such an order's unit must not be given twice. A place that the order holds
-// even then comes from a call of admission that arrived late; it took another unit, which goes back. The order may have
-// been revived by one of the operations: so the ledger is asked again.
+// follow has the operations applied that gave the units of cancelled and refunded orders back, and returns what is to
+// be corrected after that, and whether it could. Such an order's unit must not be given twice. A place that the order
+// holds even then comes from a call of admission that arrived late; it took another unit, which goes back. The
+// order may have been revived by one of the operations: so the ledger is asked again.
 func (f *finisher) follow(ctx context.Context, freed []Claim) (returns []Return, ok bool) {
 	if len(freed) == 0 {
 		return nil, true

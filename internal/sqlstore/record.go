@@ -53,8 +53,8 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 }
 
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because it is what recording
-// speed depends on: five or six values an order, where a model would send sixteen. They are numbers, so they stand in the
-// text itself; as arguments, each would be boxed, copied and searched for.
+// speed depends on: five or six values an order, where a model would send sixteen. They are numbers, so they stand in
+// the text itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline) VALUES "
 	const longest = 128 // bytes of a row, about
