@@ -31,6 +31,7 @@ type fakeOperations struct {
 	applied int64
 	sale    int64          // units on sale in Redis
 	taken   map[int64]bool // what became of takes
+	forgot  int64          // what became of those up to this number is forgotten
 	effects []int64        // numbers in the order in which they took effect in Redis
 
 	pendings, applies int
@@ -103,7 +104,9 @@ func (f *fakeOperations) Apply(_ context.Context, sale SaleRef, ops []Operation)
 					f.sale += op.Delta
 				}
 			}
-			app.Results = append(app.Results, OperationResult{Number: op.Number, Taken: f.taken[op.Number]})
+			if op.Number > f.forgot {
+				app.Results = append(app.Results, OperationResult{Number: op.Number, Taken: f.taken[op.Number]})
+			}
 		}
 		app.Applied = f.applied
 		return nil

@@ -28,6 +28,7 @@ func (o *Outbox) follow(ctx context.Context, voucherID int64) error {
 		return nil
 	}
 	until, before := int64(-1), int64(0)
+	var app Application // the latest
 	for {
 		select {
 		case <-o.closing:
@@ -46,13 +47,16 @@ func (o *Outbox) follow(ctx context.Context, voucherID int64) error {
 			return o.check(ctx, v, last)
 		case len(ops) == 0:
 			return nil
-		case ops[0].Number <= before: // a ledger that settles nothing would be asked for ever
+		case ops[0].Number <= before:
+			// The ledger does not know any more that it was settled, and Redis has forgotten what came of it. A rebuild ends
+			// that.
+			o.mender.Mend(v.ID, app.Epoch)
 			return fmt.Errorf("%w: operation %d of voucher %d is not settled", ErrUnavailable, ops[0].Number, voucherID)
 		}
-		if err := o.apply(ctx, v, ops); err != nil {
+		if app, err = o.apply(ctx, v, ops); err != nil {
 			return err
 		}
-		if before = ops[len(ops)-1].Number; before >= until {
+		if before = ops[len(ops)-1].Number; before >= until && len(app.Results) == len(ops) {
 			return nil
 		}
 	}
@@ -64,13 +68,13 @@ func (o *Outbox) pending(ctx context.Context, voucherID int64) ([]Operation, int
 	return o.stores.Ledger.Pending(ctx, voucherID, applyBatch)
 }
 
-// apply has Redis apply operations and settles them.
-func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []Operation) error {
+// apply has Redis apply operations and settles those of which it has told what came of them.
+func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []Operation) (Application, error) {
 	start := time.Now()
 	app, err := o.send(ctx, v, ops)
 	if err != nil {
 		o.observer.Followed(0, 0, time.Since(start), err)
-		return err
+		return app, err
 	}
 	call, cancel := context.WithTimeout(ctx, outboxTime)
 	defer cancel()
@@ -79,12 +83,12 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []Operation) 
 		o.log.ErrorContext(ctx, "the ledger lacks what Redis gave; the sale is rebuilt", "voucher", v.ID, "error", err)
 		o.mender.Mend(v.ID, app.Epoch)
 		o.observer.Followed(len(app.Results), 0, time.Since(start), nil)
-		return nil
+		return app, nil
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: settling operations of voucher %d: %w", ErrUnavailable, v.ID, err)
 		o.observer.Followed(0, 0, time.Since(start), err)
-		return err
+		return app, err
 	}
 	o.tell(ops, app.Results)
 	refused := 0
@@ -94,7 +98,7 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []Operation) 
 		}
 	}
 	o.observer.Followed(len(app.Results)-refused, refused, time.Since(start), nil)
-	return nil
+	return app, nil
 }
 
 // check makes sure of a sale without pending operations: a Redis that lacks one that the ledger knows as applied has

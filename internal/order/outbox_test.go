@@ -213,6 +213,35 @@ func TestFollowEndsWhenNothingIsSettled(t *testing.T) {
 	}
 }
 
+// Redis has forgotten what came of an operation. If somebody else has settled it meanwhile, that is as it should be; if it
+// is pending still, the ledger has lost that it was settled, and the sale is rebuilt.
+func TestFollowWhatRedisHasForgotten(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"settled by another": false, "lost by the ledger": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ops := newFakeOperations(5)
+			ops.commit(Restock, -2, 0)
+			ops.applied, ops.forgot = 1, 1
+			p := newOutbox(t, ops)
+			if !lost {
+				p.outbox.stores.Ledger = overtakenLedger{ops}
+			}
+			err := p.outbox.Follow(t.Context(), voucherA)
+			if errors.Is(err, ErrUnavailable) != lost || (len(p.asked.mended) > 0) != lost {
+				t.Errorf("error = %v, mended %v", err, p.asked.mended)
+			}
+		})
+	}
+}
+
+// overtakenLedger has everything settled by another instance just before it is asked to.
+type overtakenLedger struct{ *fakeOperations }
+
+func (l overtakenLedger) Settled(context.Context, int64, []OperationResult) error {
+	return l.fakeOperations.Settled(context.Background(), voucherA, []OperationResult{{Number: 1, Taken: true}})
+}
+
 // idleLedger settles nothing and says it did.
 type idleLedger struct{ *fakeOperations }
 
