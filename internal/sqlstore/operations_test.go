@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -210,6 +213,39 @@ func TestSettledRevival(t *testing.T) {
 			l.conserved(t, v)
 		}
 	})
+}
+
+// What settling writes has the time at which it got the rows, however long it waited for them.
+func TestSettledAfterWaiting(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	running, err := sqlstore.OpenMySQL(t.Context(), dsn, options(l.clock)) // its clock does not stand still
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Close() })
+	clock := rawPool(t, "mysql", dsn)
+	v := l.seckill(t, 10)
+	c := l.late(t, v, 1)
+	ops := l.pending(t, v)
+	holder := l.holding(t, v)
+	done := make(chan error, 1)
+	go func() { done <- running.Settled(context.WithoutCancel(t.Context()), v, results(ops, true)) }()
+	l.awaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
+	var released string
+	if err := clock.QueryRowContext(t.Context(), "SELECT CAST(UTC_TIMESTAMP(3) AS CHAR)").Scan(&released); err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if o := l.order(t, c.OrderID); stored(o.PaidAt) < released {
+		t.Errorf("paid at %s, before %s", stored(o.PaidAt), released)
+	}
 }
 
 // A rebuild gives Redis all units of the ledger: what wanted to take some has not, and may be asked for anew.

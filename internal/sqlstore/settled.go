@@ -19,12 +19,8 @@ func (s *Store) Settled(ctx context.Context, voucherID int64, results []order.Op
 		return nil
 	}
 	var conflict error
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
-		now, err := s.moment(tx)
-		if err != nil {
-			return err
-		}
-		conflict, err = settleOperations(tx, voucherID, results, now)
+	err := s.writeAgain(ctx, func(tx *gorm.DB) (err error) {
+		conflict, err = s.settle(tx, voucherID, results)
 		return err
 	})
 	what := fmt.Sprintf("settling %d operations of voucher %d", len(results), voucherID)
@@ -37,17 +33,21 @@ func (s *Store) Settled(ctx context.Context, voucherID int64, results []order.Op
 	return nil
 }
 
-// settleOperations settles those of the operations that are still pending. What gives has changed the sale before and
+// settle settles those of the operations that are still pending. What gives has changed the sale before and
 // is only marked: the hot row is left alone. conflict is what the ledger lacks of what Redis gave.
-func settleOperations(tx *gorm.DB, voucherID int64, results []order.OperationResult, now time.Time) (conflict, err error) {
+func (s *Store) settle(tx *gorm.DB, voucherID int64, results []order.OperationResult) (conflict, err error) {
 	ops, err := pendingAmong(tx, voucherID, results)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(ops, operationRow.takes) {
+		now, err := s.moment(tx)
+		if err != nil {
+			return nil, err
+		}
 		return nil, markOperations(tx, voucherID, ops, operationApplied, now)
 	}
-	t := taking{tx: tx, now: now}
+	t := taking{tx: tx}
 	if t.orders, err = lockOrders(tx, revived(ops)); err != nil {
 		return nil, err
 	}
@@ -56,6 +56,9 @@ func settleOperations(tx *gorm.DB, voucherID int64, results []order.OperationRes
 	}
 	// Now that nobody else can settle them: once more.
 	if ops, err = pendingAmong(tx, voucherID, results); err != nil {
+		return nil, err
+	}
+	if t.now, err = s.moment(tx); err != nil {
 		return nil, err
 	}
 	taken := make(map[int64]bool, len(results))
