@@ -35,8 +35,8 @@ const (
 
 // Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
 // rebuilds missing and outdated ones, has the outbox bring up those that are behind by operations, and retires those long
-// over. Every instance runs one; a lock per sale keeps
-// them from doing the same work, the epoch keeps them from harm when they do.
+// over. Every instance runs one; a lock per sale keeps them from doing the same work, the epoch keeps them from harm when
+// they do.
 type Keeper struct {
 	ledger   SaleLedger
 	rows     Rows
