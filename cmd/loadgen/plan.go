@@ -103,6 +103,9 @@ func readPlan(env environment) (plan, error) {
 	if err == nil {
 		err = p.tokens.enough(&p)
 	}
+	if *rate > 0 { // of those who come: with a file of tokens they may be fewer
+		p.duration = time.Duration(float64(p.buyers) / *rate * float64(time.Second))
+	}
 	if err != nil {
 		_, _ = fmt.Fprintf(env.err, "loadgen: %v\nloadgen --help tells more.\n", err)
 		return p, errUsage

@@ -56,20 +56,26 @@ func service(t *testing.T) string {
 	return "http://" + addr
 }
 
-// awaitReady asks until the service answers that it is ready.
+// awaitReady asks until the service answers that it is ready and shows its demonstration sale, which is voucher 1 then.
 func awaitReady(t *testing.T, addr string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
-	for deadline := time.Now().Add(45 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/readyz", http.NoBody)
+	says := func(path, what string) bool {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := client.Do(req); err == nil {
-			_ = resp.Body.Close() // nothing was read from it
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
+		resp, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = resp.Body.Close() }() // read to its end below
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(body), what)
+	}
+	for deadline := time.Now().Add(45 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if says("/readyz", "") && says("/voucher/list/1", `"total":1`) {
+			return
 		}
 	}
 	t.Fatal("the server does not become ready")
