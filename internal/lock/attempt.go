@@ -55,7 +55,7 @@ func (l *Lock) attempt(ctx context.Context, c claim) (h *Hold, wait time.Duratio
 			l.giveUp(ctx, c)
 		}
 		if ended := ctx.Err(); ended != nil { // a socket's timeout says less
-			err = fmt.Errorf("%w: %w", ended, err)
+			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
 		}
 		return nil, 0, fmt.Errorf("lock %q: %w", l.name, err)
 	case !a.obtained:
