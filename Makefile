@@ -108,11 +108,11 @@ compose-check: ## check docker-compose.yml as the compose library reads it; no e
 
 .PHONY: docs-check
 docs-check: ## check that what is generated into the documents is current
-	@go test -count=1 -run Readme ./internal/config
+	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock
 
 .PHONY: docs
 docs: ## generate it anew
-	@go test -count=1 -run Readme ./internal/config -update
+	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock -update
 
 # The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
 .PHONY: cc

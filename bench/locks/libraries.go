@@ -98,8 +98,7 @@ func connectRedislock(addr string) (process, error) {
 	}, nil
 }
 
-// connectRueidislock lets it use one key, as the others do, instead of a majority of three. Its release does not wait
-// for Redis.
+// connectRueidislock lets it use one key, as the others do, instead of a majority of three.
 func connectRueidislock(addr string) (process, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}},

@@ -69,8 +69,10 @@ const (
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Locks, %s\n\n", r.Date)
-	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING after a pause, as before a\nhandover) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
-	fmt.Fprintf(&b, "Median of %d rounds of %s, lowest and highest in brackets; %d handovers in each.\n\n", len(r.RoundTrip), r.Turn, r.Handovers)
+	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING after a pause, as before a\n"+
+		"handover) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
+	fmt.Fprintf(&b, "Median of %d rounds of %s, lowest and highest in brackets; %d handovers in each.\n\n",
+		len(r.RoundTrip), r.Turn, r.Handovers)
 	var whats []string
 	for _, s := range scenarios() {
 		whats = append(whats, s.name)
@@ -88,14 +90,16 @@ func (r *report) markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", l.name, strings.Join(cells, " | "))
 	}
-	b.WriteString("\nThe first three: acquire + release per second.\n\n| | | Median (low–high) | Target |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\nThe first three: acquire + release per second.\n\n" +
+		"| | | Median (low–high) | Target |\n| --- | --- | --- | --- |\n")
 	for _, s := range scenarios() {
-		fmt.Fprintf(&b, "| P12 | %s: this package / the best of the others | %s | ≥ 1 |\n", s.name, spread(r.ratios(s.name), 2))
+		fmt.Fprintf(&b, "| P12 | %s: this package / the best of the others | %s | ≥ 1 |\n",
+			s.name, spread(r.ratios(s.name), 2))
 	}
 	fmt.Fprintf(&b, "| P13 | handover p50 in round trips | %s | ≤ 3 |\n", spread(r.roundTrips(), 2))
-	b.WriteString("\nAgain: `make bench-locks`. Every single figure: the JSON file beside this one. What each scenario is: `bench/locks/doc.go`;\n" +
-		"the others' settings: `bench/locks/libraries.go`. Pollers do well when contenders do nothing else: whoever has just\n" +
-		"released takes the lock again while the others pause.\n")
+	b.WriteString("\nAgain: `make bench-locks`. Every single figure: the JSON file beside this one. What each scenario is:\n" +
+		"`bench/locks/doc.go`; the others' settings: `bench/locks/libraries.go`. Pollers do well when contenders do nothing\n" +
+		"else: whoever has just released takes the lock again while the others pause.\n")
 	return b.String()
 }
 

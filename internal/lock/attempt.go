@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,7 +26,7 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
-	c := claim{owner: l.owner, request: uuid.NewString(), lease: l.settings.lease}
+	c := claim{owner: l.owner, request: uuid.NewString(), lease: l.settings.lease, latched: l.locker.repeats}
 	if l.traits.owned {
 		return c, nil
 	}
@@ -39,20 +40,21 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 
 // attempt asks for the lock once, and once more if the answer was lost. With ErrNotObtained it says when to ask again
 // at the latest.
-func (l *Lock) attempt(ctx context.Context, c claim) (h *Hold, wait time.Duration, err error) {
+func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Duration, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, err)
 	}
 	sent := time.Now()
-	a, err := l.acquire(ctx, c)
+	a, err := l.acquire(ctx, *c)
 	if uncertain(err) && ctx.Err() == nil {
+		c.latched = true // the first may arrive yet
 		sent = time.Now()
-		a, err = l.acquire(ctx, c)
+		a, err = l.acquire(ctx, *c)
 	}
 	switch {
 	case err != nil:
 		if uncertain(err) {
-			l.giveUp(ctx, c)
+			l.giveUp(ctx, *c)
 		}
 		if ended := ctx.Err(); ended != nil { // a socket's timeout says less
 			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
@@ -61,10 +63,10 @@ func (l *Lock) attempt(ctx context.Context, c claim) (h *Hold, wait time.Duratio
 	case !a.obtained:
 		return nil, untilNextTry(a.wait), fmt.Errorf("lock %q: %w", l.name, ErrNotObtained)
 	case time.Since(sent) >= l.settings.validity():
-		l.giveUp(ctx, c)
+		l.giveUp(ctx, *c)
 		return nil, 0, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
 	}
-	return newHold(l, c, a.token, sent), 0, nil
+	return newHold(l, *c, a.token, sent), 0, nil
 }
 
 // answer is what an acquire was told.
@@ -75,30 +77,34 @@ type answer struct {
 }
 
 func (l *Lock) acquire(ctx context.Context, c claim) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
-	defer cancel()
-	got, err := l.protocol.acquire(c, l.locker.highest.Load()).run(ctx, l.locker.client).Int64Slice()
+	ctx = limit(ctx, acquireTimeout)
+	cmd := l.protocol.acquire(c, l.locker.highest.Load()).run(ctx, l.locker.client)
+	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
+		n, err := strconv.ParseInt(token, 10, 64)
+		if err != nil {
+			return answer{}, fmt.Errorf("acquire script answered %w", err)
+		}
+		l.locker.sawToken(n)
+		return answer{obtained: true, token: n}, nil
+	}
+	got, err := cmd.Int64Slice()
 	if err != nil {
 		return answer{}, err
 	}
 	if len(got) != 2 {
 		return answer{}, fmt.Errorf("acquire script answered %v", got)
 	}
-	if got[0] != 1 {
-		return answer{wait: time.Duration(got[1]) * time.Millisecond}, nil
-	}
-	l.locker.sawToken(got[1])
-	return answer{obtained: true, token: got[1]}, nil
+	return answer{wait: time.Duration(got[1]) * time.Millisecond}, nil
 }
 
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
 // answer is lost it asks once more.
-func (l *Lock) release(ctx context.Context, c claim) (held bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	n, err := l.protocol.release(c).run(ctx, l.locker.client).Int()
-	if uncertain(err) && ctx.Err() == nil {
-		n, err = l.protocol.release(c).run(ctx, l.locker.client).Int()
+func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
+	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
+	n, err := l.protocol.release(c, e).run(ctx, l.locker.client).Int()
+	if uncertain(err) && inTime(ctx) {
+		e.again = true
+		n, err = l.protocol.release(c, e).run(ctx, l.locker.client).Int()
 	}
 	return n == 1, err
 }
@@ -106,5 +112,5 @@ func (l *Lock) release(ctx context.Context, c claim) (held bool, err error) {
 // giveUp releases what an acquire without an answer may have taken or may still take. If that fails too, the lease
 // ends it.
 func (l *Lock) giveUp(ctx context.Context, c claim) {
-	_, _ = l.release(ctx, c)
+	_, _ = l.release(ctx, c, ending{})
 }

@@ -77,7 +77,8 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 
 // fencedWrite writes unless somebody with a higher token has, and returns how many rows it changed.
 func fencedWrite(ctx context.Context, db *sql.DB, token int64, value string) (int64, error) {
-	result, err := db.ExecContext(ctx, "UPDATE fenced SET value = ?, token = ? WHERE id = 1 AND token <= ?", value, token, token)
+	const statement = "UPDATE fenced SET value = ?, token = ? WHERE id = 1 AND token <= ?"
+	result, err := db.ExecContext(ctx, statement, value, token, token)
 	if err != nil {
 		return 0, err
 	}

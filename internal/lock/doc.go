@@ -22,9 +22,10 @@
 // # How it works
 //
 // Authoritative is the lock's key in Redis, which names the owner and his token and always has a time to live, the
-// lease. Every call of Lock or TryLock is a request with a name of its own, a random UUID. All changes are scripts (the
-// .lua files beside this one say what they take and return), each safe to repeat with the same request, so that a
-// lost answer is asked for again and a client that repeats commands by itself does no harm.
+// lease. (A mutex's key stays for a while after the release, and says which token was the last.) Every call of Lock or
+// TryLock is a request with a name of its own, a random UUID. All changes are scripts (the .lua files beside this one
+// say what they take and return), each safe to repeat with the same request, so that a lost answer is asked for again
+// and a client that repeats commands by itself does no harm.
 //
 //	Lock ── acquire ──► held: token, lease ──► renewed every lease/3 ──► Release ──► freed, published
 //	          │ ▲                                  │
@@ -39,8 +40,8 @@
 //
 // Those of one Locker who wait for the same lock stand in a queue, and only the first of them asks Redis: when a
 // release is published, and when the holder's lease should be over. All of them listen through one connection, which
-// exists while somebody waits. A mutex that is released goes to the first of its process's queue in the same step, up to
-// sixteen times in a row; then it is free for the others.
+// exists while somebody waits. A mutex that is released goes to the first of its process's queue in the same step, up
+// to sixteen times in a row; then it is free for the others.
 //
 // # What can go wrong
 //

@@ -11,12 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
+	"seckill/internal/testkit"
 )
 
 var faultRows = []row{
-	{number: 13, group: "Basic", says: "a cancel during the acquire: the lock is returned or free", run: cancelDuringAcquire},
-	{number: 14, group: "Basic", says: "the acquire's reply is lost: it counts once, or is given up", run: acquireReplyLost},
-	{number: 15, group: "Basic", says: "the release's reply is lost and it is repeated: success, no harm to a successor", run: releaseReplyLost},
+	{
+		number: 13, group: "Basic", says: "a cancel during the acquire: the lock is returned or free",
+		run: cancelDuringAcquire,
+	},
+	{
+		number: 14, group: "Basic", says: "the acquire's reply is lost: it counts once, or is given up",
+		run: acquireReplyLost,
+	},
+	{
+		number: 15, group: "Basic", says: "the release's reply is lost and it is repeated: success, no harm to a successor",
+		run: releaseReplyLost,
+	},
 	{number: 16, group: "Basic", says: "SCRIPT FLUSH or a restart between calls is invisible", run: forgottenScripts},
 	{number: 17, group: "Basic", says: "Redis down: an error in time, and recovery with the same client", run: redisDown},
 }
@@ -86,6 +96,7 @@ func acquireReplyLost(t *testing.T, s stage) {
 		}
 	}
 	acquireArrivesLate(t, s)
+	firstAcquireArrivesLast(t, s)
 }
 
 // stuck keeps the acquires back, as a network might, and says that their answers were lost: those scripts that come
@@ -126,9 +137,65 @@ func acquireArrivesLate(t *testing.T, s stage) {
 	}
 }
 
+// plainly is a stuck client that is known to send what it is given once.
+type plainly struct{ *stuck }
+
+func (plainly) Options() *redis.Options { return &redis.Options{} }
+
+// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released.
+func firstAcquireArrivesLast(t *testing.T, s stage) {
+	network := &stuck{Client: s.client, most: 1}
+	mustRelease(t, mustLock(t, s.through(plainly{network})))
+	if len(network.kept) != 1 {
+		t.Fatalf("%d acquires are on their way, want 1", len(network.kept))
+	}
+	if err := network.kept[0](); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.owner(t); got != "" {
+		t.Errorf("a ghost took the lock: %q", got)
+	}
+}
+
 func releaseReplyLost(t *testing.T, s stage) {
-	p, through := s.viaProxy(t)
-	watched := &spy{Client: through}
+	for _, repeats := range []bool{false, true} {
+		p, through := s.viaProxy(t)
+		watched := &spy{Client: through, repeats: repeats}
+		releaseIsRepeated(t, s, p, watched)
+		lossIsToldAllTheSame(t, s, p, watched)
+	}
+}
+
+// lossIsToldAllTheSame loses answers to releases of locks that were lost before.
+func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.Client) {
+	for what, lose := range map[string]func(){
+		"forced": func() {
+			if _, err := s.lock().ForceUnlock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"deleted": func() {
+			if err := s.client.Del(t.Context(), s.remains(t)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"over": func() { eventually(t, "free", func() bool { return !s.state(t).IsLocked() }) },
+	} {
+		for successors := range 3 {
+			h := mustLock(t, s.through(through, lock.WithLease(200*time.Millisecond)))
+			lose()
+			for range successors {
+				mustRelease(t, mustLock(t, s.lock()))
+			}
+			p.DropRepliesTo("evalsha", 1)
+			if err := h.Release(t.Context()); !errors.Is(err, lock.ErrNotHeld) {
+				t.Errorf("Release of a lock that was %s, %d successors ago: %v, want ErrNotHeld", what, successors, err)
+			}
+		}
+	}
+}
+
+func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 	locker := lock.New(watched, s.prefix)
 	l := s.kind.open(locker, "m", lock.NewOwner())
 

@@ -18,7 +18,10 @@ import (
 var fencedRows = []row{
 	{number: 46, group: "Fenced", says: "the token rises over owners, restarts and ForceUnlock", run: tokensRise},
 	{number: 47, group: "Fenced", says: "a lost token key is noticed; tokens never restart", run: lostCounter},
-	{number: 48, group: "Fenced", says: "a holder stopped past its lease: its stale write changes no row in MySQL", run: stoppedHolder},
+	{
+		number: 48, group: "Fenced", says: "a holder stopped past its lease: its stale write changes no row in MySQL",
+		run: stoppedHolder,
+	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }
 
@@ -68,20 +71,35 @@ func lostCounter(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 	}
+	forget := func() {
+		if err := s.client.FlushDB(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.client.Del(ctx, counter)
 	mustRelease(t, k.next(t, s.lock(), "counter expired"))
+	forget()
+	mustRelease(t, k.next(t, s.lock(), "all expired"))
+	forget()
 	set("17")
 	mustRelease(t, k.next(t, s.lock(), "counter of a Redis that lost its last writes"))
 	evict(t, s, counter)
 	mustRelease(t, k.next(t, s.lock(), "counter evicted"))
 
 	// The clock goes back an hour, which is to say that tokens are an hour ahead of it.
-	ahead := time.Now().Add(time.Hour).UnixMicro()
-	set(fmt.Sprint(ahead))
+	k.last = time.Now().Add(time.Hour).UnixMicro()
+	forget()
+	set(fmt.Sprint(k.last))
 	survivor := lock.New(s.client, s.prefix)
 	open := func() *lock.Lock { return s.kind.open(survivor, "m", lock.NewOwner()) }
 	mustRelease(t, k.next(t, open(), "ahead of the clock"))
-	s.client.Del(ctx, counter)
+	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "before its lease is over, clock set back")
+	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "after a lease was over, clock set back")
+	if _, err := s.lock().ForceUnlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	mustRelease(t, k.next(t, open(), "after ForceUnlock, clock set back"))
+	forget()
 	mustRelease(t, k.next(t, open(), "counter lost and clock set back, for who has seen tokens"))
 	h := k.next(t, open(), "once more")
 	s.client.Del(ctx, counter)
@@ -128,7 +146,9 @@ func stoppedHolder(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 	}
-	holder := startChild(t, childTask{Do: "write", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, DSN: dsn})
+	holder := startChild(t, childTask{
+		Do: "write", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, DSN: dsn,
+	})
 	holder.says(t, "held")
 	holder.signal(t, syscall.SIGSTOP)
 	next := mustLock(t, s.lock()) // its lease is over
@@ -141,7 +161,8 @@ func stoppedHolder(t *testing.T, s stage) {
 	holder.signal(t, syscall.SIGCONT)
 	holder.says(t, "wrote 0 rows; lock \"m\": lock lost")
 	var value string
-	if err := db.QueryRowContext(t.Context(), "SELECT value FROM fenced").Scan(&value); err != nil || value != "successor" {
+	err = db.QueryRowContext(t.Context(), "SELECT value FROM fenced").Scan(&value)
+	if err != nil || value != "successor" {
 		t.Errorf("the row says %q, %v; want the successor", value, err)
 	}
 	mustRelease(t, next)

@@ -70,14 +70,17 @@ func (s stage) keys(t *testing.T) []string {
 	return keys
 }
 
-// remains returns the keys of locks and queues: all but those that remember what was.
+// remains returns the keys of locks and queues: all but those that remember what was, as a mutex's does after a
+// release.
 func (s stage) remains(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	for _, key := range s.keys(t) {
-		if !strings.HasSuffix(key, ":token") && !strings.Contains(key, ":latch:") {
-			found = append(found, key)
+		if strings.HasSuffix(key, ":token") || strings.Contains(key, ":latch:") ||
+			strings.HasPrefix(s.client.Get(t.Context(), key).Val(), "-") {
+			continue
 		}
+		found = append(found, key)
 	}
 	return found
 }
@@ -213,6 +216,7 @@ type spy struct {
 	pipelines       atomic.Int64
 	renewals        atomic.Int64 // scripts in pipelines
 	subscriptions   atomic.Int64 // connections
+	repeats         bool         // the client is taken for one that repeats commands
 	beforeSubscribe func()
 	failScript      func() error // nil: the script is sent
 	afterScript     func()
@@ -230,6 +234,14 @@ func (s *spy) settled(t *testing.T, n int64) {
 	t.Helper()
 	eventually(t, "waiting", func() bool { return s.answers.Load() >= n+2 })
 	eventually(t, "quiet", s.quiet)
+}
+
+// Options returns those of the client, which say whether it repeats commands.
+func (s *spy) Options() *redis.Options {
+	if c, ok := s.Client.(*redis.Client); ok && !s.repeats {
+		return c.Options()
+	}
+	return &redis.Options{MaxRetries: 1}
 }
 
 func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {

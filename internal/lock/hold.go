@@ -14,16 +14,18 @@ type Hold struct {
 	claim claim
 	token int64
 	begin time.Time
+	watch watch // the watchdog's
 
 	releasing sync.Mutex // one Release at a time
+	asked     bool       // Release was called before; guarded by releasing
 	settled   bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
-	validUntil time.Time   // the lock may be relied on until then; moved by renewals
-	expiry     *time.Timer // at validUntil, or earlier: it looks
-	renewErr   error       // why the last renewal failed, nil if it did not
-	err        error       // nil while held; then ErrLost or ErrNotHeld, wrapped
-	lost       chan struct{}
+	validUntil time.Time     // the lock may be relied on until then; moved by renewals
+	renewErr   error         // why the last renewal failed, nil if it did not
+	err        error         // nil while held; then ErrLost or ErrNotHeld, wrapped
+	isLost     bool          // it ended without a release
+	lost       chan struct{} // nil until somebody asks for it
 	dependents map[*dependent]struct{}
 }
 
@@ -33,13 +35,9 @@ type dependent struct{ cancel context.CancelCauseFunc }
 // newHold starts the watch over a lock that was obtained by a request sent at the given time. The
 // watchdog knows it before anybody can end it, so that no renewal outlives its hold.
 func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
-	h := &Hold{
-		lock: l, claim: c, token: token, begin: sent, validUntil: sent.Add(l.settings.validity()),
-		lost: make(chan struct{}),
-	}
+	h := &Hold{lock: l, claim: c, token: token, begin: sent, validUntil: sent.Add(l.settings.validity())}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.expiry = time.AfterFunc(time.Until(h.validUntil), h.expire)
 	l.locker.watchdog.add(h)
 	return h
 }
@@ -53,7 +51,17 @@ func (h *Hold) Token() int64 { return h.token }
 
 // Lost is closed when the lock is lost: before its lease can have ended in Redis, and soon after its key was removed
 // or taken. It stays open when the lock is released first.
-func (h *Hold) Lost() <-chan struct{} { return h.lost }
+func (h *Hold) Lost() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost == nil {
+		h.lost = make(chan struct{})
+		if h.isLost {
+			close(h.lost)
+		}
+	}
+	return h.lost
+}
 
 // Err returns nil while the lock is held, ErrLost with the reason after it was lost, and ErrNotHeld after Release was
 // called.
@@ -87,17 +95,18 @@ func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel cont
 }
 
 // Release gives the lock back. From its call on the hold is over: it is not renewed and its contexts end. ctx may be
-// over; Release has its own timeout. ErrNotHeld says that the lock was not this hold's any more, or that it was released
-// already. After another error it is not known whether the lock was released: Release may be called again, and if
-// nobody does, the lease ends it.
+// over; Release has its own timeout. ErrNotHeld says that the lock was not this hold's any more, or that it was
+// released already. After another error it is not known whether the lock was released: Release may be called again, and
+// if nobody does, the lease ends it.
 func (h *Hold) Release(ctx context.Context) error {
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
 	if h.settled {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
-	h.end(fmt.Errorf("lock %q: %w: released", h.lock.name, ErrNotHeld), false)
-	held, err := h.lock.finish(ctx, h.claim)
+	h.end(releasedError{h.lock.name}, false)
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, left: h.left(), again: h.asked})
+	h.asked = true
 	if err != nil {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}
@@ -107,6 +116,23 @@ func (h *Hold) Release(ctx context.Context) error {
 	}
 	return nil
 }
+
+// left returns how long the lease has to go in Redis, at least.
+func (h *Hold) left() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Until(h.validUntil)
+}
+
+// releasedError is the end of every hold that goes well, and is made into text only if somebody asks.
+type releasedError struct{ name string }
+
+func (e releasedError) Error() string {
+	return fmt.Sprintf("lock %q: %v: released", e.name, ErrNotHeld)
+}
+
+// Unwrap returns ErrNotHeld.
+func (e releasedError) Unwrap() error { return ErrNotHeld }
 
 // do runs f under the hold and releases it, also when f panics.
 func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (err error) {
@@ -126,9 +152,8 @@ func (h *Hold) end(err error, lost bool) {
 }
 
 func (h *Hold) endLocked(err error, lost bool) {
-	h.err = err
-	h.expiry.Stop() // if it is running already it finds the hold over
-	if lost {
+	h.err, h.isLost = err, lost
+	if lost && h.lost != nil {
 		close(h.lost)
 	}
 	h.lock.locker.watchdog.remove(h)
@@ -152,20 +177,17 @@ func (h *Hold) extend(sent time.Time) {
 	h.validUntil, h.renewErr = sent.Add(h.lock.settings.validity()), nil
 }
 
-// expire ends the hold if no renewal has moved validUntil meanwhile; else it looks again then.
-func (h *Hold) expire() {
+// expire ends the hold if no renewal has moved validUntil meanwhile; else it says when it may be over.
+func (h *Hold) expire() (next time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil {
-		return
-	}
-	if rest := time.Until(h.validUntil); rest > 0 {
-		h.expiry.Reset(rest)
-		return
+	if h.err != nil || time.Now().Before(h.validUntil) {
+		return h.validUntil
 	}
 	err := fmt.Errorf("lock %q: %w: its lease is over", h.lock.name, ErrLost)
 	if h.renewErr != nil {
 		err = fmt.Errorf("%w: %w", err, h.renewErr)
 	}
 	h.endLocked(err, true)
+	return h.validUntil
 }

@@ -44,8 +44,8 @@ func (h *hub) successor(channel string) (*queue, *waiter) {
 	return q, w
 }
 
-// join takes a place in the queue of the channel for the claim; leave must follow. ctx carries values only. The pause is
-// how long the lock is known to be taken.
+// join takes a place in the queue of the channel for the claim; leave must follow. ctx carries values only. The pause
+// is how long the lock is known to be taken.
 func (h *hub) join(ctx context.Context, channel string, c claim, pause time.Duration) (*queue, *waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,19 +138,26 @@ func (h *hub) receive(events <-chan any) {
 	for event := range events {
 		switch e := event.(type) {
 		case *redis.Message:
-			h.notify(e.Channel)
+			h.notify(e.Channel, e.Payload == othersTurn)
 		case *redis.Subscription:
 			if e.Kind == "subscribe" {
-				h.notify(e.Channel)
+				h.notify(e.Channel, false)
 			}
 		}
 	}
 }
 
-func (h *hub) notify(channel string) {
+// othersTurn is what a process publishes when it has passed a lock on among its own as often as it may.
+const othersTurn = "turn"
+
+func (h *hub) notify(channel string, turn bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if q := h.queues[channel]; q != nil {
+	switch q := h.queues[channel]; {
+	case q == nil:
+	case turn:
+		q.turn()
+	default:
 		q.notify()
 	}
 }

@@ -7,9 +7,9 @@ import "strings"
 // escaped. Each kind of lock has keys of its own: a mutex and a reentrant lock with one name are two locks.
 type keys struct {
 	lock    string // the state, of the kind's own type; with a time to live
-	counter string // string, the last fencing token, with a time to live of a day
+	counter string // string, the last fencing token or a bound of it, with a time to live of a day
 	channel string // publish/subscribe: somebody released
-	latches string // prefix of the latches, strings with a time to live, one per request that was released or given up
+	latches string // prefix of the latches, strings with a time to live, one per request that must not be obeyed any more
 }
 
 // newKeys returns the keys of a lock; kind is "" for the mutex.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and say
-// what the kind promises; what is below is the same for all. A Lock is only a description: it may be used any number of
-// times, from any goroutine, and needs no end.
+// Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
+// say what the kind promises; what is below is the same for all. A Lock is only a description: it may be used any
+// number of times, from any goroutine, and needs no end.
 type Lock struct {
 	locker   *Locker
 	name     string
@@ -29,7 +29,7 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, _, err := l.attempt(ctx, c)
+	h, _, err := l.attempt(ctx, &c)
 	if l.traits.places && err != nil {
 		l.giveUp(ctx, c)
 	}
@@ -44,6 +44,7 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.listens = true
 	return l.wait(ctx, c)
 }
 

@@ -8,18 +8,21 @@ import (
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
-// ContextTimeoutEnabled set, else contexts' deadlines end no call that waits for Redis.
+// ContextTimeoutEnabled set, else contexts' deadlines end no call that waits for Redis. With MaxRetries -1 a release
+// costs Redis less: what a client repeats by itself has to be kept in mind for each request.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
 	Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error)
 }
 
-// Locker hands out the locks of one Redis. Its locks share one connection for waiting and one for renewals, so a process
-// should have one Locker for all of them. It has no goroutine and no connection of its own while nobody holds or waits.
+// Locker hands out the locks of one Redis. Its locks share one connection for waiting and one for renewals, so a
+// process should have one Locker for all of them. It has no goroutine and no connection of its own while nobody holds
+// or waits.
 type Locker struct {
 	client   Client
 	prefix   string
+	repeats  bool         // the client may send a command more than once
 	highest  atomic.Int64 // of all tokens that were handed out here
 	watchdog watchdog
 	hub      hub
@@ -27,10 +30,17 @@ type Locker struct {
 
 // New returns a locker whose keys start with the prefix. Braces in the prefix are escaped.
 func New(client Client, prefix string) *Locker {
-	l := &Locker{client: client, prefix: prefix}
+	l := &Locker{client: client, prefix: prefix, repeats: mayRepeat(client)}
 	l.watchdog.client = client
 	l.hub.subscribe = client.Subscribe
 	return l
+}
+
+// mayRepeat reports whether the client may send a command again by itself: all do, but a plain one that was told not
+// to.
+func mayRepeat(client Client) bool {
+	c, plain := client.(interface{ Options() *redis.Options })
+	return !plain || c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
 }
 
 // sawToken remembers the highest token: the next one is higher, whatever became of the counter and the clock in Redis.

@@ -1,32 +1,39 @@
--- Takes the mutex for an owner, and hands out the next fencing token with it. After token.lua.
+-- Takes the mutex for an owner, and hands out the next fencing token with it. After mutex_take.lua, which begins
+-- it and sets found and state, and mutex_token.lua.
 --
 -- An owner is one call of TryLock or Lock, so a repetition of this script with the same owner is a client that did not
--- hear the answer: it is told the same token again. An owner that has released or given up is refused for a while, so
--- that a request that was stuck in the network cannot take the lock for somebody who has left.
+-- hear the answer: it is told the same token again. An owner who has given up is refused for a while, and so is one who
+-- has released but may have asked more than once: a request that was stuck in the network cannot take the lock for
+-- somebody who has left.
 --
--- KEYS[1]  the lock    string "owner token", always with a time to live
--- KEYS[2]  the counter string, the last token handed out (token.lua)
--- KEYS[3]  the latch   string, this owner's release; exists for a while after it
+-- KEYS[1]  the lock    string (mutex_token.lua), always with a time to live
+-- KEYS[2]  the latch   string, this owner's release; exists for a while after it
+-- KEYS[3]  the counter string (mutex_token.lua)
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds
 -- ARGV[3]  the highest token that the client has seen
+-- ARGV[4]  "1": the owner listens, and is to hear of the release
 --
--- Returns  {1, token}  the lock is this owner's for a lease from now
+-- Returns  token       text: the lock is this owner's for a lease from now
 --          {0, ms}     another owner has it, for so long if he does not renew (-1: for ever, which only a foreign
---                      key can be); nothing was changed
+--                      key can be); nothing was changed, but for the mark that somebody listens
 --          {-1, 0}     this owner has released or given up already; nothing was changed
 
-local found = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
-if found[3] then
+if found[2] then
   return {-1, 0}
 end
-local token
-if not found[1] then
-  token = next_token(KEYS[2], found[2], ARGV[3])
-elseif string.sub(found[1], 1, #ARGV[1] + 1) == ARGV[1] .. ' ' then
-  token = string.sub(found[1], #ARGV[1] + 2)
-else
-  return {0, redis.call('PTTL', KEYS[1])}
+if state and string.byte(state) ~= 45 then -- not "-"
+  local size = #ARGV[1]
+  if string.sub(state, 1, size) == ARGV[1] then
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    return string.match(state, '^ (%d+)', size + 1)
+  end
+  local left = redis.call('PTTL', KEYS[1])
+  if ARGV[4] == '1' and left > 0 and string.sub(state, -2) ~= ' w' then
+    redis.call('SET', KEYS[1], state .. ' w', 'KEEPTTL')
+  end
+  return {0, left}
 end
+local token = next_token(state and string.sub(state, 2), KEYS[3], ARGV[3])
 redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token, 'PX', ARGV[2])
-return {1, tonumber(token)}
+return token

@@ -1,6 +1,6 @@
 -- Gives the mutex's owner a whole lease again, or only looks whether the lock is his. Repeating it is harmless.
 --
--- KEYS[1]  the lock, string "owner token"
+-- KEYS[1]  the lock, string (mutex_token.lua)
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds; 0 to look only
 --

@@ -1,13 +1,13 @@
 -- Says who has the mutex. Changes nothing.
 --
--- KEYS[1]  the lock, string "owner token"
+-- KEYS[1]  the lock, string (mutex_token.lua)
 --
--- Returns  {token}                    nobody has it; the token is 0
+-- Returns  {0}                        nobody has it
 --          {token, owner, 1, ms}      its owner, who holds it once, for so long if he does not renew
 
-local held = redis.call('GET', KEYS[1])
-if not held then
+local state = redis.call('GET', KEYS[1])
+if not state or string.byte(state) == 45 then -- "-"
   return {0}
 end
-local gap = string.find(held, ' ', 1, true)
-return {tonumber(string.sub(held, gap + 1)), string.sub(held, 1, gap - 1), 1, redis.call('PTTL', KEYS[1])}
+local owner, token = string.match(state, '^(%S+) (%d+)')
+return {tonumber(token), owner, 1, redis.call('PTTL', KEYS[1])}

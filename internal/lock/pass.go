@@ -13,7 +13,7 @@ const passLimit = 16
 // passer is a protocol that can give a lock from a claim to the next one of the same process in one step: {1, token};
 // {2, 0} when it is released and the next one does not have it; {0, 0} when the claim did not hold.
 type passer interface {
-	pass(from, to claim, floor int64) call
+	pass(from claim, e ending, to claim, floor int64) call
 }
 
 // offer is a lock that was passed to a waiter by a request sent at the given time.
@@ -23,22 +23,23 @@ type offer struct {
 }
 
 // finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
-func (l *Lock) finish(ctx context.Context, c claim) (held bool, err error) {
+func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
 	p, ok := l.protocol.(passer)
 	if !ok {
-		return l.release(ctx, c)
+		return l.release(ctx, c, e)
 	}
 	q, next := l.locker.hub.successor(l.protocol.channel(c))
 	if next == nil {
-		return l.release(ctx, c)
+		e.turn = l.locker.hub.waiting(l.protocol.channel(c))
+		return l.release(ctx, c, e)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
+	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
 	sent := time.Now()
-	got, err := l.runPass(ctx, p, c, next.claim)
-	if uncertain(err) && ctx.Err() == nil {
+	got, err := l.runPass(ctx, p.pass(c, e, next.claim, l.locker.highest.Load()))
+	if uncertain(err) && inTime(ctx) {
+		e.again = true
 		sent = time.Now()
-		got, err = l.runPass(ctx, p, c, next.claim)
+		got, err = l.runPass(ctx, p.pass(c, e, next.claim, l.locker.highest.Load()))
 	}
 	if err != nil || got[0] != 1 {
 		q.notify() // he may have it all the same, or it is free: he has to ask
@@ -49,8 +50,8 @@ func (l *Lock) finish(ctx context.Context, c claim) (held bool, err error) {
 	return true, nil
 }
 
-func (l *Lock) runPass(ctx context.Context, p passer, from, to claim) ([]int64, error) {
-	got, err := p.pass(from, to, l.locker.highest.Load()).run(ctx, l.locker.client).Int64Slice()
+func (l *Lock) runPass(ctx context.Context, pass call) ([]int64, error) {
+	got, err := pass.run(ctx, l.locker.client).Int64Slice()
 	if err == nil && len(got) != 2 {
 		err = fmt.Errorf("pass script answered %v", got)
 	}

@@ -11,15 +11,15 @@ import (
 // the same way, so that attempts, waiting, renewal and release are written once. Each script is safe to repeat with the
 // same claim.
 type protocol interface {
-	// acquire takes the lock for the claim: {1, token}; or {0, ms} when it must wait, at most so long before it asks
-	// again (-1: unknown); or {-1, 0} when the claim was given up already. floor is the highest token that this client
-	// has seen.
+	// acquire takes the lock for the claim: its token, as text; or {0, ms} when it must wait, at most so long before it
+	// asks again (-1: unknown); or {-1, 0} when the claim was given up already. floor is the highest token that this
+	// client has seen.
 	acquire(c claim, floor int64) call
 	// renew gives the claim a whole lease again, or with a lease of 0 only looks: 1, or 0 when it does not hold.
 	renew(c claim, lease time.Duration) call
 	// release ends the claim, which cannot acquire any more, and publishes on the channel if somebody else may now:
 	// 1, or 0 when it did not hold.
-	release(c claim) call
+	release(c claim, e ending) call
 	// force frees the lock whoever has it: 1, or 0 when it was free.
 	force() call
 	// state says who has the lock: {token, owner, holds, ms, owner, holds, ms, ...}.
@@ -44,14 +44,26 @@ type claim struct {
 	owner   Owner
 	request string // random UUID; the owner's where each call has an owner of its own
 	lease   time.Duration
+	// listens: its caller hears of what is published, and waits for it when it is refused.
+	listens bool
+	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.
+	latched bool
+}
+
+// ending is what a release says besides the claim.
+type ending struct {
+	token int64         // that the claim was given, 0 when it is not known to hold
+	left  time.Duration // of the lease, at least
+	again bool          // this was asked before, and may have been done
+	turn  bool          // somebody of this process waits, but others are to have their turn
 }
 
 // ms is the lease as scripts count it.
 func (c claim) ms() int64 { return c.lease.Milliseconds() }
 
-// latchTime is how long it is remembered that a request was released or given up: longer than it is repeated, or stuck
-// in the network.
-const latchTime = 20 * time.Second
+// latchTime is how long it is remembered at least that a request was released or given up: longer than it is repeated,
+// or stuck in the network. It is less than what is left of the default lease when that is renewed.
+const latchTime = 15 * time.Second
 
 // call is one run of a script.
 type call struct {

@@ -6,15 +6,18 @@ import (
 )
 
 // queue is where those of one process stand who wait for one channel. The first is told of the channel's events and
-// asks Redis; the others wait until they are first, so that a release makes one of them ask and not all. The hub's mutex
-// guards all but events.
+// asks Redis; the others wait until they are first, so that a release makes one of them ask and not all. The hub's
+// mutex guards all but the channels.
 type queue struct {
 	channel string
 	events  chan struct{} // one event that nobody has acted on yet
+	turns   chan struct{} // the same for events that say that it is other processes' turn
 	waiters []*waiter
 	next    time.Time // when the first looks again without an event
 	idle    time.Time // since when nobody waits; zero while somebody does
-	passed  int       // how many times in a row the lock went from one waiter here to the next
+	// restraint is how long the first lets pass before he asks again; only he knows it.
+	restraint time.Duration
+	passed    int // how many times in a row the lock went from one waiter here to the next
 }
 
 // waiter is one call of Lock that waits.
@@ -28,7 +31,15 @@ type waiter struct {
 }
 
 func newQueue(channel string) *queue {
-	return &queue{channel: channel, events: make(chan struct{}, 1)}
+	return &queue{channel: channel, events: make(chan struct{}, 1), turns: make(chan struct{}, 1)}
+}
+
+// turn is notify for a release after which nobody who waits is to hold back.
+func (q *queue) turn() {
+	select {
+	case q.turns <- struct{}{}:
+	default: // there is one already
+	}
 }
 
 // notify keeps the event for the first waiter, also for one who becomes it later.
@@ -49,6 +60,9 @@ func (q *queue) push(c claim, pause time.Duration) *waiter {
 	}
 	if len(q.waiters) == 1 {
 		q.promote()
+		if pause == 0 { // those whom he meant to wait behind have gone
+			q.notify()
+		}
 	}
 	return w
 }

@@ -8,6 +8,10 @@ import (
 )
 
 var (
+	//go:embed token.lua
+	tokenLua string
+	//go:embed force.lua
+	forceLua string
 	//go:embed holds.lua
 	holdsLua string
 	//go:embed reentrant_acquire.lua
@@ -24,6 +28,7 @@ var (
 	reentrantAcquire  = redis.NewScript(tokenLua + holdsLua + reentrantAcquireLua)
 	reentrantRenew    = redis.NewScript(holdsLua + reentrantRenewLua)
 	reentrantRelease  = redis.NewScript(tokenLua + holdsLua + reentrantReleaseLua)
+	reentrantForce    = redis.NewScript(forceLua)
 	reentrantReadings = redis.NewScript(holdsLua + reentrantStateLua)
 )
 
@@ -55,7 +60,7 @@ func (r reentrant) renew(c claim, lease time.Duration) call {
 	return call{reentrantRenew, []string{r.keys.lock}, []any{string(c.owner), lease.Milliseconds(), c.request}}
 }
 
-func (r reentrant) release(c claim) call {
+func (r reentrant) release(c claim, _ ending) call {
 	return call{
 		reentrantRelease,
 		[]string{r.keys.lock, r.keys.counter, r.keys.latch(c.request)},
@@ -64,7 +69,7 @@ func (r reentrant) release(c claim) call {
 }
 
 func (r reentrant) force() call {
-	return call{forceScript, []string{r.keys.lock}, []any{r.keys.channel}}
+	return call{reentrantForce, []string{r.keys.lock}, []any{r.keys.channel}}
 }
 
 func (r reentrant) state() call { return call{reentrantReadings, []string{r.keys.lock}, nil} }

@@ -11,7 +11,8 @@
 -- ARGV[3]  the highest token that the client has seen
 -- ARGV[4]  request
 --
--- Returns  {1, token}  the owner holds it once more, this time for a lease from now; entering again he has the token
+-- Returns  token       text: the owner holds it once more, this time for a lease from now; entering again he has the
+-- token
 --                      of his first hold
 --          {0, ms}     another owner has it, for so long if he does not renew; nothing was changed
 --          {-1, 0}     this request was released or given up already; nothing was changed
@@ -30,4 +31,4 @@ end
 local now = clock()
 redis.call('HSET', KEYS[1], ARGV[4], string.format('%.0f', now + ARGV[2]))
 settle(KEYS[1], now)
-return {1, tonumber(token)}
+return token

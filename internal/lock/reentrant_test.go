@@ -11,9 +11,15 @@ import (
 )
 
 var reentrantRows = []row{
-	{number: 18, group: "Reentrant", says: "k acquires need k releases; others stay out until the last", run: countedHolds, anywhere: true},
+	{
+		number: 18, group: "Reentrant", says: "k acquires need k releases; others stay out until the last",
+		run: countedHolds, anywhere: true,
+	},
 	{number: 19, group: "Reentrant", says: "a partial release keeps the right lease", run: partialRelease, anywhere: true},
-	{number: 20, group: "Reentrant", says: "a lock that is not reentrant answers re-entry at once", run: reentryIsAnError, anywhere: true},
+	{
+		number: 20, group: "Reentrant", says: "a lock that is not reentrant answers re-entry at once",
+		run: reentryIsAnError, anywhere: true,
+	},
 }
 
 func countedHolds(t *testing.T, s stage) {
@@ -28,7 +34,8 @@ func countedHolds(t *testing.T, s stage) {
 			t.Errorf("%d holds after %d acquires", n, i+1)
 		}
 		if h.Token() != holds[0].Token() || h.Owner() != owner {
-			t.Errorf("token %d, owner %q; want those of the first hold, %d and %q", h.Token(), h.Owner(), holds[0].Token(), owner)
+			t.Errorf("token %d, owner %q; want those of the first hold, %d and %q",
+				h.Token(), h.Owner(), holds[0].Token(), owner)
 		}
 	}
 	for i, h := range holds {

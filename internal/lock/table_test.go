@@ -40,7 +40,7 @@ func TestDocumentHasTheTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(rowsTable(), string(table)); diff != "" {
-		t.Errorf("the table is not that of the suite; write it with\n\tgo test ./internal/lock -run TestDocument -update\n%s", diff)
+		t.Errorf("the table is not that of the suite; write it with make docs\n%s", diff)
 	}
 }
 

@@ -3,8 +3,8 @@
 -- next_token returns the next token of a lock, as text, and remembers it in the lock's counter.
 --
 -- It is higher than the last one, not below Redis's time in microseconds, and higher than any that the caller has seen.
--- So tokens go on rising when the counter has expired, was evicted, or went back with a Redis that lost its last writes,
--- as long as the clock did not go back too; and if it did, they rise for everybody who has seen one.
+-- So tokens go on rising when the counter has expired, was evicted, or went back with a Redis that lost its last
+-- writes, as long as the clock did not go back too; and if it did, they rise for everybody who has seen one.
 -- Numbers below 2^53 are exact here; these are until the year 2255.
 --
 -- key    the counter: string, the last token; lives for a day after it, so that names used once leave nothing behind

@@ -11,6 +11,11 @@ import (
 const (
 	afterLease  = 5 * time.Millisecond // after the holder's lease should be over: Redis rounds it down
 	foreignPoll = time.Second          // when the key has no time to live: it is none of ours
+	// After one who was told of a release came too late, the next release does not hurry him: he lets so long pass first,
+	// and twice as long each time that it happens again. Else two who take a lock as fast as they can make each other
+	// ask in vain, and hand it over, at each of their turns.
+	afterRefusal     = time.Millisecond
+	longAfterRefusal = 8 * time.Millisecond
 )
 
 // wait takes the lock, or its turn in the queue of those of this Locker who wait for it. Only the first of them asks
@@ -20,14 +25,14 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	channel := l.protocol.channel(c)
 	var pause time.Duration // until the holder's lease is over, as far as is known
 	if l.traits.owned || l.traits.places || !l.locker.hub.waiting(channel) {
-		h, until, err := l.attempt(ctx, c)
+		h, until, err := l.attempt(ctx, &c)
 		if !errors.Is(err, ErrNotObtained) {
 			return h, err
 		}
 		pause = until
 	}
 	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, c, pause)
-	h, err := l.await(ctx, c, q, w)
+	h, err := l.await(ctx, &c, q, w)
 	offered := l.locker.hub.leave(q, w, outcome{
 		obtained: err == nil, lease: c.lease, shared: l.traits.shared,
 		broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
@@ -39,7 +44,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 }
 
 // await waits for the first place in the queue, and there for the lock.
-func (l *Lock) await(ctx context.Context, c claim, q *queue, w *waiter) (*Hold, error) {
+func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold, error) {
 	select {
 	case <-w.first:
 	case <-ctx.Done():
@@ -50,13 +55,22 @@ func (l *Lock) await(ctx context.Context, c claim, q *queue, w *waiter) (*Hold, 
 	}
 	leaseOver := time.NewTimer(time.Until(w.next))
 	defer leaseOver.Stop()
+	events, calm := q.events, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
 		case o := <-w.offers: // from one of this process
-			return l.accept(c, o)
-		case <-q.events: // released; or subscribed, also again after a lost connection
+			return l.accept(*c, o)
+		case <-calm:
+			if events = q.events; len(events) == 0 {
+				q.restraint = 0
+			}
+			continue
+		case <-q.turns: // the others have had theirs
+		case <-events: // released; or subscribed, also again after a lost connection
+			q.restraint = min(max(2*q.restraint, afterRefusal), longAfterRefusal)
+			events, calm = nil, time.After(q.restraint)
 		case <-leaseOver.C: // the holder may have died
 		}
 		h, pause, err := l.attempt(ctx, c)

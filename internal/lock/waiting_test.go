@@ -14,8 +14,15 @@ import (
 )
 
 var waitingRows = []row{
-	{number: 29, group: "Waiting", says: "a release between the failed try and the subscription is not missed", run: earlyRelease, anywhere: true},
-	{number: 30, group: "Waiting", says: "one connection serves 1,000 waiters, recovers when it is lost, and is gone when all is done", run: sharedSubscription},
+	{
+		number: 29, group: "Waiting", says: "a release between the failed try and the subscription is not missed",
+		run: earlyRelease, anywhere: true,
+	},
+	{
+		number: 30, group: "Waiting",
+		says: "one connection serves 1,000 waiters, recovers when it is lost, and is gone when all is done",
+		run:  sharedSubscription,
+	},
 	{number: 31, group: "Waiting", says: "100 waiters: one release makes one of them ask", run: oneIsWoken},
 }
 

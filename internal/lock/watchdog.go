@@ -14,14 +14,15 @@ import (
 // is busy for long.
 const renewalBatch = 256
 
-// The watch over a hold has two parts that do not wait for each other. The watchdog renews leases in Redis; the hold's
-// own timer ends it in this process when its lease may be over there. A renewal that hangs therefore never delays the
-// loss signal. A hold leaves the watchdog when it is over; a renewal that was under way then finds no such request in
-// Redis, or gives one last lease.
+// The watch over a hold has two parts that do not wait for each other: its lease is renewed in Redis, and it is ended
+// in this process when its lease may be over there. Renewals have goroutines of their own, so one that hangs never
+// delays the loss signal. A hold leaves the watchdog when it is over; a renewal that was under way then finds no such
+// request in Redis, or gives one last lease.
 
-// watchdog renews the leases of all holds of a Locker, those that are due together in one request. Holds whose lease is
-// not to be renewed are looked after: whether they are still there. It is a timer, not a goroutine: with no holds there
-// is nothing of it.
+// watchdog renews the leases of all holds of a Locker, those that are due together in one request, and ends those that
+// were not renewed in time. Holds whose lease is not to be renewed are looked after: whether they are still there. It
+// is one timer for all, and not a goroutine: with no holds there is nothing of it, and a hold that is soon released
+// costs an entry in a map.
 type watchdog struct {
 	client Client
 
@@ -35,21 +36,23 @@ type watchdog struct {
 type watch struct {
 	hold     *Hold
 	interval time.Duration // a third of the lease
-	due      time.Time
+	due      time.Time     // when it is renewed
+	over     time.Time     // when its lease may be over, or earlier
 	underWay bool
+	done     bool // it was held as long as it may be, and is not renewed any more
 }
 
 // add begins to watch over a hold. The hold's mutex is locked, so that it cannot be over, and removed, before.
 func (w *watchdog) add(h *Hold) {
 	interval := h.lock.settings.lease / 3
-	entry := &watch{hold: h, interval: interval, due: time.Now().Add(interval)}
+	h.watch = watch{hold: h, interval: interval, due: h.begin.Add(interval), over: h.validUntil}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holds == nil {
 		w.holds = map[*Hold]*watch{}
 	}
-	w.holds[h] = entry
-	w.schedule(entry.due)
+	w.holds[h] = &h.watch
+	w.schedule(h.watch.due) // before it is over
 }
 
 // remove ends the watch over a hold, whose mutex is locked. The timer is left as it is: it finds nothing to do.
@@ -72,9 +75,12 @@ func (w *watchdog) schedule(at time.Time) {
 	w.timer.Reset(time.Until(at))
 }
 
-// tick renews what is due, and sets the timer for what is due next.
+// tick ends what is over, renews what is due, and sets the timer for what comes next.
 func (w *watchdog) tick() {
-	due, done := w.collect(time.Now())
+	due, done, over := w.collect(time.Now())
+	for _, e := range over {
+		w.lookAgain(e, e.hold.expire())
+	}
 	for _, h := range done {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
 	}
@@ -86,15 +92,21 @@ func (w *watchdog) tick() {
 }
 
 // collect takes the holds that are due, or nearly so, which makes batches of holds that were taken one after the other.
-// done are those that were held as long as they may be, and are not renewed any more.
-func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold) {
+// done are those that have now been held as long as they may be; over are those that may be.
+func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold, over []*watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.next = time.Time{}
 	for h, e := range w.holds {
+		if now.Before(e.over) {
+			w.schedule(e.over)
+		} else {
+			over = append(over, e)
+		}
 		switch limit := h.lock.settings.maxHold; {
+		case e.done:
 		case limit > 0 && now.Sub(h.begin) >= limit:
-			delete(w.holds, h)
+			e.done = true
 			done = append(done, h)
 		case e.underWay:
 		case !now.Before(e.due.Add(-e.interval / 8)):
@@ -104,7 +116,17 @@ func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold) {
 			w.schedule(e.due)
 		}
 	}
-	return due, done
+	return due, done, over
+}
+
+// lookAgain says when a hold may be over, if it is not yet.
+func (w *watchdog) lookAgain(e *watch, at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, watched := w.holds[e.hold]; watched {
+		e.over = at
+		w.schedule(at)
+	}
 }
 
 // renew asks for another lease for each of a batch, and tells each what became of it.
@@ -179,7 +201,7 @@ func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 	defer w.mu.Unlock()
 	e.underWay = false
 	e.due = time.Now().Add(next)
-	if _, watched := w.holds[h]; watched {
+	if _, watched := w.holds[h]; watched && !e.done {
 		w.schedule(e.due)
 	}
 }

@@ -17,12 +17,27 @@ import (
 
 var watchdogRows = []row{
 	{number: 21, group: "Watchdog", says: "held for five leases: never lost", run: renewedIsKept},
-	{number: 22, group: "Watchdog", says: "the lock of a holder killed with SIGKILL is free within the lease", run: killedHolder},
-	{number: 23, group: "Watchdog", says: "no renewal after the release, in 10,000 tight loops", run: noRenewalAfterRelease},
+	{
+		number: 22, group: "Watchdog", says: "the lock of a holder killed with SIGKILL is free within the lease",
+		run: killedHolder,
+	},
+	{
+		number: 23, group: "Watchdog", says: "no renewal after the release, in 10,000 tight loops",
+		run: noRenewalAfterRelease,
+	},
 	{number: 24, group: "Watchdog", says: "a cancelled acquire starts no renewal", run: cancelledIsNotRenewed},
-	{number: 25, group: "Watchdog", says: "key deleted, taken, or Redis restarted empty: the holder is told", run: lossIsTold},
-	{number: 26, group: "Watchdog", says: "Redis unreachable: the holder is told before the lease can end there", run: lossIsToldInTime},
-	{number: 27, group: "Watchdog", says: "1,000 holds are renewed in batches; one that fails stops no other", run: batchedRenewal},
+	{
+		number: 25, group: "Watchdog", says: "key deleted, taken, or Redis restarted empty: the holder is told",
+		run: lossIsTold,
+	},
+	{
+		number: 26, group: "Watchdog", says: "Redis unreachable: the holder is told before the lease can end there",
+		run: lossIsToldInTime,
+	},
+	{
+		number: 27, group: "Watchdog", says: "1,000 holds are renewed in batches; one that fails stops no other",
+		run: batchedRenewal,
+	},
 	{number: 28, group: "Watchdog", says: "an explicit lease is not renewed", run: limitedLease},
 }
 

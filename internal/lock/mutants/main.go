@@ -84,14 +84,16 @@ func (m mutant) try(ctx context.Context) error {
 		return err
 	}
 	suite := filepath.Join(dir, "suite.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", suite, pkg) //nolint:gosec // own paths
+	//nolint:gosec // own paths
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", suite, pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not build: %w\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	row := fmt.Sprintf("^TestConformance$/^%s$/^row_%d_", m.kind, m.row)
-	suiteRun := exec.CommandContext(ctx, suite, "-test.run", row, "-test.v", "-test.timeout", limit.String()) //nolint:gosec // just built
+	//nolint:gosec // just built
+	suiteRun := exec.CommandContext(ctx, suite, "-test.run", row, "-test.v", "-test.timeout", limit.String())
 	suiteRun.Dir = pkg
 	out, err := suiteRun.CombinedOutput()
 	switch {

@@ -1,0 +1,38 @@
+package lock_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+// TestOthersHaveTheirTurn takes a mutex in a process whose rival always has somebody who waits for it: passed on among
+// those without end, it would never be free.
+func TestOthersHaveTheirTurn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "Mutex")
+	rival := lock.New(ownClient(t, testkit.RedisAddr(t)), s.prefix)
+	ctx, cancel := context.WithCancel(t.Context())
+	var had atomic.Int64
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if h, err := rival.Mutex("m").Lock(ctx); err == nil {
+					had.Add(1)
+					_ = h.Release(ctx) // the other process notices what went wrong
+				}
+			}
+		})
+	}
+	eventually(t, "busy", func() bool { return had.Load() > 100 })
+	for range 10 {
+		mustRelease(t, mustLock(t, s.lock()))
+	}
+}
