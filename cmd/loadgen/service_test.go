@@ -24,7 +24,7 @@ const secret = "loadgen-tests-0123456789-abcdefghij-KLMNOPQRST"
 func service(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "seckill/cmd/server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "seckill/cmd/server") // as make build, so that its work is used again
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the server: %v\n%s", err, out)
