@@ -177,17 +177,20 @@ func (h *Hold) extend(sent time.Time) {
 	h.validUntil, h.renewErr = sent.Add(h.lock.settings.validity()), nil
 }
 
-// expire ends the hold if no renewal has moved validUntil meanwhile; else it says when it may be over.
-func (h *Hold) expire() (next time.Time) {
+// expire ends the hold if no renewal has moved validUntil meanwhile, and reports when to look again if it does not.
+func (h *Hold) expire() (next time.Time, held bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil || time.Now().Before(h.validUntil) {
-		return h.validUntil
+	if h.err != nil {
+		return time.Time{}, false
+	}
+	if time.Now().Before(h.validUntil) {
+		return h.validUntil, true
 	}
 	err := fmt.Errorf("lock %q: %w: its lease is over", h.lock.name, ErrLost)
 	if h.renewErr != nil {
 		err = fmt.Errorf("%w: %w", err, h.renewErr)
 	}
 	h.endLocked(err, true)
-	return h.validUntil
+	return time.Time{}, false
 }

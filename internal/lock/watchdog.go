@@ -79,7 +79,9 @@ func (w *watchdog) schedule(at time.Time) {
 func (w *watchdog) tick() {
 	due, done, over := w.collect(time.Now())
 	for _, e := range over {
-		w.lookAgain(e, e.hold.expire())
+		if next, held := e.hold.expire(); held {
+			w.lookAgain(e, next)
+		}
 	}
 	for _, h := range done {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))

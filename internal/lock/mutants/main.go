@@ -89,11 +89,11 @@ func (m mutant) try(ctx context.Context) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not build: %w\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
+	limited, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	row := fmt.Sprintf("^TestConformance$/^%s$/^row_%d_", m.kind, m.row)
 	//nolint:gosec // just built
-	suiteRun := exec.CommandContext(ctx, suite, "-test.run", row, "-test.v", "-test.timeout", limit.String())
+	suiteRun := exec.CommandContext(limited, suite, "-test.run", row, "-test.v", "-test.timeout", limit.String())
 	suiteRun.Dir = pkg
 	out, err := suiteRun.CombinedOutput()
 	switch {
