@@ -40,6 +40,7 @@ func measureConnections(ctx context.Context, r *round, s *samples) (err error) {
 			}
 			v := r.volley(to, r.plan.duration)
 			v.connections = min(n, r.plan.stampede)
+			v.other = http.StatusServiceUnavailable // refused early, where the line has grown too long
 			b, err := v.fire(ctx)
 			if err == nil {
 				err = s.add(r, serviceName, int64(v.connections), b, to)

@@ -31,6 +31,7 @@ type curve struct {
 	Rate       spread  `json:"answeredPerSecond"`
 	P50        spread  `json:"p50Millis"`
 	P99        spread  `json:"p99Millis"`
+	Refused    float64 `json:"refusedPercent"`  // of all answers
 	Memory     float64 `json:"serverMegabytes"` // resident, the most in any round
 }
 
@@ -109,13 +110,16 @@ func (s *samples) curves() []curve {
 		seen[key] = true
 		var rates, p50s, p99s []float64
 		c := curve{Contestant: first.contestant, At: first.at}
+		var answered, refused int64
 		for _, one := range s.all {
 			if one.contestant == first.contestant && one.at == first.at {
 				rates, p50s, p99s = append(rates, one.burst.rate), append(p50s, millis(one.burst.p50)), append(p99s, millis(one.burst.p99))
 				c.Memory = max(c.Memory, one.memory)
+				answered, refused = answered+one.burst.answered, refused+one.burst.refused
 			}
 		}
 		c.Rate, c.P50, c.P99 = over(rates), over(p50s), over(p99s)
+		c.Refused = 100 * float64(refused) / float64(max(1, answered+refused))
 		all = append(all, c)
 	}
 	return all

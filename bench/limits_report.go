@@ -20,10 +20,11 @@ func (l *limits) tables(w io.Writer) {
 
 func curveTable(curves []curve, axis string) string {
 	var b strings.Builder
-	rows := [][]string{{axis, "", "Answers/s", "p50 ms", "p99 ms", "Server MB"}}
+	rows := [][]string{{axis, "", "Answers/s", "p50 ms", "p99 ms", "Refused", "Server MB"}}
 	for _, c := range curves {
 		rows = append(rows, []string{
-			chart.Number(float64(c.At)), c.Contestant, c.Rate.text(0), c.P50.text(1), c.P99.text(1), fmt.Sprintf("%.0f", c.Memory),
+			chart.Number(float64(c.At)), c.Contestant, c.Rate.text(0), c.P50.text(1), c.P99.text(1),
+			fmt.Sprintf("%.1f %%", c.Refused), fmt.Sprintf("%.0f", c.Memory),
 		})
 	}
 	grid(&b, rows)
