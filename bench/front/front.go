@@ -64,11 +64,11 @@ type noVouchers struct{}
 
 var errNone = errors.New("a baseline has no vouchers to show")
 
-func (noVouchers) CreateOrdinary(context.Context, voucher.Draft) (voucher.Shown, error) {
+func (noVouchers) CreateOrdinary(context.Context, voucher.Author, voucher.Draft) (voucher.Shown, error) {
 	return voucher.Shown{}, errNone
 }
 
-func (noVouchers) CreateSeckill(context.Context, voucher.Draft, voucher.SaleDraft) (voucher.Shown, error) {
+func (noVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft) (voucher.Shown, error) {
 	return voucher.Shown{}, errNone
 }
 

@@ -56,6 +56,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Desk: shop.desk, Watcher: shop.desk, Clerk: shop.clerk,
+		Shelf: shop.vouchers, Audit: stores.ledger,
 		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, Log: log,
 		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
 		Checks:  checks(stores, shop.keeper),

@@ -5,14 +5,12 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
-	"seckill/internal/voucher"
 )
 
 // findOrders answers GET /admin/order: anybody's recorded orders, newest first, in pages as GET /order.
 func (a *API) findOrders(c *gin.Context, _ identity) (answer, error) {
 	values, badQuery := query(c.Request)
-	userID, badUser := idIn(values, "userId", voucher.MaxID)
+	userID, badUser := idIn(values, "userId")
 	f, badFilter := filter(values, recordedStatuses()...)
 	n, badLimit := limit(values)
 	cursor, badCursor := before(values)

@@ -16,9 +16,9 @@ import (
 // Vouchers creates and shows vouchers: *voucher.Service.
 type Vouchers interface {
 	// CreateOrdinary returns *voucher.InvalidError for a draft that breaks a rule.
-	CreateOrdinary(ctx context.Context, d voucher.Draft) (voucher.Shown, error)
+	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *voucher.InvalidError for a draft that breaks a rule.
-	CreateSeckill(ctx context.Context, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
+	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
 	// Get returns one voucher with the server's time, or voucher.ErrNotFound.
 	Get(ctx context.Context, id int64) (voucher.Shown, time.Time, error)
 	// List returns vouchers of a shop, how many there are in all, and the server's time.
@@ -121,6 +121,8 @@ func (a *API) routes() []route {
 		{method: http.MethodPost, path: "/order/:id/refund", access: forBuyers, handle: a.refund, off: cfg.Cashier == nil},
 		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Clerk == nil},
 		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Clerk == nil},
+		{method: http.MethodGet, path: "/admin/voucher", access: forAdmins, handle: a.findVouchers, off: cfg.Shelf == nil},
+		{method: http.MethodGet, path: "/admin/audit", access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
 		{method: http.MethodPost, path: "/payment/callback", handle: a.paymentCallback, off: cfg.Cashier == nil || cfg.Notices == nil},
 		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},

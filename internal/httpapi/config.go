@@ -33,6 +33,8 @@ type Config struct {
 
 	// The routes of a part that is nil do not exist.
 	VoucherChanges VoucherChanges
+	Shelf          Shelf
+	Audit          Audit
 	Clerk          Clerk
 	Cashier        Cashier
 	Storefront     Storefront

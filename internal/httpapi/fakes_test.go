@@ -65,6 +65,7 @@ func (d fakeDesk) Orders(ctx context.Context, f order.Filter, before int64, limi
 type fakeVouchers struct {
 	mu      sync.Mutex
 	created []voucher.Voucher
+	by      voucher.Author // who created the last one
 
 	get  func(id int64) (voucher.Shown, error)
 	list func(shopID int64) ([]voucher.Shown, error)
@@ -74,12 +75,12 @@ func (f *fakeVouchers) service() *voucher.Service {
 	return voucher.NewService(f, f, f, nil, nil, func() time.Time { return noon })
 }
 
-func (f *fakeVouchers) CreateOrdinary(ctx context.Context, d voucher.Draft) (voucher.Shown, error) {
-	return f.service().CreateOrdinary(ctx, d)
+func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {
+	return f.service().CreateOrdinary(ctx, by, d)
 }
 
-func (f *fakeVouchers) CreateSeckill(ctx context.Context, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error) {
-	return f.service().CreateSeckill(ctx, d, sd)
+func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error) {
+	return f.service().CreateSeckill(ctx, by, d, sd)
 }
 
 func (f *fakeVouchers) Get(_ context.Context, id int64) (voucher.Shown, time.Time, error) {
@@ -99,16 +100,20 @@ func (f *fakeVouchers) List(_ context.Context, shopID int64) ([]voucher.Shown, i
 }
 
 // CreateVoucher is the ledger's part.
-func (f *fakeVouchers) CreateVoucher(_ context.Context, v *voucher.Voucher) error {
+func (f *fakeVouchers) CreateVoucher(_ context.Context, v *voucher.Voucher, by voucher.Author) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v.ID, v.CreatedAt, v.UpdatedAt = int64(len(f.created))+1, noon, noon
-	f.created = append(f.created, *v)
+	f.created, f.by = append(f.created, *v), by
 	return nil
 }
 
 func (f *fakeVouchers) Voucher(context.Context, int64) (voucher.Voucher, error) {
 	return voucher.Voucher{}, voucher.ErrNotFound
+}
+
+func (f *fakeVouchers) Vouchers(context.Context, int64, int64, int) ([]voucher.Voucher, error) {
+	return nil, nil
 }
 
 func (f *fakeVouchers) VouchersOfShop(context.Context, int64, int) ([]voucher.Voucher, int64, error) {
@@ -136,7 +141,7 @@ func newAPI(tb testing.TB, change ...func(*Config)) *API {
 	tb.Helper()
 	cfg := Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Desk: fakeDesk{}, Clerk: fakeClerk{}, Cashier: fakeCashier{},
-		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Notices: fakeNotices(nil),
+		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Shelf: fakeShelf(nil), Audit: fakeAudit(nil), Notices: fakeNotices(nil),
 		Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon },
 	}
 	for _, f := range change {

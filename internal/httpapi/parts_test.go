@@ -38,10 +38,10 @@ func asBoth(tb testing.TB, a *API, target string) *httptest.ResponseRecorder {
 
 // fakeChanges answers with what its functions say; without them every voucher is the seckill one, and Redis follows.
 type fakeChanges struct {
-	change   func(adminID, id int64, change voucher.Change) error
-	addStock func(adminID, id, delta int64, key string) error
-	pause    func(adminID, id int64) error
-	resume   func(adminID, id int64) error
+	change   func(by voucher.Author, id int64, change voucher.Change) error
+	addStock func(by voucher.Author, id, delta int64, key string) error
+	pause    func(by voucher.Author, id int64) error
+	resume   func(by voucher.Author, id int64) error
 	behind   bool // Redis does not follow
 }
 
@@ -52,32 +52,32 @@ func (f fakeChanges) shown(err error) (voucher.Shown, bool, error) {
 	return seckillVoucher(), !f.behind, nil
 }
 
-func (f fakeChanges) Change(_ context.Context, adminID, id int64, change voucher.Change) (voucher.Shown, bool, error) {
+func (f fakeChanges) Change(_ context.Context, by voucher.Author, id int64, change voucher.Change) (voucher.Shown, bool, error) {
 	if f.change == nil {
 		return f.shown(nil)
 	}
-	return f.shown(f.change(adminID, id, change))
+	return f.shown(f.change(by, id, change))
 }
 
-func (f fakeChanges) AddStock(_ context.Context, adminID, id, delta int64, key string) (voucher.Shown, bool, error) {
+func (f fakeChanges) AddStock(_ context.Context, by voucher.Author, id, delta int64, key string) (voucher.Shown, bool, error) {
 	if f.addStock == nil {
 		return f.shown(nil)
 	}
-	return f.shown(f.addStock(adminID, id, delta, key))
+	return f.shown(f.addStock(by, id, delta, key))
 }
 
-func (f fakeChanges) Pause(_ context.Context, adminID, id int64) (voucher.Shown, bool, error) {
+func (f fakeChanges) Pause(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
 	if f.pause == nil {
 		return f.shown(nil)
 	}
-	return f.shown(f.pause(adminID, id))
+	return f.shown(f.pause(by, id))
 }
 
-func (f fakeChanges) Resume(_ context.Context, adminID, id int64) (voucher.Shown, bool, error) {
+func (f fakeChanges) Resume(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
 	if f.resume == nil {
 		return f.shown(nil)
 	}
-	return f.shown(f.resume(adminID, id))
+	return f.shown(f.resume(by, id))
 }
 
 // fakeClerk answers with what its functions say; without them there is no order.
@@ -172,4 +172,25 @@ func (f fakeNotices) Read(header http.Header, body []byte) (order.Notice, error)
 		return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
 	}
 	return f(header, body)
+}
+
+// fakeShelf answers with what it says; a nil one is empty.
+type fakeShelf func(shopID, before int64, limit int) ([]voucher.Shown, error)
+
+func (f fakeShelf) All(_ context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error) {
+	if f == nil {
+		return nil, redisNoon, nil
+	}
+	vs, err := f(shopID, before, limit)
+	return vs, redisNoon, err
+}
+
+// fakeAudit answers with what it says; in a nil one nobody has changed anything.
+type fakeAudit func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+
+func (f fakeAudit) Entries(_ context.Context, filter voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return f(filter, before, limit)
 }

@@ -137,22 +137,22 @@ func before(values url.Values) (int64, *voucher.Problem) {
 	return id, nil
 }
 
-// idIn returns the id under a name of the query, 0 when it is not there.
-func idIn(values url.Values, name string, largest int64) (int64, *voucher.Problem) {
+// idIn returns the voucher, shop or user id under a name of the query, 0 when it is not there.
+func idIn(values url.Values, name string) (int64, *voucher.Problem) {
 	text, given, p := single(values, name)
 	if !given {
 		return 0, p
 	}
-	id, ok := parseID(text, largest)
+	id, ok := parseID(text, voucher.MaxID)
 	if !ok {
-		return 0, badID(name, text, largest)
+		return 0, badID(name, text, voucher.MaxID)
 	}
 	return id, nil
 }
 
 // filter returns which orders the query asks for, by voucher and status; the status is one of those given.
 func filter(values url.Values, statuses ...order.Status) (order.Filter, []*voucher.Problem) {
-	voucherID, badVoucher := idIn(values, "voucherId", voucher.MaxID)
+	voucherID, badVoucher := idIn(values, "voucherId")
 	f := order.Filter{VoucherID: voucherID}
 	text, given, badStatus := single(values, "status")
 	if given {

@@ -13,14 +13,14 @@ import (
 // it does later. All return voucher.ErrNotFound.
 type VoucherChanges interface {
 	// Change alters texts, window and shelf status. *voucher.InvalidError, voucher.ErrRetired.
-	Change(ctx context.Context, adminID, id int64, change voucher.Change) (v voucher.Shown, followed bool, err error)
+	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, followed bool, err error)
 	// AddStock adds units to a sale or takes some, once for each key. *voucher.InvalidError, voucher.ErrNotSeckill,
 	// voucher.ErrRetired, *voucher.InsufficientStockError, voucher.ErrKeyReused, voucher.ErrUndecided.
-	AddStock(ctx context.Context, adminID, id, delta int64, key string) (v voucher.Shown, followed bool, err error)
+	AddStock(ctx context.Context, by voucher.Author, id, delta int64, key string) (v voucher.Shown, followed bool, err error)
 	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired.
-	Pause(ctx context.Context, adminID, id int64) (v voucher.Shown, followed bool, err error)
+	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, followed bool, err error)
 	// Resume lets a paused sale go on. Its errors are Pause's.
-	Resume(ctx context.Context, adminID, id int64) (v voucher.Shown, followed bool, err error)
+	Resume(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, followed bool, err error)
 }
 
 // changeVoucher answers PATCH /voucher/:id.
@@ -45,7 +45,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), who.userID, id, change))
+	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), author(c, who), id, change))
 }
 
 // addStock answers POST /voucher/:id/stock.
@@ -59,7 +59,7 @@ func (a *API) addStock(c *gin.Context, who identity) (answer, error) {
 	if err := a.readBody(c, required(integerField("delta", &delta))); err != nil {
 		return answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), who.userID, id, delta, key))
+	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), author(c, who), id, delta, key))
 }
 
 // pauseSale answers POST /voucher/:id/pause.
@@ -68,7 +68,7 @@ func (a *API) pauseSale(c *gin.Context, who identity) (answer, error) {
 	if err := invalid(badID); err != nil {
 		return answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), who.userID, id))
+	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), author(c, who), id))
 }
 
 // resumeSale answers POST /voucher/:id/resume.
@@ -77,7 +77,12 @@ func (a *API) resumeSale(c *gin.Context, who identity) (answer, error) {
 	if err := invalid(badID); err != nil {
 		return answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), who.userID, id))
+	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), author(c, who), id))
+}
+
+// author is who changes something, and with which request.
+func author(c *gin.Context, who identity) voucher.Author {
+	return voucher.Author{AdminID: who.userID, Request: c.Writer.Header().Get("X-Request-Id")}
 }
 
 // changed is the answer to a change: 202 while Redis has not followed.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,20 +30,25 @@ func TestVoucherActions(t *testing.T) {
 	for _, req := range voucherActionsTried {
 		for behind, status := range map[bool]int{false: http.StatusOK, true: http.StatusAccepted} {
 			called := 0
-			expect := func(adminID, id int64, rest ...any) error {
+			expect := func(by voucher.Author, id int64, rest ...any) error {
 				called++
-				if adminID != 7 || id != 5 || len(rest) > 0 && (rest[0] != int64(-3) || rest[1] != "k-1") {
-					return fmt.Errorf("called with %d, %d, %v", adminID, id, rest)
+				if by != (voucher.Author{AdminID: 7, Request: "r-1"}) || id != 5 || len(rest) > 0 && (rest[0] != int64(-3) || rest[1] != "k-1") {
+					return fmt.Errorf("called with %+v, %d, %v", by, id, rest)
 				}
 				return nil
 			}
 			a := newAPI(t, withChanges(fakeChanges{
 				behind:   behind,
-				change:   func(adminID, id int64, _ voucher.Change) error { return expect(adminID, id) },
-				addStock: func(adminID, id, delta int64, key string) error { return expect(adminID, id, delta, key) },
-				pause:    func(adminID, id int64) error { return expect(adminID, id) },
-				resume:   func(adminID, id int64) error { return expect(adminID, id) },
+				change:   func(by voucher.Author, id int64, _ voucher.Change) error { return expect(by, id) },
+				addStock: func(by voucher.Author, id, delta int64, key string) error { return expect(by, id, delta, key) },
+				pause:    func(by voucher.Author, id int64) error { return expect(by, id) },
+				resume:   func(by voucher.Author, id int64) error { return expect(by, id) },
 			}))
+			req.header = maps.Clone(req.header)
+			if req.header == nil {
+				req.header = map[string]string{}
+			}
+			req.header["X-Request-Id"] = "r-1"
 			w := asAdmin(t, a, req)
 			if diff := cmp.Diff(`{"success":true,"data":{`+seckillDocument+`}}`, w.Body.String()); diff != "" || w.Code != status || called != 1 {
 				t.Errorf("%s %s: %d, called %d times, %s", req.method, req.target, w.Code, called, diff)
@@ -75,10 +81,10 @@ func TestVoucherActionRefusals(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("as adapters do: %w", c.err)
 			a := newAPI(t, withChanges(fakeChanges{
-				change:   func(int64, int64, voucher.Change) error { return err },
-				addStock: func(int64, int64, int64, string) error { return err },
-				pause:    func(int64, int64) error { return err },
-				resume:   func(int64, int64) error { return err },
+				change:   func(voucher.Author, int64, voucher.Change) error { return err },
+				addStock: func(voucher.Author, int64, int64, string) error { return err },
+				pause:    func(voucher.Author, int64) error { return err },
+				resume:   func(voucher.Author, int64) error { return err },
 			}))
 			for _, req := range voucherActionsTried {
 				w := asAdmin(t, a, req)
@@ -107,7 +113,7 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 		`{"status":2}`:                            {OnShelf: new(false)},
 	} {
 		var got voucher.Change
-		a := newAPI(t, withChanges(fakeChanges{change: func(_, _ int64, c voucher.Change) error { got = c; return nil }}),
+		a := newAPI(t, withChanges(fakeChanges{change: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil }}),
 			func(cfg *Config) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
 		if w := asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
@@ -121,8 +127,11 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 func TestVoucherActionsRefuseWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withChanges(fakeChanges{
-		change:   func(_, _ int64, c voucher.Change) error { t.Errorf("changed %+v", c); return nil },
-		addStock: func(_, _, delta int64, key string) error { t.Errorf("added %d, %q", delta, key); return nil },
+		change: func(_ voucher.Author, _ int64, c voucher.Change) error { t.Errorf("changed %+v", c); return nil },
+		addStock: func(_ voucher.Author, _, delta int64, key string) error {
+			t.Errorf("added %d, %q", delta, key)
+			return nil
+		},
 	}))
 	for _, c := range []struct {
 		method, target, key, body string

@@ -11,17 +11,17 @@ import (
 )
 
 // createOrdinary answers POST /voucher.
-func (a *API) createOrdinary(c *gin.Context, _ identity) (answer, error) {
+func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 	var d voucher.Draft
 	if err := a.readBody(c, draftFields(&d)...); err != nil {
 		return answer{}, err
 	}
-	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), d)
+	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
 	return created(v, err)
 }
 
 // createSeckill answers POST /voucher/seckill.
-func (a *API) createSeckill(c *gin.Context, _ identity) (answer, error) {
+func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 	var (
 		d  voucher.Draft
 		sd voucher.SaleDraft
@@ -34,7 +34,7 @@ func (a *API) createSeckill(c *gin.Context, _ identity) (answer, error) {
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
 	}
-	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), d, sd)
+	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), author(c, who), d, sd)
 	return created(v, err)
 }
 

@@ -15,7 +15,7 @@ import (
 // ChangeVoucher implements voucher.Changes. The voucher's row is locked first and the sale's last, as the recorder
 // waits for that one.
 func (s *Store) ChangeVoucher(
-	ctx context.Context, id, by int64, alter func(v *voucher.Voucher) error,
+	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
 	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
@@ -33,7 +33,7 @@ func (s *Store) ChangeVoucher(
 		if err != nil {
 			return err
 		}
-		c := change{tx: tx, now: now, by: admin(by), row: row, sale: sale}
+		c := change{tx: tx, now: now, by: by, row: row, sale: sale}
 		if v, err = c.write(v); err != nil {
 			return err
 		}
@@ -68,14 +68,17 @@ func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
 type change struct {
 	tx   *gorm.DB
 	now  time.Time
-	by   order.Actor
+	by   voucher.Author
 	row  voucherRow
 	sale *saleRow
 }
 
 // write stores what is different in v and returns the voucher as it is then.
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
-	row := c.row
+	row, before := c.row, c.row.voucher()
+	if c.sale != nil {
+		before.Sale = c.sale.sale()
+	}
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
@@ -96,7 +99,16 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	if c.sale != nil {
 		v.Sale = c.sale.sale()
 	}
-	return v, nil
+	return v, c.audit(before, v)
+}
+
+// audit writes down what is different now, if anything is.
+func (c *change) audit(before, after voucher.Voucher) error {
+	changes := voucher.Differences(before, after)
+	if len(changes) == 0 {
+		return nil
+	}
+	return writeEntry(c.tx, c.now, c.by, auditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
 // saleChanges changes the sale's row and returns the operations with which Redis follows, one for each thing that
@@ -105,7 +117,7 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
 		ops = append(ops, operationRow{
-			Kind: kind, Actor: c.by, Mode: modeOf(status, to.Paused), BeginTime: &begin, EndTime: &end,
+			Kind: kind, Actor: admin(c.by.AdminID), Mode: modeOf(status, to.Paused), BeginTime: &begin, EndTime: &end,
 		})
 	}
 	if status != c.row.Status {
@@ -155,7 +167,7 @@ func (c *change) writeSale(ops []operationRow) error {
 }
 
 // ChangeStock implements voucher.Changes.
-func (s *Store) ChangeStock(ctx context.Context, id, by, delta int64, key string) (voucher.StockChange, error) {
+func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, delta int64, key string) (voucher.StockChange, error) {
 	var op operationRow
 	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, id)
@@ -178,10 +190,12 @@ func (s *Store) ChangeStock(ctx context.Context, id, by, delta int64, key string
 		if err != nil {
 			return err
 		}
-		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by), IdempotencyKey: &key}}
-		err = appendOperations(tx, &sale, ops, now)
+		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by.AdminID), IdempotencyKey: &key}}
+		if err := appendOperations(tx, &sale, ops, now); err != nil {
+			return err
+		}
 		op = ops[0]
-		return err
+		return writeEntry(tx, now, by, auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
 	if err != nil {
 		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)

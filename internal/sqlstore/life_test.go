@@ -14,7 +14,7 @@ import (
 // What the tests of an order's life have in common.
 
 // admin changes vouchers here.
-const admin = 7
+var admin = voucher.Author{AdminID: 7, Request: "r-1"}
 
 // recorded creates unpaid orders of users 1, 2, … n.
 func (l ledger) recorded(tb testing.TB, voucherID int64, n int) []order.Claim {
@@ -28,7 +28,7 @@ func (l ledger) recorded(tb testing.TB, voucherID int64, n int) []order.Claim {
 func (l ledger) ordinary(tb testing.TB) int64 {
 	tb.Helper()
 	v := draft()
-	if err := l.CreateVoucher(tb.Context(), &v); err != nil {
+	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
 	return v.ID

@@ -114,7 +114,7 @@ func TestInsertConflictWritesNothing(t *testing.T) {
 		},
 		"an ordinary voucher": func(t *testing.T, l ledger, v int64, bad order.Claim) order.Claim {
 			d := draft()
-			if err := l.CreateVoucher(t.Context(), &d); err != nil {
+			if err := l.CreateVoucher(t.Context(), &d, admin); err != nil {
 				t.Fatal(err)
 			}
 			bad.VoucherID = d.ID

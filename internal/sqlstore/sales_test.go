@@ -18,7 +18,7 @@ func TestSalesToKeep(t *testing.T) {
 		}
 		first, second, gone := l.seckill(t, 1), l.seckill(t, 2), l.seckill(t, 3)
 		plain := draft()
-		if err := l.CreateVoucher(t.Context(), &plain); err != nil {
+		if err := l.CreateVoucher(t.Context(), &plain, admin); err != nil {
 			t.Fatal(err)
 		}
 		l.exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
@@ -230,7 +230,7 @@ func TestInsertBehindARebuild(t *testing.T) {
 func TestSaleNotFound(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		plain := draft()
-		if err := l.CreateVoucher(t.Context(), &plain); err != nil {
+		if err := l.CreateVoucher(t.Context(), &plain, admin); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {

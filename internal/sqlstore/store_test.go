@@ -136,7 +136,7 @@ func (l ledger) seckill(tb testing.TB, stock int64) int64 {
 	v := draft()
 	v.Kind = voucher.Seckill
 	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour)}
-	if err := l.CreateVoucher(tb.Context(), &v); err != nil {
+	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
 	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {

@@ -15,7 +15,7 @@ import (
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
 // order.ErrUnavailable when the database is away and certainly nothing was written; when it fails because the reply to
 // COMMIT was lost, the voucher may exist.
-func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
+func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	row := voucherRow{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
@@ -32,20 +32,23 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher) error {
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("voucher: %w", err)
 		}
-		committing = v.Sale == nil
-		if committing {
-			return nil
+		created := row.voucher()
+		if v.Sale != nil {
+			// Epoch 0: no rebuild has opened the sale in Redis yet.
+			sale = &saleRow{
+				VoucherID: row.ID, Stock: v.Sale.Stock, Issued: v.Sale.Issued,
+				BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
+			}
+			if err := tx.Create(sale).Error; err != nil {
+				return fmt.Errorf("sale: %w", err)
+			}
+			created.Sale = sale.sale()
 		}
-		// Epoch 0: no rebuild has opened the sale in Redis yet.
-		sale = &saleRow{
-			VoucherID: row.ID, Stock: v.Sale.Stock, Issued: v.Sale.Issued,
-			BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
-		}
-		if err := tx.Create(sale).Error; err != nil {
-			return fmt.Errorf("sale: %w", err)
-		}
-		committing = true
-		return nil
+		err = writeEntry(tx, now, by, auditRow{
+			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),
+		})
+		committing = err == nil
+		return err
 	})
 	const what = "creating a voucher"
 	switch {
@@ -89,6 +92,19 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]
 		return nil, 0, readError(what, err)
 	}
 	return vs, total, nil
+}
+
+// Vouchers implements voucher.Ledger.
+func (s *Store) Vouchers(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, error) {
+	query := joined(s.read(ctx)).Where("v.id < ?", before).Order("v.id DESC").Limit(limit)
+	if shopID != 0 {
+		query = query.Where("v.shop_id = ?", shopID)
+	}
+	vs, err := scanVouchers(query)
+	if err != nil {
+		return nil, readError("listing vouchers", err)
+	}
+	return vs, nil
 }
 
 // joinedRow is a voucher with its sale, whose fields are zero for an ordinary voucher.

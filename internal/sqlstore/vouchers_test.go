@@ -32,7 +32,7 @@ func TestVoucherIsReadAsItWasCreated(t *testing.T) {
 		}
 		for name, v := range map[string]voucher.Voucher{"full": full, "quoted": quoted, "seckill": seckill, "plain": draft()} {
 			want := v
-			if err := l.CreateVoucher(t.Context(), &v); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if v.ID <= 0 || v.Version != 1 || !v.CreatedAt.Equal(recordedAt) || !v.UpdatedAt.Equal(recordedAt) {
@@ -59,7 +59,7 @@ func TestVoucherIsCreatedWholeOrNotAtAll(t *testing.T) {
 		long.Title = strings.Repeat("x", voucher.MaxTitle+1)
 		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt, End: recordedAt} // the check on the second row
 		for name, v := range map[string]voucher.Voucher{"too long": long, "bad sale": backwards} {
-			if err := l.CreateVoucher(t.Context(), &v); err == nil {
+			if err := l.CreateVoucher(t.Context(), &v, admin); err == nil {
 				t.Errorf("%s: created", name)
 			}
 			if v.ID != 0 {
@@ -87,7 +87,7 @@ func TestVouchersOfShop(t *testing.T) {
 		create := func(change func(*voucher.Voucher)) int64 {
 			v := draft()
 			change(&v)
-			if err := l.CreateVoucher(t.Context(), &v); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
 				t.Fatal(err)
 			}
 			return v.ID
@@ -143,7 +143,7 @@ func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 			t.Parallel()
 			store, proxy := proxied(t, dsn, options(l.clock))
 			tc.fault(proxy)
-			err := store.CreateVoucher(t.Context(), &voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf})
+			err := store.CreateVoucher(t.Context(), &voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, admin)
 			if err == nil || errors.Is(err, order.ErrUnavailable) != tc.absent {
 				t.Errorf("error = %v; unavailable wanted: %v", err, tc.absent)
 			}

@@ -96,16 +96,16 @@ const (
 )
 
 // Changes is the ledger of what is altered in vouchers. Each method is one transaction; what Redis has to follow is
-// written as an operation with it. by is the admin's user id.
+// written as an operation with it, and who changed what as an [Entry] of the audit trail.
 type Changes interface {
 	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and stores
 	// the result with the version raised. An error of alter is returned and rolls back. A voucher in which alter changes
 	// nothing is not written. ErrNotFound.
-	ChangeVoucher(ctx context.Context, id, by int64, alter func(v *Voucher) error) (Voucher, error)
+	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key: one that adds raises stock and issued at once, one
 	// that takes waits for Redis. A key that was used before returns that change and begins none; with another delta it is
 	// ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill, ErrRetired.
-	ChangeStock(ctx context.Context, id, by, delta int64, key string) (StockChange, error)
+	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
 
 // Follower brings Redis up to what the ledger says: order.Outbox.
@@ -113,6 +113,20 @@ type Follower interface {
 	// Follow applies the voucher's pending operations to its sale and returns once they are. An error leaves them
 	// pending: they are applied later.
 	Follow(ctx context.Context, voucherID int64) error
+}
+
+// String returns the state's name.
+func (s StockState) String() string {
+	switch s {
+	case StockDone:
+		return "done"
+	case StockRefused:
+		return "refused"
+	case StockVoid:
+		return "void"
+	default:
+		return "pending"
+	}
 }
 
 // InsufficientStockError says that fewer units are left than were to be taken.

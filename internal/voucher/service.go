@@ -7,14 +7,17 @@ import (
 
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
-	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and fills in ID, Version, Epoch
-	// and the times.
-	CreateVoucher(ctx context.Context, v *Voucher) error
+	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and that it was created by somebody as
+	// an [Entry]. It fills in ID, Version, Epoch and the times.
+	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
 	// VouchersOfShop returns the vouchers of a shop that are on the shelf, newest first, at most limit of them, and
 	// how many there are in all.
 	VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]Voucher, int64, error)
+	// Vouchers returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest
+	// first, at most limit.
+	Vouchers(ctx context.Context, shopID, before int64, limit int) ([]Voucher, error)
 }
 
 // Sales knows the live state of sales: Redis.
@@ -52,13 +55,13 @@ func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, foll
 }
 
 // CreateOrdinary creates a voucher that is bought freely. It returns *InvalidError for a draft that breaks a rule.
-func (s *Service) CreateOrdinary(ctx context.Context, d Draft) (Shown, error) {
+func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r)
 	if err := r.err(); err != nil {
 		return Shown{}, err
 	}
-	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
+	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
 	return Shown{Voucher: v}, nil
@@ -66,7 +69,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, d Draft) (Shown, error) {
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
 // succeeds: when Redis cannot be reached just then, the sale is shown as preparing and the keeper opens it.
-func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Shown, error) {
+func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r)
 	sale := sd.check(&r, s.now())
@@ -74,7 +77,7 @@ func (s *Service) CreateSeckill(ctx context.Context, d Draft, sd SaleDraft) (Sho
 		return Shown{}, err
 	}
 	v.Kind, v.Sale = Seckill, &sale
-	if err := s.ledger.CreateVoucher(ctx, &v); err != nil {
+	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
 	// A failure here is not the caller's: the keeper finds the sale missing within seconds and tries again. Show says
@@ -107,6 +110,16 @@ func (s *Service) List(ctx context.Context, shopID int64) ([]Shown, int64, time.
 	}
 	shown, now, err := s.show(ctx, vs)
 	return shown, total, now, err
+}
+
+// All returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest first, at
+// most limit, and the server's time: for admins.
+func (s *Service) All(ctx context.Context, shopID, before int64, limit int) ([]Shown, time.Time, error) {
+	vs, err := s.ledger.Vouchers(ctx, shopID, before, limit)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return s.show(ctx, vs)
 }
 
 // show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read: the

@@ -11,8 +11,8 @@ const followTime = 3 * time.Second
 // Change alters a voucher. It returns the voucher as it is then, and whether Redis has followed; if not, it does so
 // later. A change that changes nothing succeeds. It returns *InvalidError for one that breaks a rule, ErrNotFound, or
 // ErrRetired for the window of a sale that is over for good.
-func (s *Service) Change(ctx context.Context, adminID, id int64, c Change) (shown Shown, followed bool, err error) {
-	v, err := s.changes.ChangeVoucher(ctx, id, adminID, func(v *Voucher) error { return c.apply(v, s.now()) })
+func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, followed bool, err error) {
+	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error { return c.apply(v, s.now()) })
 	if err != nil {
 		return Shown{}, false, err
 	}
@@ -23,17 +23,17 @@ func (s *Service) Change(ctx context.Context, adminID, id int64, c Change) (show
 
 // Pause stops a sale until Resume. It returns the voucher, and whether Redis has followed; if not, it does so later.
 // Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired.
-func (s *Service) Pause(ctx context.Context, adminID, id int64) (shown Shown, followed bool, err error) {
-	return s.setPaused(ctx, adminID, id, true)
+func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, followed bool, err error) {
+	return s.setPaused(ctx, by, id, true)
 }
 
 // Resume lets a paused sale go on; else it is like Pause.
-func (s *Service) Resume(ctx context.Context, adminID, id int64) (shown Shown, followed bool, err error) {
-	return s.setPaused(ctx, adminID, id, false)
+func (s *Service) Resume(ctx context.Context, by Author, id int64) (shown Shown, followed bool, err error) {
+	return s.setPaused(ctx, by, id, false)
 }
 
-func (s *Service) setPaused(ctx context.Context, adminID, id int64, paused bool) (Shown, bool, error) {
-	v, err := s.changes.ChangeVoucher(ctx, id, adminID, func(v *Voucher) error {
+func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused bool) (Shown, bool, error) {
+	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error {
 		switch {
 		case v.Sale == nil:
 			return ErrNotSeckill

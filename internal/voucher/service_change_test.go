@@ -17,7 +17,7 @@ type fakeChanges struct {
 	units   int64 // that are left in Redis
 	voids   int   // how many changes that take a rebuild is to make void
 	keys    map[string]*StockChange
-	by      int64
+	by      Author
 	follows int
 }
 
@@ -36,7 +36,7 @@ func (f *fakeChanges) failure() error {
 	return err
 }
 
-func (f *fakeChanges) ChangeVoucher(_ context.Context, id, by int64, alter func(*Voucher) error) (Voucher, error) {
+func (f *fakeChanges) ChangeVoucher(_ context.Context, id int64, by Author, alter func(*Voucher) error) (Voucher, error) {
 	if id != f.voucher.ID {
 		return Voucher{}, ErrNotFound
 	}
@@ -55,7 +55,7 @@ func (f *fakeChanges) ChangeVoucher(_ context.Context, id, by int64, alter func(
 	return v, nil
 }
 
-func (f *fakeChanges) ChangeStock(_ context.Context, id, by, delta int64, key string) (StockChange, error) {
+func (f *fakeChanges) ChangeStock(_ context.Context, id int64, by Author, delta int64, key string) (StockChange, error) {
 	if id != f.voucher.ID {
 		return StockChange{}, ErrNotFound
 	}
@@ -127,9 +127,9 @@ func TestServiceChange(t *testing.T) {
 			if tc.ordinary {
 				f.voucher.Sale, f.voucher.Kind = nil, Ordinary
 			}
-			shown, followed, err := f.service().Change(t.Context(), 7, 1, tc.change)
-			if err != nil || followed != tc.followed || f.follows != tc.follows || f.by != 7 {
-				t.Errorf("followed %t after %d rounds, by %d, %v", followed, f.follows, f.by, err)
+			shown, followed, err := f.service().Change(t.Context(), author, 1, tc.change)
+			if err != nil || followed != tc.followed || f.follows != tc.follows || f.by != author {
+				t.Errorf("followed %t after %d rounds, by %+v, %v", followed, f.follows, f.by, err)
 			}
 			if diff := cmp.Diff(f.voucher, shown.Voucher); diff != "" {
 				t.Errorf("shown (-stored +shown):\n%s", diff)
@@ -143,7 +143,7 @@ func TestPauseAndResume(t *testing.T) {
 	f := newFakeChanges()
 	s := f.service()
 	for _, step := range []struct {
-		do     func(context.Context, int64, int64) (Shown, bool, error)
+		do     func(context.Context, Author, int64) (Shown, bool, error)
 		away   bool
 		paused bool
 	}{
@@ -154,7 +154,7 @@ func TestPauseAndResume(t *testing.T) {
 		{s.Pause, true, true},
 	} {
 		f.away = step.away
-		shown, followed, err := step.do(t.Context(), 7, 1)
+		shown, followed, err := step.do(t.Context(), author, 1)
 		if err != nil || followed == step.away || shown.Sale.Paused != step.paused || f.voucher.Sale.Paused != step.paused || shown.Live == nil {
 			t.Errorf("%+v: paused %t, followed %t, %v", step, shown.Sale.Paused, followed, err)
 		}
@@ -166,13 +166,13 @@ func TestChangesThatCannotBe(t *testing.T) {
 	ordinary := func(f *fakeChanges) { f.voucher.Sale = nil }
 	retired := func(f *fakeChanges) { f.voucher.Sale.Retired = true }
 	away := func(f *fakeChanges) { f.fails = errAway }
-	pause := func(s *Service, id int64) error { _, _, err := s.Pause(t.Context(), 7, id); return err }
-	resume := func(s *Service, id int64) error { _, _, err := s.Resume(t.Context(), 7, id); return err }
+	pause := func(s *Service, id int64) error { _, _, err := s.Pause(t.Context(), author, id); return err }
+	resume := func(s *Service, id int64) error { _, _, err := s.Resume(t.Context(), author, id); return err }
 	change := func(s *Service, id int64) error {
-		_, _, err := s.Change(t.Context(), 7, id, Change{Title: new("x")})
+		_, _, err := s.Change(t.Context(), author, id, Change{Title: new("x")})
 		return err
 	}
-	stock := func(s *Service, id int64) error { _, _, err := s.AddStock(t.Context(), 7, id, 1, "k"); return err }
+	stock := func(s *Service, id int64) error { _, _, err := s.AddStock(t.Context(), author, id, 1, "k"); return err }
 	for name, tc := range map[string]struct {
 		set  func(*fakeChanges)
 		id   int64

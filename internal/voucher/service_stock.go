@@ -15,7 +15,7 @@ const stockRounds = 3
 // It returns *InvalidError for a delta that cannot be, *InsufficientStockError when fewer units are left than are to be
 // taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
 // as many units: repeating the call with the same key tells.
-func (s *Service) AddStock(ctx context.Context, adminID, id, delta int64, key string) (shown Shown, followed bool, err error) {
+func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key string) (shown Shown, followed bool, err error) {
 	var r fieldRules
 	if delta == 0 || delta < -MaxStock || delta > MaxStock {
 		r.bad("delta", fmt.Sprintf("is %d", delta), fmt.Sprintf("a whole number from %d to %d, but not 0", int64(-MaxStock), int64(MaxStock)))
@@ -24,7 +24,7 @@ func (s *Service) AddStock(ctx context.Context, adminID, id, delta int64, key st
 		return Shown{}, false, err
 	}
 	ask := func(ctx context.Context) (StockChange, error) {
-		return s.changes.ChangeStock(ctx, id, adminID, delta, key)
+		return s.changes.ChangeStock(ctx, id, by, delta, key)
 	}
 	change, err := ask(ctx)
 	if err != nil {

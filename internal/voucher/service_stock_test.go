@@ -30,7 +30,7 @@ func TestAddStock(t *testing.T) {
 			t.Parallel()
 			f := newFakeChanges()
 			f.away, f.voids = tc.away, tc.voids
-			shown, followed, err := f.service().AddStock(t.Context(), 7, 1, tc.delta, "k")
+			shown, followed, err := f.service().AddStock(t.Context(), author, 1, tc.delta, "k")
 			insufficient, refused := errors.AsType[*InsufficientStockError](err)
 			if refused {
 				if diff := cmp.Diff(tc.err, error(insufficient)); diff != "" {
@@ -39,8 +39,8 @@ func TestAddStock(t *testing.T) {
 			} else if !errors.Is(err, tc.err) {
 				t.Errorf("error = %v, want %v", err, tc.err)
 			}
-			if followed != tc.followed || f.units != tc.units || f.by != 7 {
-				t.Errorf("followed %t, %d units left, by %d", followed, f.units, f.by)
+			if followed != tc.followed || f.units != tc.units || f.by != author {
+				t.Errorf("followed %t, %d units left, by %+v", followed, f.units, f.by)
 			}
 			if err == nil && !tc.away && shown.Live.Stock != tc.units {
 				t.Errorf("shown with %d units", shown.Live.Stock)
@@ -55,24 +55,24 @@ func TestAddStockAgain(t *testing.T) {
 	f := newFakeChanges()
 	s := f.service()
 	for range 3 {
-		if _, followed, err := s.AddStock(t.Context(), 7, 1, -2, "less"); err != nil || !followed || f.units != 3 {
+		if _, followed, err := s.AddStock(t.Context(), author, 1, -2, "less"); err != nil || !followed || f.units != 3 {
 			t.Errorf("less: followed %t, %d units, %v", followed, f.units, err)
 		}
 	}
 	f.away = true
-	if _, followed, err := s.AddStock(t.Context(), 7, 1, 4, "more"); err != nil || followed {
+	if _, followed, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || followed {
 		t.Errorf("more, Redis away: followed %t, %v", followed, err)
 	}
-	if _, _, err := s.AddStock(t.Context(), 7, 1, -7, "late"); !errors.Is(err, ErrUndecided) || !errors.Is(err, errAway) {
+	if _, _, err := s.AddStock(t.Context(), author, 1, -7, "late"); !errors.Is(err, ErrUndecided) || !errors.Is(err, errAway) {
 		t.Errorf("taking, Redis away: %v", err)
 	}
 	f.away = false
 	for range 2 {
-		if _, followed, err := s.AddStock(t.Context(), 7, 1, 4, "more"); err != nil || !followed || f.units < 0 {
+		if _, followed, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || !followed || f.units < 0 {
 			t.Errorf("more: followed %t, %v", followed, err)
 		}
 	}
-	if _, _, err := s.AddStock(t.Context(), 7, 1, 5, "more"); !errors.Is(err, ErrKeyReused) {
+	if _, _, err := s.AddStock(t.Context(), author, 1, 5, "more"); !errors.Is(err, ErrKeyReused) {
 		t.Errorf("another delta: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestRefusedStockStaysRefused(t *testing.T) {
 	s := f.service()
 	for _, left := range []int64{5, 50} {
 		f.units = left
-		_, _, err := s.AddStock(t.Context(), 7, 1, -6, "k")
+		_, _, err := s.AddStock(t.Context(), author, 1, -6, "k")
 		if e, ok := errors.AsType[*InsufficientStockError](err); !ok || e.Left != left {
 			t.Errorf("error = %v, want %d left", err, left)
 		}
@@ -95,13 +95,13 @@ func TestDeltasThatCannotBe(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	for _, delta := range []int64{0, MaxStock + 1, -MaxStock - 1, 1<<63 - 1, -1 << 63} {
-		_, _, err := f.service().AddStock(t.Context(), 7, 1, delta, "k")
+		_, _, err := f.service().AddStock(t.Context(), author, 1, delta, "k")
 		if e, ok := errors.AsType[*InvalidError](err); !ok || !cmp.Equal(fields(e.Problems), []string{"delta"}) {
 			t.Errorf("%d: %v", delta, err)
 		}
 	}
 	for _, delta := range []int64{MaxStock, 1, -1} {
-		if _, _, err := f.service().AddStock(t.Context(), 7, 1, delta, "k"+string(rune('a'+delta%7))); err != nil {
+		if _, _, err := f.service().AddStock(t.Context(), author, 1, delta, "k"+string(rune('a'+delta%7))); err != nil {
 			t.Errorf("%d: %v", delta, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestStockIsNotDeniedOnceItIsCommitted(t *testing.T) {
 	f := newFakeChanges()
 	s := f.service()
 	s.ledger = &fakeLedger{vouchers: []Voucher{selling()}, fails: errAway}
-	if _, _, err := s.AddStock(t.Context(), 7, 1, 1, "k"); !errors.Is(err, ErrUndecided) {
+	if _, _, err := s.AddStock(t.Context(), author, 1, 1, "k"); !errors.Is(err, ErrUndecided) {
 		t.Errorf("error = %v, want ErrUndecided", err)
 	}
 }

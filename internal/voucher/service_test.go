@@ -3,6 +3,7 @@ package voucher
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,18 +12,22 @@ import (
 
 var errAway = errors.New("away")
 
+// author changes vouchers here.
+var author = Author{AdminID: 7, Request: "r-1"}
+
 // fakeLedger keeps vouchers in memory.
 type fakeLedger struct {
 	vouchers []Voucher
+	by       Author // who created the last one
 	fails    error
 }
 
-func (f *fakeLedger) CreateVoucher(_ context.Context, v *Voucher) error {
+func (f *fakeLedger) CreateVoucher(_ context.Context, v *Voucher, by Author) error {
 	if f.fails != nil {
 		return f.fails
 	}
 	v.ID = int64(len(f.vouchers) + 1)
-	f.vouchers = append(f.vouchers, *v)
+	f.vouchers, f.by = append(f.vouchers, *v), by
 	return nil
 }
 
@@ -31,6 +36,16 @@ func (f *fakeLedger) Voucher(_ context.Context, id int64) (Voucher, error) {
 		return Voucher{}, ErrNotFound
 	}
 	return f.vouchers[id-1], f.fails
+}
+
+func (f *fakeLedger) Vouchers(_ context.Context, shopID, before int64, limit int) ([]Voucher, error) {
+	var vs []Voucher
+	for _, v := range slices.Backward(f.vouchers) {
+		if v.ID < before && (shopID == 0 || v.ShopID == shopID) && len(vs) < limit {
+			vs = append(vs, v)
+		}
+	}
+	return vs, f.fails
 }
 
 func (f *fakeLedger) VouchersOfShop(context.Context, int64, int) ([]Voucher, int64, error) {
@@ -73,12 +88,15 @@ func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
 func TestCreateSeckillOpensTheSale(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{live: map[int64]Live{1: {State: StateNotStarted, Stock: 5000}}}
-	got, err := newTestService(ledger, sales).CreateSeckill(t.Context(), goodDraft(), goodSale())
+	got, err := newTestService(ledger, sales).CreateSeckill(t.Context(), author, goodDraft(), goodSale())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int64{1}, sales.opened); diff != "" {
 		t.Errorf("opened (-want +got):\n%s", diff)
+	}
+	if ledger.by != author {
+		t.Errorf("created by %+v", ledger.by)
 	}
 	if got.ID != 1 || got.Kind != Seckill || got.Sale.Issued != 5000 || *got.Live != (Live{State: StateNotStarted, Stock: 5000}) {
 		t.Errorf("created %+v, live %+v", got.Voucher, got.Live)
@@ -88,7 +106,7 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 // The ledger has committed: that Redis is away just then is no reason to tell the admin that nothing was created.
 func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
-	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), goodDraft(), goodSale())
+	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author, goodDraft(), goodSale())
 	if err != nil || *got.Live != (Live{State: StatePreparing, Stock: 5000}) {
 		t.Errorf("created with live state %+v, %v; want preparing with the ledger's stock", got.Live, err)
 	}
@@ -98,8 +116,8 @@ func TestCreateRefusesWithEveryProblem(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
 	s := newTestService(ledger, sales)
-	_, errOrdinary := s.CreateOrdinary(t.Context(), Draft{})
-	_, errSeckill := s.CreateSeckill(t.Context(), Draft{}, SaleDraft{})
+	_, errOrdinary := s.CreateOrdinary(t.Context(), author, Draft{})
+	_, errSeckill := s.CreateSeckill(t.Context(), author, Draft{}, SaleDraft{})
 	for _, tc := range []struct {
 		err  error
 		want int
@@ -118,10 +136,10 @@ func TestCreateFailsWithTheLedger(t *testing.T) {
 	t.Parallel()
 	sales := &fakeSales{}
 	s := newTestService(&fakeLedger{fails: errAway}, sales)
-	if _, err := s.CreateSeckill(t.Context(), goodDraft(), goodSale()); !errors.Is(err, errAway) {
+	if _, err := s.CreateSeckill(t.Context(), author, goodDraft(), goodSale()); !errors.Is(err, errAway) {
 		t.Errorf("error = %v", err)
 	}
-	if _, err := s.CreateOrdinary(t.Context(), goodDraft()); !errors.Is(err, errAway) {
+	if _, err := s.CreateOrdinary(t.Context(), author, goodDraft()); !errors.Is(err, errAway) {
 		t.Errorf("error = %v", err)
 	}
 	if len(sales.opened) != 0 {
@@ -167,6 +185,20 @@ func TestListShowsWhatIsLive(t *testing.T) {
 				t.Errorf("live (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Admins see what is off the shelf too, in pages, with what is live.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, ShopID: 1}, {ID: 2, ShopID: 2, Status: OffShelf, Sale: &Sale{}}, {ID: 3, ShopID: 1}}},
+		&fakeSales{live: map[int64]Live{2: {State: StateOffShelf, Stock: 3}}})
+	got, at, err := s.All(t.Context(), 0, 3, 5)
+	if err != nil || len(got) != 2 || got[0].ID != 2 || got[0].Live.Stock != 3 || got[1].Live != nil || !at.Equal(now.Add(time.Minute)) {
+		t.Errorf("%+v at %v, %v", got, at, err)
+	}
+	if got, _, err := s.All(t.Context(), 1, MaxID, 1); err != nil || len(got) != 1 || got[0].ID != 3 {
+		t.Errorf("the newest of shop 1: %+v, %v", got, err)
 	}
 }
 

@@ -166,7 +166,7 @@ func (l ledger) CloseDue(ctx context.Context, token int64, n int) (closed []orde
 	return closed, err
 }
 
-func (l ledger) ChangeVoucher(ctx context.Context, id, by int64, alter func(*voucher.Voucher) error) (v voucher.Voucher, err error) {
+func (l ledger) ChangeVoucher(ctx context.Context, id int64, by voucher.Author, alter func(*voucher.Voucher) error) (v voucher.Voucher, err error) {
 	err = l.fate.befall("change voucher", func() error {
 		v, err = l.Store.ChangeVoucher(ctx, id, by, alter)
 		return err
@@ -174,7 +174,7 @@ func (l ledger) ChangeVoucher(ctx context.Context, id, by int64, alter func(*vou
 	return v, err
 }
 
-func (l ledger) ChangeStock(ctx context.Context, id, by, delta int64, key string) (c voucher.StockChange, err error) {
+func (l ledger) ChangeStock(ctx context.Context, id int64, by voucher.Author, delta int64, key string) (c voucher.StockChange, err error) {
 	err = l.fate.befall("change stock", func() error {
 		c, err = l.Store.ChangeStock(ctx, id, by, delta, key)
 		return err

@@ -23,10 +23,9 @@ import (
 
 var errOffShelf = voucher.ErrOffShelf
 
-const (
-	patience = time.Minute // for coming to rest
-	admin    = 1
-)
+const patience = time.Minute // for coming to rest
+
+var admin = voucher.Author{AdminID: 1}
 
 // bank is a payment provider that remembers what it was told to send back.
 type bank struct {
@@ -116,7 +115,7 @@ func (s *site) newWorld(t *testing.T, rt *rapid.T) *world {
 	}
 	w.start()
 	now := time.Now()
-	shown, err := w.process.vouchers.CreateSeckill(w.ctx,
+	shown, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00},
 		voucher.SaleDraft{Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)

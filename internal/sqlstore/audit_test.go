@@ -1,0 +1,130 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"seckill/internal/voucher"
+)
+
+// entries reads the voucher's audit trail, oldest first, without ids.
+func (l ledger) entries(t *testing.T, f voucher.AuditFilter) []voucher.Entry {
+	t.Helper()
+	got, err := l.Entries(t.Context(), f, math.MaxInt64, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest := make([]voucher.Entry, 0, len(got))
+	for i := range got {
+		oldest = append(oldest, got[len(got)-1-i])
+	}
+	return oldest
+}
+
+// Whatever an admin changes is told by the trail, once, and what changes nothing or fails is not.
+func TestAuditTellsWhatAdminsChanged(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		id := l.seckill(t, 10)
+		alter := func(by voucher.Author, alter func(v *voucher.Voucher)) {
+			t.Helper()
+			for range 2 { // the second time nothing changes
+				_, err := l.ChangeVoucher(t.Context(), id, by, func(v *voucher.Voucher) error { alter(v); return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		other := voucher.Author{AdminID: 8, Request: strings.Repeat("r", 64)}
+		alter(other, func(v *voucher.Voucher) { v.Title, v.Rules = `券 "'\`, strings.Repeat("限", voucher.MaxRules) })
+		alter(admin, func(v *voucher.Voucher) { v.Sale.Paused = true })
+		alter(admin, func(v *voucher.Voucher) { v.Sale.Paused = false })
+		alter(admin, func(v *voucher.Voucher) { v.Status, v.Sale.End = voucher.OffShelf, recordedAt.Add(2*time.Hour) })
+		for range 2 { // a key is used once
+			if _, err := l.ChangeStock(t.Context(), id, other, 5, "k"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mine := errors.New("mine")
+		if _, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Title = "lost"; return mine }); !errors.Is(err, mine) {
+			t.Fatal(err)
+		}
+		change := func(pairs ...string) (changes []voucher.FieldChange) {
+			for i := 0; i < len(pairs); i += 3 {
+				changes = append(changes, voucher.FieldChange{Field: pairs[i], From: pairs[i+1], To: pairs[i+2]})
+			}
+			return changes
+		}
+		begin, end := recordedAt.Format(time.RFC3339Nano), recordedAt.Add(time.Hour).Format(time.RFC3339Nano)
+		want := []voucher.Entry{
+			{By: admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "", "100 for 10", "subTitle", "", "tonight at eight",
+				"rules", "", "one each", "payValue", "", "1000", "actualValue", "", "10000", "payWithinSeconds", "", "900", "status", "", "1",
+				"stock", "", "10", "beginTime", "", begin, "endTime", "", end, "paused", "", "false")},
+			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each", strings.Repeat("限", voucher.MaxRules))},
+			{By: admin, Action: voucher.Paused, Changes: change("paused", "false", "true")},
+			{By: admin, Action: voucher.Resumed, Changes: change("paused", "true", "false")},
+			{By: admin, Action: voucher.Changed, Changes: change("status", "1", "2", "endTime", end, recordedAt.Add(2*time.Hour).Format(time.RFC3339Nano))},
+			{By: other, Action: voucher.Restocked, Changes: []voucher.FieldChange{}, Delta: 5, Outcome: voucher.StockPending},
+		}
+		for i := range want {
+			want[i].VoucherID, want[i].At = id, recordedAt
+		}
+		if diff := cmp.Diff(want, l.entries(t, voucher.AuditFilter{VoucherID: id}), cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
+			t.Errorf("trail (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAuditInPages(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		first, second := l.seckill(t, 1), l.ordinary(t)
+		if _, err := l.ChangeStock(t.Context(), first, voucher.Author{AdminID: 9}, 1, "k"); err != nil {
+			t.Fatal(err)
+		}
+		all, err := l.Entries(t.Context(), voucher.AuditFilter{}, math.MaxInt64, 100)
+		if err != nil || len(all) != 3 || all[0].Action != voucher.Restocked || all[1].VoucherID != second || all[2].VoucherID != first {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		page, err := l.Entries(t.Context(), voucher.AuditFilter{}, all[0].ID, 1)
+		if diff := cmp.Diff(all[1:2], page); err != nil || diff != "" {
+			t.Errorf("second page: %v (-want +got):\n%s", err, diff)
+		}
+		if of := l.entries(t, voucher.AuditFilter{AdminID: 9}); len(of) != 1 || of[0].Delta != 1 {
+			t.Errorf("of one admin: %+v", of)
+		}
+		if of := l.entries(t, voucher.AuditFilter{AdminID: 9, VoucherID: second}); len(of) != 0 {
+			t.Errorf("of an admin who did nothing to it: %+v", of)
+		}
+	})
+}
+
+func TestVouchersOnAndOffTheShelf(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		first, second := l.seckill(t, 1), l.ordinary(t)
+		_, err := l.ChangeVoucher(t.Context(), first, admin, func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tc := range []struct {
+			shop, before int64
+			limit        int
+			want         []int64
+		}{
+			{0, math.MaxInt64, 10, []int64{second, first}}, {1, math.MaxInt64, 1, []int64{second}}, {0, second, 10, []int64{first}}, {2, math.MaxInt64, 10, nil},
+		} {
+			vs, err := l.Vouchers(t.Context(), tc.shop, tc.before, tc.limit)
+			var ids []int64
+			for _, v := range vs {
+				ids = append(ids, v.ID)
+			}
+			if diff := cmp.Diff(tc.want, ids); err != nil || diff != "" {
+				t.Errorf("%+v: %v (-want +got):\n%s", tc, err, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package voucher
+
+import (
+	"strconv"
+	"time"
+)
+
+// Author is who changes something, and with which request.
+type Author struct {
+	AdminID int64  // his user id; 0: the service itself
+	Request string // the request's id, as in its answer and in the log; "" for none
+}
+
+// Entry is one line of the audit trail: something that an admin changed. It is written in the transaction of the change.
+type Entry struct {
+	ID        int64
+	At        time.Time
+	By        Author
+	Action    Action
+	VoucherID int64 // 0: it concerns no voucher
+	Changes   []FieldChange
+	Delta     int64      // for Restocked: units added, or -units that were to be taken
+	Outcome   StockState // for Restocked
+}
+
+// Action is what was done: one of the constants. It is the word that is stored and shown.
+type Action string
+
+// What admins do.
+const (
+	Created   Action = "create"
+	Changed   Action = "change" // texts, window, shelf, or several things at once
+	Paused    Action = "pause"
+	Resumed   Action = "resume"
+	Restocked Action = "stock"
+	Replayed  Action = "replay"  // a dead letter
+	Discarded Action = "discard" // a dead letter
+)
+
+// FieldChange is what became of one field, in the words of a request.
+type FieldChange struct {
+	Field string `json:"field"`
+	From  string `json:"from"` // "" for a field of what is new
+	To    string `json:"to"`
+}
+
+// AuditFilter chooses entries. A zero field does not restrict.
+type AuditFilter struct{ VoucherID, AdminID int64 }
+
+// Differences returns the fields in which two states of a voucher differ that an admin can change. The zero Voucher stands
+// for the one that was not there: every field that is set is then new.
+func Differences(from, to Voucher) []FieldChange {
+	var changes []FieldChange
+	was, is := fieldTexts(from), fieldTexts(to)
+	for i, field := range is {
+		if field.text != was[i].text {
+			changes = append(changes, FieldChange{Field: field.name, From: was[i].text, To: field.text})
+		}
+	}
+	return changes
+}
+
+// fieldText is a field's name as in requests, and its value as text.
+type fieldText struct{ name, text string }
+
+func fieldTexts(v Voucher) []fieldText {
+	number := func(n int64) string {
+		if v.Status == 0 { // no voucher
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	texts := []fieldText{
+		{"shopId", number(v.ShopID)},
+		{"title", v.Title},
+		{"subTitle", v.SubTitle},
+		{"rules", v.Rules},
+		{"payValue", number(v.PayValue)},
+		{"actualValue", number(v.ActualValue)},
+		{"payWithinSeconds", number(int64(v.PayWithin / time.Second))},
+		{"status", number(int64(v.Status))},
+	}
+	stock, begin, end, paused := "", "", "", ""
+	if s := v.Sale; s != nil {
+		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
+		begin, end = instant(s.Begin).Format(time.RFC3339Nano), instant(s.End).Format(time.RFC3339Nano)
+	}
+	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused})
+}
+
+// ActionOf names a change of an existing voucher.
+func ActionOf(changes []FieldChange) Action {
+	switch {
+	case len(changes) != 1 || changes[0].Field != "paused":
+		return Changed
+	case changes[0].To == "true":
+		return Paused
+	default:
+		return Resumed
+	}
+}
