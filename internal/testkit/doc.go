@@ -4,7 +4,7 @@
 // the process share: the one that the environment names (SECKILL_TEST_REDIS_ADDR, SECKILL_TEST_MYSQL_DSN; test/services
 // sets both), else one that is started on first use. [StartRedis], [StartRedisCluster] and [StartMariaDB] start a
 // server for one test, which may kill it. [NewProxy] stands between a client and a server and loses replies, delays,
-// or cuts.
+// cuts, or stops a named moment until the test has done what it wants to do at it.
 //
 // Every package that uses it has
 //

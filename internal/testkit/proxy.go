@@ -31,6 +31,9 @@ type Proxy struct {
 	delay   time.Duration
 	cut     bool
 	hole    chan struct{} // not nil in a black hole; closed when it is over
+	refuse  []byte        // lower case; requests that contain it end their connections; nil for none
+	refused int           // how many so far
+	catches []*Catch
 }
 
 // link is one client's connection and its counterpart to the target.
@@ -40,7 +43,8 @@ type link struct {
 	closeOnce      sync.Once
 
 	mu   sync.Mutex
-	doom bool // the next reply is to be lost
+	doom bool   // the next reply is to be lost
+	held *Catch // of the next reply, nil for none
 }
 
 // NewProxy starts a proxy to the target, a host:port; it is closed at the end of the test.
@@ -80,6 +84,21 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
+// Refuse breaks the connection of every request that contains the text, in upper or lower case, before the server sees
+// the request, until Heal. Other requests pass.
+func (p *Proxy) Refuse(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = bytes.ToLower([]byte(text))
+}
+
+// Refused returns how many requests were refused so far.
+func (p *Proxy) Refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
+}
+
 // Delay makes everything wait for d in each direction, so that a round trip takes 2d longer.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
@@ -115,11 +134,15 @@ func (p *Proxy) Blackhole() {
 	}
 }
 
-// Heal ends all faults, also those that have not taken place yet.
+// Heal ends all faults, also those that have not taken place yet. What was caught passes.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drops, p.match, p.matches, p.delay, p.cut = 0, nil, 0, 0, false
+	p.drops, p.match, p.matches, p.delay, p.cut, p.refuse = 0, nil, 0, 0, false, nil
+	for _, c := range p.catches {
+		c.Release()
+	}
+	p.catches = nil
 	if p.hole != nil {
 		close(p.hole)
 		p.hole = nil
@@ -228,17 +251,30 @@ func (p *Proxy) wait(l *link) bool {
 	return true
 }
 
-// request marks the link when the reply to this request is to be lost.
+// request reports whether the server may see this request, and marks the link when its reply is to be lost or held.
 func (p *Proxy) request(l *link, b []byte) bool {
+	lower := bytes.ToLower(b)
 	p.mu.Lock()
-	hit := p.matches > 0 && bytes.Contains(bytes.ToLower(b), p.match)
+	hit := p.matches > 0 && bytes.Contains(lower, p.match)
 	if hit {
 		p.matches--
 	}
+	refused := p.refuse != nil && bytes.Contains(lower, p.refuse)
+	if refused {
+		p.refused++
+	}
 	p.mu.Unlock()
-	if hit {
+	if refused {
+		return false
+	}
+	caught := p.catchFor(l, lower)
+	if caught != nil && !caught.answered {
+		return caught.hold(l)
+	}
+	if hit || caught != nil {
 		l.mu.Lock()
-		l.doom = true
+		l.doom = l.doom || hit
+		l.held = caught
 		l.mu.Unlock()
 	}
 	return true
@@ -247,8 +283,12 @@ func (p *Proxy) request(l *link, b []byte) bool {
 // reply reports whether the client may see this reply.
 func (p *Proxy) reply(l *link, _ []byte) bool {
 	l.mu.Lock()
-	lose := l.doom
+	lose, held := l.doom, l.held
+	l.held = nil
 	l.mu.Unlock()
+	if held != nil && !held.hold(l) {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !lose && p.drops > 0 {

@@ -113,3 +113,84 @@ func TestProxyDelays(t *testing.T) {
 		t.Errorf("PING took %v, want %v at least", took, 2*d)
 	}
 }
+
+func TestProxyCatchesMoments(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		answered bool
+		end      func(*testkit.Catch)
+		before   int  // the value at the moment
+		after    int  // the value in the end
+		ok       bool // the client has its answer
+	}{
+		"a request that passes":    {false, (*testkit.Catch).Release, 1, 2, true},
+		"a request that is lost":   {false, (*testkit.Catch).Cut, 1, 1, false},
+		"an answer that passes":    {true, (*testkit.Catch).Release, 2, 2, true},
+		"an answer that is lost":   {true, (*testkit.Catch).Cut, 2, 2, false},
+		"a request in a cut proxy": {false, nil, 1, 1, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, through, direct, prefix := behindProxy(t)
+			ctx, key := t.Context(), prefix+"n"
+			value := func() int {
+				t.Helper()
+				n, err := direct.Get(ctx, key).Int()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			c := p.Catch(testkit.Moment{Text: "INCR", After: "ECHO", Answered: tt.answered})
+			if err := through.Incr(ctx, key).Err(); err != nil {
+				t.Fatalf("a request before the moment: %v", err)
+			}
+			if err := through.Echo(ctx, "now").Err(); err != nil {
+				t.Fatal(err)
+			}
+			answer := make(chan error, 1)
+			go func() { answer <- through.Incr(ctx, key).Err() }()
+			<-c.Caught()
+			if n := value(); n != tt.before {
+				t.Errorf("%d at the moment, want %d", n, tt.before)
+			}
+			if err := through.Ping(ctx).Err(); err != nil {
+				t.Errorf("another connection: %v", err)
+			}
+			if tt.end != nil {
+				tt.end(c)
+			} else {
+				p.Reset()
+			}
+			if err := <-answer; (err == nil) != tt.ok {
+				t.Errorf("the client: %v", err)
+			}
+			if n := value(); n != tt.after {
+				t.Errorf("%d in the end, want %d", n, tt.after)
+			}
+		})
+	}
+}
+
+func TestProxyRefuses(t *testing.T) {
+	t.Parallel()
+	p, through, _, prefix := behindProxy(t)
+	ctx, key := t.Context(), prefix+"n"
+	p.Refuse("incr")
+	for range 2 {
+		if err := through.Incr(ctx, key).Err(); err == nil {
+			t.Error("INCR passes")
+		}
+		if err := through.Ping(ctx).Err(); err != nil {
+			t.Errorf("another command: %v", err)
+		}
+	}
+	if n := p.Refused(); n != 2 {
+		t.Errorf("Refused() = %d, want 2", n)
+	}
+	p.Heal()
+	if n, err := through.Incr(ctx, key).Result(); err != nil || n != 1 {
+		t.Errorf("INCR after Heal = %d, %v; want 1: the others never arrived", n, err)
+	}
+}
