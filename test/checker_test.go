@@ -15,8 +15,7 @@ import (
 type evidence struct{ checker.Evidence }
 
 // gather reads the evidence of a sale.
-func (s *site) gather(ctx context.Context, tb testing.TB, c *crowd, issued int64) (evidence, error) {
-	tb.Helper()
+func (s *site) gather(ctx context.Context, c *crowd, issued int64) (evidence, error) {
 	e := evidence{checker.Evidence{
 		Voucher: c.voucher, Issued: issued, Answers: slices.Values(c.record.evidence(c.voucher)),
 	}}
@@ -32,7 +31,11 @@ func (s *site) gather(ctx context.Context, tb testing.TB, c *crowd, issued int64
 	if ledgerIssued != issued {
 		return e, fmt.Errorf("the ledger says that %d units were issued, not %d", ledgerIssued, issued)
 	}
-	e.LedgerStock, e.ShownStock = &stock, s.voucher(tb, c.voucher).Stock
+	shown, err := s.shown(ctx, c.voucher)
+	if err != nil {
+		return e, err
+	}
+	e.LedgerStock, e.ShownStock = &stock, shown.Stock
 	if s.live != nil {
 		v, err := s.live.view(ctx, c.voucher)
 		if err != nil {
@@ -50,7 +53,7 @@ func (s *site) check(tb testing.TB, c *crowd, issued int64) evidence {
 	var e evidence
 	eventually(tb, "the agreement of record, ledger and Redis", func() error {
 		var err error
-		if e, err = s.gather(tb.Context(), tb, c, issued); err != nil {
+		if e, err = s.gather(tb.Context(), c, issued); err != nil {
 			return err
 		}
 		if err = contradictions(checker.Check(e.Evidence)); err != nil {

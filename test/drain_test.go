@@ -3,8 +3,6 @@ package test
 import (
 	"fmt"
 	"net/http"
-	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -60,45 +58,4 @@ func refusesConnections(t *testing.T, s *site) error {
 		return fmt.Errorf("/healthz answers %d", r.status)
 	}
 	return nil
-}
-
-// TestRollingRestart replaces three instances one after the other under full load, behind a balancer that asks
-// /readyz: every one of them leaves with exit code 0, and no buyer notices anything.
-func TestRollingRestart(t *testing.T) {
-	t.Parallel()
-	const units, buyers = 6000, 7000
-	s := realSite(t, 3)
-	for _, srv := range s.servers {
-		srv.settings["SECKILL_DRAIN_DELAY"] = "500ms"
-		if err := crash(srv); err != nil { // the setting is read at the start
-			t.Fatal(err)
-		}
-	}
-	c := s.crowd(s.createSale(t, units, time.Now().Add(time.Hour)))
-	c.pick = newBalancer(t, s.servers).pick
-	var restarted atomic.Int32
-	for i, srv := range s.servers {
-		strike(t, c, killAfter*(2*i+1), func() error {
-			code, err := srv.terminate()
-			if err != nil {
-				return err
-			}
-			if code != 0 {
-				return fmt.Errorf("%s ended with exit code %d", srv.name, code)
-			}
-			restarted.Add(1)
-			return srv.start()
-		})
-	}
-	c.rush(t.Context(), killWorkers, people(1, buyers))
-	t.Logf("answers: %v", c.record.tally())
-	if n := slices.IndexFunc(c.record.all(), func(a answer) bool { return a.verdict == unknown }); n >= 0 {
-		t.Errorf("buyers had no answer, the first of them: %s", c.record.all()[n])
-	}
-	if n := restarted.Load(); n != 3 {
-		t.Errorf("%d instances were restarted, want 3", n)
-	}
-	if e := s.check(t, c, units); e.liveRows() != units {
-		t.Errorf("%d units sold, want all %d", e.liveRows(), units)
-	}
 }

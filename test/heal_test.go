@@ -71,7 +71,7 @@ func (s *site) checkAfterLoss(t *testing.T, c *crowd, units int64) {
 	var r checker.Report
 	eventually(t, "the agreement of ledger and Redis", func() error {
 		var err error
-		if e, err = s.gather(t.Context(), t, c, units); err != nil {
+		if e, err = s.gather(t.Context(), c, units); err != nil {
 			return err
 		}
 		e.Loss = true

@@ -61,6 +61,19 @@ func (r *record) after(n int, do func()) {
 	r.triggers = append(r.triggers, trigger{n, do})
 }
 
+// reached returns a channel that is closed once so many purchases were accepted.
+func (r *record) reached(n int) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reached := make(chan struct{})
+	if r.accepted >= n {
+		close(reached)
+	} else {
+		r.triggers = append(r.triggers, trigger{n, func() { close(reached) }})
+	}
+	return reached
+}
+
 // add records an answer and sets off what is due.
 func (r *record) add(a answer) {
 	for _, do := range r.put(a) {

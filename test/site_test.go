@@ -1,9 +1,11 @@
 package test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -73,23 +75,37 @@ func realSite(tb testing.TB, instances int) *site {
 // siteOn starts so many instances on the given stores.
 func siteOn(tb testing.TB, instances int, redisAddr, prefix, dsn string) *site {
 	tb.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: redisAddr})
-	tb.Cleanup(func() { _ = rdb.Close() }) // nothing is in flight any more
-	s := &site{client: newClient(tb), live: &liveStore{rdb, prefix}, ledger: openLedger(tb, "mysql", dsn)}
-	for i := range instances {
-		s.servers = append(s.servers, newServer(tb, fmt.Sprintf("instance-%d", i+1), map[string]string{
-			"SECKILL_REDIS_ADDRS":  redisAddr,
-			"SECKILL_REDIS_PREFIX": prefix,
-			"SECKILL_MYSQL_DSN":    dsn,
-			"SECKILL_JWT_SECRET":   secret,
-			"SECKILL_USER_RATE":    "0", // one user presses hundreds of times at once here, and wants answers
-
-			"SECKILL_PAYMENT_PROVIDER": "sandbox",
-			"SECKILL_PAYMENT_SECRET":   secret,
-		}))
+	s := emptySite(tb, redisAddr, prefix, dsn)
+	for range instances {
+		s.add(tb, redisAddr, dsn, nil)
 	}
 	s.start(tb)
 	return s
+}
+
+// emptySite is a site on the given stores, as the tests reach them, that has no instance yet.
+func emptySite(tb testing.TB, redisAddr, prefix, dsn string) *site {
+	tb.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: redisAddr})
+	tb.Cleanup(func() { _ = rdb.Close() }) // nothing is in flight any more
+	return &site{client: newClient(tb), live: &liveStore{rdb, prefix}, ledger: openLedger(tb, "mysql", dsn)}
+}
+
+// add describes one more instance, which finds its stores at the given addresses; settings are added to the usual ones.
+func (s *site) add(tb testing.TB, redisAddr, dsn string, settings map[string]string) {
+	tb.Helper()
+	all := map[string]string{
+		"SECKILL_REDIS_ADDRS":  redisAddr,
+		"SECKILL_REDIS_PREFIX": s.live.prefix,
+		"SECKILL_MYSQL_DSN":    dsn,
+		"SECKILL_JWT_SECRET":   secret,
+		"SECKILL_USER_RATE":    "0", // one user presses hundreds of times at once here, and wants answers
+
+		"SECKILL_PAYMENT_PROVIDER": "sandbox",
+		"SECKILL_PAYMENT_SECRET":   secret,
+	}
+	maps.Copy(all, settings)
+	s.servers = append(s.servers, newServer(tb, fmt.Sprintf("instance-%d", len(s.servers)+1), all))
 }
 
 // start starts all servers at once: instances that meet at an empty schema must not harm each other.
@@ -161,6 +177,19 @@ func (s *site) voucherAt(tb testing.TB, srv *server, id int64) voucherJSON {
 	tb.Helper()
 	r := s.client.must(tb, http.StatusOK, request{method: http.MethodGet, url: srv.url("/voucher/" + strconv.FormatInt(id, 10))})
 	return decode[voucherJSON](tb, r)
+}
+
+// shown returns a voucher as the first server shows it, while the site may be in trouble.
+func (s *site) shown(ctx context.Context, id int64) (v voucherJSON, err error) {
+	r, err := s.client.do(ctx, request{method: http.MethodGet, url: s.url("/voucher/" + strconv.FormatInt(id, 10))})
+	if err != nil {
+		return v, err
+	}
+	if r.status != http.StatusOK {
+		return v, fmt.Errorf("voucher %d answers %d: %s", id, r.status, r.body)
+	}
+	err = unmarshal(r.Data, &v)
+	return v, err
 }
 
 // order returns an order as its owner sees it at the first server.

@@ -1,0 +1,75 @@
+package test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// What the environment says of a run of the scenarios; the Makefile sets it.
+const (
+	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long
+	envSeed   = "SECKILL_TEST_SEED"   // of all choices; at random when it is not set
+	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
+)
+
+// scenario is one fault, and what must hold whatever it does. All of them check every invariant that the checker
+// knows; holds names those that the fault is aimed at.
+type scenario struct {
+	number string // of the fault; with a word behind it where there are several of one kind
+	fault  string
+	holds  string
+	long   bool // not in the quick selection
+	run    func(*drill)
+}
+
+// scenarios are all of them, in the order of their numbers.
+func scenarios() []scenario {
+	return []scenario{
+		{"F01", "none: 5,000 users at once on 100 units", "all", false, faultless},
+		{"F05", "SIGKILL after the script, before its answer", "I3 I5", false, killedAfterTheScript},
+		{"F05-each", "SIGKILL of each instance in turn, at any moment", "I3 I5", false, killedInTurn},
+		{"F05-only", "SIGKILL of the only instance, at any moment", "I3 I5", false, onlyOneKilled},
+		{"F05-short", "the same, in a record short enough for linearizability", "all", false, killedInShort},
+		{"F06", "SIGKILL after the read, before the INSERT", "I3 I8", false, killedAt(batchSent())},
+		{"F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent())},
+		{"F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", false, killedAt(commitAnswered())},
+		{"F13", "MySQL killed and started again under load", "I3 I5 I8", false, mysqlKilled},
+		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
+	}
+}
+
+// TestFaults runs the scenarios one after the other: each has the machine to itself, so that times of recovery mean
+// something.
+func TestFaults(t *testing.T) {
+	seed := seedOf(t)
+	results := results{}
+	for _, sc := range scenarios() {
+		if sc.long && os.Getenv(envFaults) != "all" {
+			continue
+		}
+		t.Run(sc.number, func(t *testing.T) {
+			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
+			d := &drill{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second}
+			defer func() { results.add(sc, d.outcome, !t.Failed()) }()
+			sc.run(d)
+		})
+	}
+	results.write(t)
+}
+
+// seedOf returns the seed that was asked for, or a new one.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv(envSeed)
+	if text == "" {
+		return uint64(rand.Uint32()) // short enough to be typed
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", envSeed, err)
+	}
+	return seed
+}
