@@ -26,6 +26,8 @@ var (
 	Settle string
 	//go:embed bury.lua
 	Bury string
+	//go:embed replay.lua
+	Replay string
 	//go:embed beat.lua
 	Beat string
 	//go:embed orphans.lua

@@ -8,10 +8,11 @@ import (
 	"seckill/internal/telemetry"
 )
 
-// backlogEvery is how often the metrics learn how many orders wait.
+// backlogEvery is how often the metrics learn how many orders and dead letters wait.
 const backlogEvery = time.Second
 
-// watchBacklog tells the metrics how many accepted orders wait to be recorded, until ctx ends.
+// watchBacklog tells the metrics how many accepted orders wait to be recorded, and how many dead letters for somebody,
+// until ctx ends.
 func watchBacklog(ctx context.Context, redis *redisstore.Store, metrics *telemetry.Metrics) error {
 	ticker := time.NewTicker(backlogEvery)
 	defer ticker.Stop()
@@ -21,11 +22,11 @@ func watchBacklog(ctx context.Context, redis *redisstore.Store, metrics *telemet
 			return nil
 		case <-ticker.C:
 		}
-		waiting, _, err := redis.Backlog(ctx, partition)
+		waiting, dead, err := redis.Backlog(ctx, partition)
 		if err != nil {
 			metrics.SetBacklogUnknown()
 			continue
 		}
-		metrics.SetBacklog(waiting)
+		metrics.SetBacklog(waiting, dead)
 	}
 }

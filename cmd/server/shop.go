@@ -29,6 +29,7 @@ type shop struct {
 	cashier    *order.Cashier
 	storefront *order.Storefront
 	vouchers   *voucher.Service
+	letters    *order.DeadLetters
 
 	// Those who work in the background.
 	room     *order.Waitroom
@@ -61,6 +62,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		storefront: order.NewStorefront(ledger, ids),
 		vouchers:   voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now),
+		letters: order.NewDeadLetters(
+			order.DeadLetterStores{Letters: redis, Held: redis, Rows: ledger, Ledger: ledger, Places: redis, Outbox: outbox},
+			partition, ids, complaints, room, metrics, log),
 		room:       room,
 		keeper:     keeper,
 		outbox:     outbox,

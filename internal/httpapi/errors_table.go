@@ -185,6 +185,16 @@ var rules = []rule{
 		detail:    "The message is not signed by the payment provider, or cannot be read.",
 		english:   "The message was refused.", chinese: "支付通知无效",
 	}},
+	{is(order.ErrNoLetter), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "There is no dead letter with this id: it was replayed or discarded before.",
+		english: "There is no such dead letter any more.", chinese: "该死信不存在或已处理",
+	}},
+	{is(order.ErrNotReplayable), failure{
+		code: "NOT_REPLAYABLE", status: http.StatusConflict, title: "The dead letter cannot be replayed",
+		detail:  "No accepted order is known to wait because of this letter. It can only be discarded.",
+		english: "This letter cannot be replayed, only discarded.", chinese: "该死信无法重放，只能丢弃",
+	}},
 	{is(errUnkeyedOutcome), failure{
 		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too.",

@@ -28,7 +28,7 @@ var (
 		"order.ErrSoldOut": order.ErrSoldOut, "order.ErrPaused": order.ErrPaused, "order.ErrUnavailable": order.ErrUnavailable,
 		"order.ErrUnknownOutcome": order.ErrUnknownOutcome, "order.ErrSeckill": order.ErrSeckill, "order.ErrKeyReused": order.ErrKeyReused,
 		"order.ErrNoProvider": order.ErrNoProvider, "order.ErrNoPayment": order.ErrNoPayment, "order.ErrWrongAmount": order.ErrWrongAmount,
-		"order.ErrBadNotice": order.ErrBadNotice,
+		"order.ErrBadNotice": order.ErrBadNotice, "order.ErrNoLetter": order.ErrNoLetter, "order.ErrNotReplayable": order.ErrNotReplayable,
 		"voucher.ErrRetired": voucher.ErrRetired, "voucher.ErrKeyReused": voucher.ErrKeyReused, "voucher.ErrUndecided": voucher.ErrUndecided,
 		"voucher.InvalidError": &voucher.InvalidError{}, "order.AlreadyBoughtError": &order.AlreadyBoughtError{},
 		"voucher.InsufficientStockError": &voucher.InsufficientStockError{}, "order.StateError": &order.StateError{},
@@ -131,7 +131,7 @@ func TestFailuresAreComplete(t *testing.T) {
 		"ALREADY_BOUGHT": 409, "ORDER_FAILED": 409, "INVALID": 400, "TOO_LARGE": 413, "METHOD": 405,
 		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "PAUSED": 503, "UNAVAILABLE": 503, "UNKNOWN_OUTCOME": 504,
 		"INTERNAL": 500, "CANCELLED": 499, "RATE_LIMITED": 429,
-		"ORDER_STATE": 409, "INSUFFICIENT_STOCK": 409, "KEY_REUSED": 409, "SECKILL_ONLY": 409, "NO_PROVIDER": 501,
+		"ORDER_STATE": 409, "INSUFFICIENT_STOCK": 409, "KEY_REUSED": 409, "SECKILL_ONLY": 409, "NO_PROVIDER": 501, "NOT_REPLAYABLE": 409,
 		"PAYMENT_MISMATCH": 409, "BAD_NOTICE": 401,
 	}
 	if diff := cmp.Diff(want, statuses); diff != "" {

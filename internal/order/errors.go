@@ -48,7 +48,8 @@ func orUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, voucher.ErrNotFound, voucher.ErrOffShelf,
+		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoLetter,
+		voucher.ErrNotFound, voucher.ErrOffShelf,
 	} {
 		if errors.Is(err, answer) {
 			return err

@@ -70,12 +70,14 @@ const (
 	RejectedByLedger Reason = "REJECTED"
 	// UnknownVoucher: the ledger holds no sale of the voucher that it names.
 	UnknownVoucher Reason = "UNKNOWN_VOUCHER"
+	// Discarded: its entry had become a dead letter, and an operator discarded that.
+	Discarded Reason = "DISCARDED"
 )
 
 // GivesUnitBack reports whether the unit that Redis took for an order that failed for this reason is to be put back
 // on sale there. Only a unit that the ledger has too may be: after NoStock Redis promised more than there is.
 func (r Reason) GivesUnitBack() bool {
-	return r == DuplicateBuyer || r == IDCollision || r == RejectedByLedger
+	return r == DuplicateBuyer || r == IDCollision || r == RejectedByLedger || r == Discarded
 }
 
 // Claim is an accepted order on its way to its row: what a stream entry says.

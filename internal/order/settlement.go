@@ -118,15 +118,19 @@ func (s *settlement) giveBack(c Claim, unit bool, instead int64) *Return {
 	return &Return{UserID: c.UserID, OrderID: c.OrderID, Sale: SaleRef{VoucherID: c.VoucherID}, GiveBack: unit, Instead: instead}
 }
 
-// reject decides that a single claim, which the ledger refuses for good, becomes a failed row that says so; unless it
-// turns out to be recorded, or to fail, some other way.
+// reject decides that a single claim, which the ledger refuses for good or an operator has discarded, becomes a failed
+// row that says so; unless it turns out to be recorded, or to fail, some other way.
 func reject(c Claim, view LedgerView, spare []int64, cause error) ([]Decision, error) {
 	decisions, err := settle([]Claim{c}, view, spare)
 	if err != nil || decisions[0].Verb != Insert {
 		return decisions, err
 	}
+	reason := RejectedByLedger
+	if errors.Is(cause, errDiscarded) {
+		reason = Discarded
+	}
 	decisions[0] = Decision{
-		Claim: c, Verb: Fail, RowID: c.OrderID, Reason: RejectedByLedger, Detail: cause.Error(),
+		Claim: c, Verb: Fail, RowID: c.OrderID, Reason: reason, Detail: cause.Error(),
 		Return: &Return{UserID: c.UserID, OrderID: c.OrderID, Sale: SaleRef{VoucherID: c.VoucherID}, GiveBack: true},
 	}
 	return decisions, nil

@@ -22,6 +22,7 @@ type scriptSet struct {
 	seckill, correct, apply, views      script
 	begin, seat, requeue, publish, drop script
 	settle, bury, beat, orphans, leave  script
+	replay                              script
 }
 
 func newScriptSet() scriptSet {
@@ -31,7 +32,7 @@ func newScriptSet() scriptSet {
 		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
 		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
-		leave: newScript(scripts.Leave),
+		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay),
 	}
 }
 

@@ -20,6 +20,7 @@ var (
 	_ order.SaleReader     = (*Store)(nil)
 	_ order.SaleBuilder    = (*Store)(nil)
 	_ order.SaleRetirer    = (*Store)(nil)
+	_ order.Letters        = (*Store)(nil)
 	_ voucher.Sales        = (*Store)(nil)
 	_ order.Queue          = (*Consumer)(nil)
 	_ order.Membership     = (*Consumer)(nil)

@@ -33,7 +33,7 @@ func used() *Metrics {
 	m.RecordRetried(errors.New("away"))
 	m.Buried()
 	m.Rebuilt(time.Millisecond, nil)
-	m.SetBacklog(7)
+	m.SetBacklog(7, 1)
 	m.Followed(2, 1, time.Millisecond, nil)
 	m.Followed(0, 0, time.Millisecond, errors.New("away"))
 	m.Behind(3)
@@ -68,8 +68,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 27 {
-		t.Errorf("%d families of the service, want 27: is one not registered?", own)
+	if own != 28 {
+		t.Errorf("%d families of the service, want 28: is one not registered?", own)
 	}
 }
 
@@ -129,8 +129,11 @@ func TestRecorder(t *testing.T) {
 	m.Buried()
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
-	m.SetBacklog(1234)
+	m.SetBacklog(1234, 2)
 	compare(t, m, `
+# HELP seckill_dead_letters_waiting Dead letters that nobody has replayed or discarded yet; NaN when it is not known.
+# TYPE seckill_dead_letters_waiting gauge
+seckill_dead_letters_waiting 2
 # HELP seckill_rebuilds_total Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.
 # TYPE seckill_rebuilds_total counter
 seckill_rebuilds_total{result="failed"} 1
@@ -151,7 +154,7 @@ seckill_recorder_retries_total 1
 # TYPE seckill_stream_backlog_entries gauge
 seckill_stream_backlog_entries 1234
 `, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",
-		"seckill_recorder_orders_total", "seckill_recorder_retries_total", "seckill_stream_backlog_entries")
+		"seckill_recorder_orders_total", "seckill_recorder_retries_total", "seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
 	if n, sum := observed(t, m, "seckill_recorder_batch_size"); n != 2 || sum != 500 {
 		t.Errorf("batch sizes: %d observations of %v in all, want 2 of 500", n, sum)
 	}
@@ -212,10 +215,12 @@ func TestBacklogIsUnknownUntilAsked(t *testing.T) {
 	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
 		t.Errorf("backlog of a new process is %v, want NaN", v)
 	}
-	m.SetBacklog(3)
+	m.SetBacklog(3, 1)
 	m.SetBacklogUnknown()
-	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
-		t.Errorf("backlog after a failed question is %v, want NaN", v)
+	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.lettersLeft} {
+		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
+			t.Errorf("after a failed question it is %v, want NaN", v)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type recorder struct {
 	retries     prometheus.Counter
 	deadLetters prometheus.Counter
 	backlog     prometheus.Gauge
+	lettersLeft prometheus.Gauge
 
 	rebuilds       *prometheus.CounterVec
 	rebuilt        prometheus.Counter
@@ -40,18 +41,24 @@ func newRecorder() *recorder {
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
 		}),
+		lettersLeft: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
+			Help: "Dead letters that nobody has replayed or discarded yet; NaN when it is not known.",
+		}),
 		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.", "result"),
 		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
 	}
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
 	r.backlog.Set(math.NaN()) // not asked yet; 0 would be a claim
+	r.lettersLeft.Set(math.NaN())
 	return r
 }
 
 func (r *recorder) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.rebuilds, r.rebuildSeconds,
+		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.lettersLeft, r.rebuilds,
+		r.rebuildSeconds,
 	}
 }
 
@@ -81,8 +88,15 @@ func (m *Metrics) Rebuilt(took time.Duration, err error) {
 	r.rebuilt.Inc()
 }
 
-// SetBacklog says how many accepted orders wait for their row, in the streams of all partitions together.
-func (m *Metrics) SetBacklog(entries int64) { m.recorder.backlog.Set(float64(entries)) }
+// SetBacklog says how many accepted orders wait for their row, and how many dead letters for somebody, in all partitions
+// together.
+func (m *Metrics) SetBacklog(entries, letters int64) {
+	m.recorder.backlog.Set(float64(entries))
+	m.recorder.lettersLeft.Set(float64(letters))
+}
 
-// SetBacklogUnknown says that the streams could not be asked: a number of before would be taken for one of now.
-func (m *Metrics) SetBacklogUnknown() { m.recorder.backlog.Set(math.NaN()) }
+// SetBacklogUnknown says that the streams could not be asked: numbers of before would be taken for those of now.
+func (m *Metrics) SetBacklogUnknown() {
+	m.recorder.backlog.Set(math.NaN())
+	m.recorder.lettersLeft.Set(math.NaN())
+}

@@ -1,0 +1,29 @@
+-- replay.lua: queues the order that a dead letter speaks of again, and removes the letter: both or neither. So it is
+-- queued once, however often and by however many the call is sent.
+--
+-- KEYS (one hash slot)
+--   1  dead    stream
+--   2  orders  stream
+--   3  buyers  hash  user id -> order id, of the voucher's sale
+-- ARGV
+--   1  id of the letter
+--   2  voucher id, 3 user id, 4 order id
+--
+-- Returns 1 (queued), 0 (there is no such letter: it was replayed or discarded before) or 2 (the user's place is not
+-- held by this order: nothing shows that it was accepted and waits. The letter stays).
+--
+-- The entry has epoch and sequence 0, as one that a rebuild queues: what a damaged entry says of them could raise the
+-- sequence that the ledger remembers above any that Redis has given.
+
+if #ARGV ~= 4 then
+  return redis.error_reply('ERR replay.lua: bad arguments')
+end
+if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) == 0 then
+  return 0
+end
+if redis.call('HGET', KEYS[3], ARGV[3]) ~= ARGV[4] then
+  return 2
+end
+redis.call('XADD', KEYS[2], '*', 'v', ARGV[2], 'u', ARGV[3], 'o', ARGV[4], 'e', '0', 's', '0')
+redis.call('XDEL', KEYS[1], ARGV[1])
+return 1
