@@ -8,14 +8,17 @@
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold: as long as an instance may
 --              go on saying SOLD_OUT from memory (rule 11, docs/architecture.md)
---   2… user id, order id, give back ("1" or "0"), instead (order id, "0" empties the place); 1 to 250 corrections
+--   2… user id, order id, give back ("1" or "0"), instead (order id, "0" empties the place), until (number of the last
+--      operation that the caller knew of; "0" where none matters); 1 to 250 corrections
 --
 -- Returns a flat array:
 --   1   the epoch of the rebuild during which a unit of this sale was given back, now or by an earlier call, as long as
 --       that rebuild goes on or the sale stands at its epoch; else 0. The rebuild may have counted the unit as promised
 --       before, so the caller has the sale rebuilt once more. It is kept in the sale, so that neither a lost answer nor
 --       a caller who died over it makes anybody forget
---   2…  1 (acted) or 0 (the place is not held by that order) for each correction, in order
+--   2…  for each correction, in order: 1 (acted), 0 (the place is not held by that order), or 2 (out of date: it is, but
+--       the sale contains operations that the caller did not know of, or it is missing. One of them may have given the
+--       order its place, so the caller has to decide again)
 --
 -- A unit comes back only to a sale that exists; what has been emptied is rebuilt from the ledger, which has the unit.
 -- A unit that comes back while others wait for their time waits with them: whoever remembers "sold out" was told so
@@ -27,23 +30,24 @@ local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
 local delay = tonumber(ARGV[1])
-local n = (#ARGV - 1) / 4
+local n = (#ARGV - 1) / 5
 if not delay or delay > MAX_DELAY or n < 1 or n > 250 or n ~= math.floor(n) then
   return redis.error_reply('ERR correct.lua: bad arguments')
 end
 
 local users = {}
 for i = 1, n do
-  users[i] = ARGV[4 * i - 2]
+  users[i] = ARGV[5 * i - 3]
 end
 local held = call('HMGET', buyers_key, unpack(users))
-local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in')
+local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op')
 local function number(field)
   return field and tonumber(field) or nil
 end
 local stock = number(sale[1])
 local returned, returned_at = number(sale[2]) or 0, number(sale[3]) or 0
 local epoch, building, returned_in = number(sale[4]) or 0, number(sale[5]) or 0, number(sale[6]) or 0
+local op = number(sale[7])
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
@@ -52,11 +56,13 @@ local seats, empty = {}, {}
 local place_of = {} -- what this call has made of a place: an order id, or '' for empty
 local units = 0
 for i = 1, n do
-  local at = 4 * i - 2
-  local user, order, give_back, instead = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local at = 5 * i - 3
+  local user, order, give_back, instead, known = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
   local place = place_of[user] or held[i]
   if place ~= order then
     acted[i] = 0
+  elseif known ~= 0 and not (op and known and op <= known) then
+    acted[i] = 2
   else
     acted[i] = 1
     place_of[user] = (instead ~= '0') and instead or ''

@@ -35,7 +35,8 @@ var (
 	}
 	privateErrors = map[string]error{
 		"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrSuperseded": order.ErrSuperseded,
-		"order.ErrBusy": order.ErrBusy, "order.ErrDismissed": order.ErrDismissed,
+		"order.ErrOutdated": order.ErrOutdated,
+		"order.ErrBusy":     order.ErrBusy, "order.ErrDismissed": order.ErrDismissed,
 	}
 )
 

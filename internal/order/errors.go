@@ -39,6 +39,8 @@ var (
 	ErrRejected = errors.New("ledger rejects the batch")
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
 	ErrSuperseded = errors.New("a newer rebuild has begun")
+	// ErrOutdated: operations have changed, or are about to change, what was decided about an order. Nothing was written.
+	ErrOutdated = errors.New("decided before operations that matter")
 )
 
 // orUnavailable tells what a store answered from what kept it from answering: an error that is neither of this package

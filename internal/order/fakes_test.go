@@ -64,6 +64,10 @@ type fakeStores struct {
 	commits  int
 	clash    int // so many settlements contradict themselves
 
+	operation int64          // the sale's last one in the ledger
+	unsettled map[int64]bool // orders that a pending one concerns
+	applied   int64          // the last one in Redis
+
 	places     map[BuyerKey]int64
 	given      int             // units given back to Redis
 	rebuilding map[int64]int64 // what Correct tells
@@ -198,9 +202,9 @@ func (f *fakeStores) live(key BuyerKey) int64 {
 
 func (f *fakeStores) Settles(claims []Claim, decide func(LedgerView) ([]Decision, error)) error {
 	return f.call("decide", func() error {
-		view := LedgerView{Sales: map[int64]LedgerSale{}, Rows: map[int64]Order{}, Live: map[BuyerKey]int64{}, Collided: maps.Clone(f.collided)}
+		view := LedgerView{Sales: map[int64]LedgerSale{}, Rows: map[int64]Order{}, Live: map[BuyerKey]int64{}, Collided: maps.Clone(f.collided), Pending: f.unsettled}
 		for v, stock := range f.stock {
-			view.Sales[v] = LedgerSale{Stock: stock, Epoch: f.epoch}
+			view.Sales[v] = LedgerSale{Stock: stock, Epoch: f.epoch, Operation: f.operation}
 		}
 		for _, c := range claims {
 			if row, has := f.rows[c.OrderID]; has {
@@ -252,6 +256,9 @@ func (f *fakeStores) Correct(_ context.Context, returns []Return) (map[int64]int
 			key := BuyerKey{VoucherID: r.Sale.VoucherID, UserID: r.UserID}
 			if f.places[key] != r.OrderID {
 				continue
+			}
+			if r.Until != 0 && f.applied > r.Until {
+				return fmt.Errorf("place of order %d: %w", r.OrderID, ErrOutdated)
 			}
 			delete(f.places, key)
 			if r.Instead != 0 {

@@ -49,7 +49,8 @@ type Ledger interface {
 type Places interface {
 	// Correct applies returns, each only while the user's place is held by the order it names, so that repeating is
 	// harmless. It also tells, by voucher id, the epoch of a rebuild under way to whose sale a unit was given back: the
-	// rebuild may have counted the unit as taken before. ErrRejected says that repeating cannot help.
+	// rebuild may have counted the unit as taken before. ErrRejected says that repeating cannot help, ErrOutdated that a
+	// return was decided before operations that Redis has applied since, and did nothing: it has to be decided again.
 	Correct(ctx context.Context, returns []Return) (rebuilding map[int64]int64, err error)
 }
 

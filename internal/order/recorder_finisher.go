@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -31,56 +32,66 @@ func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 
 // finish brings every entry of the batch out of the stream, except those of which somebody has to look after again.
 func (f *finisher) finish(ctx context.Context, b *batch) {
-	again, followed := f.follow(ctx, b.freed)
 	settled := b.settled
-	if !followed { // they are looked at again in a minute, and hold up nobody else
+	if !f.free(ctx, b.freed) { // they are looked at again in a minute, and hold up nobody else
 		settled = slices.DeleteFunc(settled, func(e Entry) bool { return slices.Contains(b.freed, e.Claim) })
 	}
-	if f.correct(ctx, append(b.returns, again...)) { // else whoever gets the entries again corrects Redis
+	if f.correct(ctx, b.returns) { // else whoever gets the entries again corrects Redis
 		f.acknowledge(ctx, settled)
 	}
 	f.bury(ctx, b.unreadable)
 }
 
-// follow has the operations applied that gave the units of cancelled and refunded orders back, and returns what is to
-// be corrected after that, and whether it could. Such an order's unit must not be given twice. A place that the order
-// holds even then comes from a call of admission that arrived late; it took another unit, which goes back. The
-// order may have been revived by one of the operations: so the ledger is asked again.
-func (f *finisher) follow(ctx context.Context, freed []Claim) (returns []Return, ok bool) {
+// free has the operations applied that gave the units of cancelled and refunded orders back, corrects Redis after that,
+// and reports whether it could. Such an order's unit must not be given twice. A place that the order holds even then
+// comes from a call of admission that arrived late; it took another unit, which goes back. The order may have been
+// revived by one of the operations, or be revived at any moment: so the ledger is asked again, and what it says holds
+// only until Redis has applied a later operation.
+func (f *finisher) free(ctx context.Context, freed []Claim) bool {
 	if len(freed) == 0 {
-		return nil, true
+		return true
 	}
 	patient, cancel := context.WithTimeout(ctx, followGrace)
 	defer cancel()
-	ok = f.persistence.persist(patient, func(ctx context.Context) error {
-		done := make(map[int64]bool)
-		for _, c := range freed {
-			if done[c.VoucherID] {
-				continue
-			}
-			done[c.VoucherID] = true
-			call, cancel := context.WithTimeout(ctx, redisTime)
-			err := f.stores.Outbox.Follow(call, c.VoucherID)
-			cancel()
-			if err != nil {
-				return err
-			}
+	return f.persistence.persist(patient, func(ctx context.Context) error {
+		if err := f.follow(ctx, freed); err != nil {
+			return err
 		}
 		call, cancel := context.WithTimeout(ctx, commitTime)
 		defer cancel()
 		decisions, _, err := f.judge.decide(call, freed, nil)
-		returns = nil
+		if err != nil {
+			return err
+		}
+		var returns []Return
 		for _, d := range decisions {
+			if d.Early {
+				return fmt.Errorf("order %d: %w", d.Claim.OrderID, ErrOutdated)
+			}
 			if d.Return != nil {
 				returns = append(returns, *d.Return)
 			}
 		}
-		return err
+		return f.tell(ctx, returns)
 	})
-	if !ok {
-		return nil, false
+}
+
+// follow has Redis apply what is pending for the sales of the claims.
+func (f *finisher) follow(ctx context.Context, claims []Claim) error {
+	done := make(map[int64]bool)
+	for _, c := range claims {
+		if done[c.VoucherID] {
+			continue
+		}
+		done[c.VoucherID] = true
+		call, cancel := context.WithTimeout(ctx, redisTime)
+		err := f.stores.Outbox.Follow(call, c.VoucherID)
+		cancel()
+		if err != nil {
+			return err
+		}
 	}
-	return returns, true
+	return nil
 }
 
 // correct tells Redis what the ledger decided otherwise, and reports whether it did.
@@ -88,20 +99,23 @@ func (f *finisher) correct(ctx context.Context, returns []Return) bool {
 	if len(returns) == 0 {
 		return true
 	}
+	return f.persistence.persist(ctx, func(ctx context.Context) error { return f.tell(ctx, returns) })
+}
+
+// tell is one try of correcting Redis. Repeating cannot help against a permanent error.
+func (f *finisher) tell(ctx context.Context, returns []Return) error {
 	for i := range returns {
 		returns[i].Sale.Partition = f.partition
 	}
-	return f.persistence.persist(ctx, func(ctx context.Context) error {
-		rebuilding, err := f.stores.Places.Correct(ctx, returns)
-		for voucherID, epoch := range rebuilding {
-			f.mender.Mend(voucherID, epoch) // that rebuild may have counted the unit as taken: it is missing then
-		}
-		if errors.Is(err, ErrRejected) {
-			f.log.ErrorContext(ctx, "Redis refuses a correction for good; the entries stay pending", "error", err)
-			return backoff.Permanent(err)
-		}
-		return err
-	})
+	rebuilding, err := f.stores.Places.Correct(ctx, returns)
+	for voucherID, epoch := range rebuilding {
+		f.mender.Mend(voucherID, epoch) // that rebuild may have counted the unit as taken: it is missing then
+	}
+	if errors.Is(err, ErrRejected) {
+		f.log.ErrorContext(ctx, "Redis refuses a correction for good; the entries stay pending", "error", err)
+		return backoff.Permanent(err)
+	}
+	return err
 }
 
 // acknowledge tells the stream that entries are settled.

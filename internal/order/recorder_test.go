@@ -219,6 +219,41 @@ func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 	}
 }
 
+// A cancelled order that another instance brings back to life, after the ledger was asked and before Redis is corrected,
+// keeps its place: neither what is only pending is passed over, nor what Redis has applied since.
+func TestRecorderLeavesARevivedOrderItsPlace(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		unsettled bool // the ledger tells that the revival was written
+	}{
+		"a revival that was pending": {unsettled: true},
+		"a revival that came since":  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeStores(5, claim(6, 1, voucherA))
+			f.rows[6] = Order{ID: 6, UserID: 1, VoucherID: voucherA, Status: Cancelled}
+			f.operation, f.applied = 1, 1
+			f.onFollow = func() {
+				switch len(f.followed) {
+				case 1: // Redis applies the revival at once; the ledger does not know yet
+					f.applied = 2
+					if tc.unsettled {
+						f.operation, f.unsettled = 2, map[int64]bool{6: true}
+					}
+				case 2:
+					f.rows[6] = Order{ID: 6, UserID: 1, VoucherID: voucherA, Status: Paid}
+					f.operation, f.unsettled = 2, nil
+				}
+			}
+			record(t, f, 10)
+			if f.given != 0 || f.places[BuyerKey{voucherA, 1}] != 6 || len(f.followed) != 2 {
+				t.Errorf("given back %d, place %d, followed %v", f.given, f.places[BuyerKey{voucherA, 1}], f.followed)
+			}
+		})
+	}
+}
+
 // A sale that cannot follow its operations holds up its own orders only.
 func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 	t.Parallel()

@@ -84,6 +84,9 @@ func (s *settlement) replayed(c Claim, row Order) Decision {
 		giveBack = row.Reason.GivesUnitBack()
 	}
 	d.Return = s.giveBack(c, giveBack, s.live[c.Buyer()])
+	if d.freed() {
+		d.Return.Until, d.Early = s.view.Sales[c.VoucherID].Operation, s.view.Pending[row.ID]
+	}
 	return d
 }
 

@@ -114,6 +114,9 @@ type Return struct {
 	OrderID  int64 // acts only while the user's place is held by this order
 	GiveBack bool  // whether the unit goes back on sale
 	Instead  int64 // the live order that the place is set to; 0 empties the place
+	// Until is the sale's last operation that was known when this was decided: once Redis has applied a later one, which
+	// may have given the order its place again, the decision is out of date. 0 where no operation can change it.
+	Until int64
 }
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
@@ -122,12 +125,14 @@ type LedgerView struct {
 	Rows     map[int64]Order        // by order id: rows that have the id of a claim, whoever's they are
 	Live     map[BuyerKey]int64     // the live order of each buyer in the batch
 	Collided map[CollisionKey]int64 // the failed rows of claims whose id was taken
+	Pending  map[int64]bool         // cancelled and refunded orders that a pending operation concerns
 }
 
 // LedgerSale is a sale's locked row.
 type LedgerSale struct {
-	Stock int64
-	Epoch int64
+	Stock     int64
+	Epoch     int64
+	Operation int64 // number of its last operation
 }
 
 // CollisionKey names a claim whose id another user's order has; the view maps it to the failed row that was written
@@ -142,6 +147,9 @@ type Decision struct {
 	Reason Reason  // for Fail, and for Keep when the row that is there has failed
 	Detail string  // for Fail: what was found, for people
 	Return *Return // what is to be corrected in Redis after the commit
+	// Early says of a cancelled or refunded order that an operation which concerns it is pending: what Redis holds cannot
+	// be judged before that is settled.
+	Early bool
 }
 
 // freed reports whether the claim's order has been cancelled or refunded, so that one of the sale's operations gives its

@@ -100,7 +100,7 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Outcome {
 }
 
 func (m *model) correct(c order.Return, now time.Time, delay time.Duration) bool {
-	if m.places[c.UserID] != c.OrderID {
+	if m.places[c.UserID] != c.OrderID || c.Until != 0 && m.op > c.Until {
 		return false
 	}
 	delete(m.places, c.UserID)
@@ -234,6 +234,9 @@ func (h *history) correct() {
 	}
 	if rapid.Bool().Draw(h.t, "another is live") {
 		c.Instead = rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "instead")
+	}
+	if rapid.Bool().Draw(h.t, "of a cancelled order") {
+		c.Until = max(1, h.m.op-rapid.Int64Range(-1, 1).Draw(h.t, "operations since"))
 	}
 	before := h.r.now()
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {

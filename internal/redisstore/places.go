@@ -17,7 +17,8 @@ const maxCorrections = 250
 
 // Correct applies returns, each only while the user's place is held by the order that it names, so that repeating is
 // harmless. Returns of one sale travel together, and a sale whose call fails does not keep the others from being
-// corrected. The error wraps order.ErrRejected when all that is left is what repeating cannot help.
+// corrected. The error wraps order.ErrOutdated when a return was decided before operations that the sale contains, and
+// order.ErrRejected when all that is left is what repeating cannot help.
 //
 // By voucher id, it tells the epoch of a rebuild during which a unit was given back, as long as that epoch is the
 // sale's last; also together with an error. It tells it again whenever it is called for that sale.
@@ -33,6 +34,8 @@ func (s *Store) Correct(ctx context.Context, returns []order.Return) (rebuilding
 				rebuilding[sale.VoucherID] = max(rebuilding[sale.VoucherID], c.rebuilding)
 			}
 			switch {
+			case err == nil && c.outdated > 0:
+				failed = append(failed, fmt.Errorf("correcting places of voucher %d: %d of %d were %w", sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
 			case err == nil:
 			case rejects(err):
 				rejected = append(rejected, fmt.Errorf("%w: correcting places of voucher %d: %w", order.ErrRejected, sale.VoucherID, err))
@@ -55,18 +58,25 @@ func bySale(returns []order.Return) map[order.SaleRef][]order.Return {
 	return sales
 }
 
+// What scripts/correct.lua answers for a correction that acted, and for one that is out of date.
+const (
+	correctionActed    int64 = 1
+	correctionOutdated int64 = 2
+)
+
 // correction is what scripts/correct.lua answers.
 type correction struct {
 	acted      []bool // for each return, in order
+	outdated   int    // how many returns were decided before operations that the sale contains
 	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
 }
 
 // correctSale corrects places of one sale.
 func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []order.Return) (correction, error) {
-	args := make([]any, 0, 1+4*len(returns))
+	args := make([]any, 0, 1+5*len(returns))
 	args = append(args, s.returnDelay.Milliseconds())
 	for _, r := range returns {
-		args = append(args, r.UserID, r.OrderID, r.GiveBack, r.Instead)
+		args = append(args, r.UserID, r.OrderID, r.GiveBack, r.Instead, r.Until)
 	}
 	raw, err := s.scripts.correct.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
@@ -75,7 +85,12 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, returns []o
 	r := newReply(raw)
 	c := correction{rebuilding: r.number(), acted: make([]bool, len(returns))}
 	for i := range c.acted {
-		c.acted[i] = r.number() == 1
+		switch r.number() {
+		case correctionActed:
+			c.acted[i] = true
+		case correctionOutdated:
+			c.outdated++
+		}
 	}
 	return c, r.err
 }

@@ -19,6 +19,7 @@ var placesTests = behaviour{
 	"clock set back":             testClockSetBack,
 	"returns during a rebuild":   testReturnsDuringRebuild,
 	"a sale beyond repair":       testRejectedCorrection,
+	"corrections out of date":    testOutdatedCorrection,
 	"held by":                    testHeldBy,
 }
 
@@ -82,6 +83,35 @@ func testCorrectMissingSale(t *testing.T, r *rig) {
 	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
 	r.must(err)
 	equal(t, int64(0), n)
+}
+
+// testOutdatedCorrection: an order that was revived since the ledger was asked keeps its place and its unit, and the
+// caller is told to ask again. What was decided knowing the revival acts, and what no operation can change does as well.
+func testOutdatedCorrection(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(applicants(1, 2)...)
+	r.apply(give(1, 1))
+	r.pass(testDelay)
+	equal(t, []bool{true, true}, r.apply(stock(2, 1), revival(3, 1)))
+	back := func(until int64) (map[int64]int64, error) {
+		return r.Correct(r.ctx(), []order.Return{
+			{Sale: r.sale, UserID: 1, OrderID: 1001, GiveBack: true, Until: until},
+			{Sale: r.sale, UserID: 2, OrderID: 1002, GiveBack: true},
+		})
+	}
+	before := r.view().Stock
+	if _, err := back(2); !errors.Is(err, order.ErrOutdated) {
+		t.Errorf("Correct: %v", err)
+	}
+	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, before+1, r.view().Stock) // the other one's
+	r.must(second(back(3)))
+	equal(t, map[int64]int64{}, r.places())
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	if _, err := back(3); !errors.Is(err, order.ErrOutdated) { // nobody knows what a missing sale contains
+		t.Errorf("Correct of a missing sale: %v", err)
+	}
 }
 
 func testHeldBy(t *testing.T, r *rig) {

@@ -65,9 +65,10 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 		Rows:     make(map[int64]order.Order),
 		Live:     make(map[order.BuyerKey]int64),
 		Collided: make(map[order.CollisionKey]int64),
+		Pending:  make(map[int64]bool),
 	}
 	for id, sale := range sales {
-		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch}
+		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
 	}
 	for part := range chunks(distinct(claims, func(c order.Claim) int64 { return c.OrderID })) {
 		var rows []orderRow
@@ -76,6 +77,9 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 		}
 		for _, row := range rows {
 			view.Rows[row.ID] = row.order()
+		}
+		if err := readPending(tx, rows, view.Pending); err != nil {
+			return view, err
 		}
 		var collisions []collisionRow
 		if err := tx.Where("claim_id IN ?", part).Find(&collisions).Error; err != nil {
@@ -86,6 +90,28 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 		}
 	}
 	return view, readLive(tx, claims, view.Live)
+}
+
+// readPending finds the cancelled and refunded orders that a pending operation concerns.
+func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
+	freed := make(map[int64][]int64) // by voucher id
+	for _, row := range rows {
+		if row.Status == order.Cancelled || row.Status == order.Refunded {
+			freed[row.VoucherID] = append(freed[row.VoucherID], row.ID)
+		}
+	}
+	for voucherID, ids := range freed {
+		var found []int64
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND order_id IN ?", voucherID, operationPending, ids).
+			Pluck("order_id", &found).Error
+		if err != nil {
+			return fmt.Errorf("reading the pending operations of orders of voucher %d: %w", voucherID, err)
+		}
+		for _, id := range found {
+			pending[id] = true
+		}
+	}
+	return nil
 }
 
 // readLive finds the buyers' live orders, voucher by voucher: MariaDB does not use an index for a list of pairs.

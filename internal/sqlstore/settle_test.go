@@ -57,9 +57,32 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			},
 			Live:     map[order.BuyerKey]int64{recorded[0].Buyer(): recorded[0].OrderID, recorded[1].Buyer(): recorded[1].OrderID},
 			Collided: map[order.CollisionKey]int64{{OrderID: collided.OrderID, UserID: 10}: 4711},
+			Pending:  map[int64]bool{},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("view (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Of a cancelled order it is shown whether an operation is about to change what its place should hold.
+func TestSettleShowsWhatIsPending(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		others := claims(v, 2, 3)
+		insert(t, l, others)
+		late, settled, cancelled := l.late(t, v, 1), others[0], others[1]
+		l.moved(t, settled, order.Cancel)
+		l.moved(t, cancelled, order.Cancel)
+		if err := l.Settled(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
+			t.Fatal(err)
+		}
+		got := look(t, l, []order.Claim{late, settled, cancelled, others[2]})
+		if diff := cmp.Diff(map[int64]bool{late.OrderID: true, cancelled.OrderID: true}, got.Pending); diff != "" {
+			t.Errorf("pending (-want +got):\n%s", diff)
+		}
+		if got.Sales[v].Operation != 4 {
+			t.Errorf("last operation %d, want 4", got.Sales[v].Operation)
 		}
 	})
 }
