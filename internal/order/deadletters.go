@@ -200,16 +200,10 @@ func (d *DeadLetters) settle(ctx context.Context, l *DeadLetter, cause error) er
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	decision := decisions[0]
-	var returns []Return
-	if decision.freed() {
-		var followed bool
-		if returns, followed = d.finisher.follow(ctx, []Claim{l.Claim}); !followed {
-			return fmt.Errorf("%w: the operations of voucher %d are not applied yet", ErrUnavailable, l.Claim.VoucherID)
-		}
-	} else if decision.Return != nil {
-		returns = []Return{*decision.Return}
-	}
-	if !d.finisher.correct(ctx, returns) {
+	switch {
+	case decision.freed() && !d.finisher.free(ctx, []Claim{l.Claim}):
+		return fmt.Errorf("%w: the operations of voucher %d are not applied yet", ErrUnavailable, l.Claim.VoucherID)
+	case !decision.freed() && decision.Return != nil && !d.finisher.correct(ctx, []Return{*decision.Return}):
 		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet", ErrUnavailable, l.Claim.OrderID)
 	}
 	if decision.Verb == Fail {
