@@ -13,8 +13,10 @@ import (
 	"seckill/internal/httpapi"
 	"seckill/internal/idworker"
 	"seckill/internal/order"
+	"seckill/internal/pages"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
+	"seckill/web"
 )
 
 // run wires the service, serves until ctx ends, and stops it in order. It is the only place that knows everything.
@@ -57,7 +59,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Desk: shop.desk, Watcher: shop.desk, Clerk: shop.clerk,
 		Shelf: shop.vouchers, Audit: stores.ledger,
-		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, Log: log,
+		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, DemoBuyers: demoBuyers(cfg), Log: log,
 		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
 		Checks:  checks(stores, shop.keeper),
 		Observe: metrics.Request,
@@ -75,6 +77,13 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer public.close()
+	if cfg.HTTP.Pages {
+		shown, err := pages.New(web.FS, pages.Site{Demo: demoBuyers(cfg) > 0})
+		if err != nil {
+			return err
+		}
+		public.server.Handler = shown.Before(public.server.Handler)
+	}
 	if pay.mount != nil {
 		if public.server.Handler, err = pay.mount(public.server.Handler, public.addr()); err != nil {
 			return err

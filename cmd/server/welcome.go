@@ -15,7 +15,7 @@ import (
 const (
 	demoShop  = 1
 	demoStock = 100
-	demoTTL   = 24 * time.Hour // of the tokens that are printed
+	demoTTL   = 24 * time.Hour // of the tokens that are printed, and of demo buyers
 	readyPoll = 20 * time.Millisecond
 )
 
@@ -57,18 +57,22 @@ Read the order, and see what is on sale:
   curl %[1]s/order -H "Authorization: Bearer %[4]s"
   curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer, user)
 	}
+	look := ""
+	if cfg.HTTP.Pages {
+		look = "\nOpen " + url + " in a browser to buy as people do.\n"
+	}
 	_, err = fmt.Fprintf(out, `
 The coupon service is running in the EMBEDDED mode: everything in this one process,
 orders in %s. It is for trying out; a real sale
 runs on Redis and MySQL (see the README). Ctrl-C stops it.
-
+%s
 %s
 
 An admin's token, valid for a day as the buyer's above (others: server token --help):
 
   %s
 
-`, s.home.SQLitePath, try, admin)
+`, s.home.SQLitePath, look, try, admin)
 	return err
 }
 
@@ -96,6 +100,14 @@ func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int
 		return 0, err
 	}
 	return v.ID, s.home.MarkSettled()
+}
+
+// demoBuyers is how long demo buyers may buy: in the embedded mode, where its page offers them, and nowhere else.
+func demoBuyers(cfg config.Config) time.Duration {
+	if cfg.Embedded() && cfg.HTTP.Pages {
+		return demoTTL
+	}
+	return 0
 }
 
 // reachable turns a listening address into one to connect to.

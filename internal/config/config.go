@@ -50,6 +50,9 @@ type HTTP struct {
 	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
 	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed; none by default"`
 
+	// Pages are files; they ask no store. Without them the embedded mode hands out no demo buyers either.
+	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers, the buyer's at /; in the embedded mode that page makes buyers for trying out"`
+
 	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
 }
 

@@ -124,6 +124,7 @@ func (a *API) routes() []route {
 		{method: http.MethodGet, path: "/admin/voucher", access: forAdmins, handle: a.findVouchers, off: cfg.Shelf == nil},
 		{method: http.MethodGet, path: "/admin/audit", access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
 		{method: http.MethodPost, path: "/payment/callback", handle: a.paymentCallback, off: cfg.Cashier == nil || cfg.Notices == nil},
+		{method: http.MethodPost, path: "/demo/buyer", handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
 		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
 	}

@@ -42,6 +42,10 @@ type Config struct {
 	// Notices reads what the payment provider calls back with. Its route is there only with the Cashier, too.
 	Notices Notices
 
+	// DemoBuyers is how long the token is valid that POST /demo/buyer gives to anybody who asks; 0: the route does not
+	// exist. It is for a service that runs for trying out, and for no other.
+	DemoBuyers time.Duration
+
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
 	// Observe is told of every request that was answered; nil: nobody is. The route is a pattern of this package, "" when
@@ -90,7 +94,7 @@ func (cfg Config) filled() (Config, error) {
 	if len(cfg.Tokens.Secret) < MinSecret {
 		errs = append(errs, ErrWeakSecret)
 	}
-	if min(cfg.BodyLimit, int64(cfg.MaxWait)) < 0 ||
+	if min(cfg.BodyLimit, int64(cfg.MaxWait), int64(cfg.DemoBuyers)) < 0 ||
 		min(cfg.Tokens.CacheSize, cfg.MaxInFlight, cfg.UserRate, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 0 {
 		errs = append(errs, errors.New("httpapi: limits cannot be negative"))
 	}

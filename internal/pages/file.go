@@ -1,0 +1,114 @@
+package pages
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// policy is what a page may do unless policies says otherwise.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// policies are those of pages that need another, by file.
+var policies = map[string]string{}
+
+// kinds are the media types of files, by the ends of their names. They are not asked of the system, whose own table may
+// say anything. Those that are text are compressed.
+var kinds = map[string]struct {
+	media string
+	text  bool
+}{
+	".html": {"text/html; charset=utf-8", true},
+	".css":  {"text/css; charset=utf-8", true},
+	".js":   {"text/javascript; charset=utf-8", true},
+	".svg":  {"image/svg+xml", true},
+	".json": {"application/json", true},
+	".yaml": {"application/yaml", true},
+	".md":   {"text/plain; charset=utf-8", true},
+	".txt":  {"text/plain; charset=utf-8", true},
+	".png":  {"image/png", false},
+}
+
+// file is one file as browsers get it.
+type file struct {
+	body    []byte
+	zipped  func() []byte // nil for what is not compressed
+	media   string
+	policy  string // Content-Security-Policy
+	version string // an entity tag; given out as a weak one, because it is the same for the compressed form
+}
+
+func newFile(name string, body []byte) *file {
+	sum := sha256.Sum256(body)
+	kind := kinds[path.Ext(name)]
+	f := &file{
+		body: body, media: kind.media, policy: policy,
+		version: `"` + hex.EncodeToString(sum[:8]) + `"`,
+	}
+	if f.media == "" {
+		f.media = "text/plain; charset=utf-8" // licences
+	}
+	if own, ok := policies[name]; ok {
+		f.policy = own
+	}
+	if kind.text {
+		f.zipped = sync.OnceValue(func() []byte { return zip(body) })
+	}
+	return f
+}
+
+// zip compresses as well as gzip can: once, for many.
+func zip(body []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
+	_, _ = z.Write(body)                                  // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// serve answers with the file, or says that the caller has it already.
+func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
+	h := w.Header()
+	h.Set("Cache-Control", caching)
+	h.Set("ETag", "W/"+f.version)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", f.policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if f.zipped != nil {
+		h.Set("Vary", "Accept-Encoding")
+	}
+	if strings.Contains(r.Header.Get("If-None-Match"), f.version) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.body
+	if f.zipped != nil && acceptsGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		body = f.zipped()
+	}
+	h.Set("Content-Type", f.media)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // nobody is left who could be told
+	}
+}
+
+// acceptsGzip reports whether the caller reads gzip. Browsers say so in words without weights; whoever sends weights
+// gets the plain text, which everybody reads.
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if strings.EqualFold(strings.TrimSpace(part), "gzip") {
+			return true
+		}
+	}
+	return false
+}

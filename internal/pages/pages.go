@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+)
+
+// assets is the folder of what pages load.
+const assets = "assets/"
+
+// How long browsers keep what they got.
+const (
+	askAgain = "no-cache"                            // they ask whether it has changed, each time
+	keep     = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 speaks of
+)
+
+// Site is what pages know of the service that they belong to. It stands in their HTML: {{.Assets}}/FILE, {{.Demo}}.
+type Site struct {
+	// Demo says that the service hands out buyers for trying out, at POST /demo/buyer.
+	Demo bool
+	// Assets is the path of what pages load, without a slash at its end. New sets it.
+	Assets string
+}
+
+// Pages serves the files of web/. It is safe for concurrent use.
+type Pages struct {
+	files map[string]*file // by path
+	// versioned is what begins the paths of assets that may be kept.
+	versioned string
+}
+
+// New reads the files and makes the pages. It fails on a page that is no template.
+func New(files fs.FS, site Site) (*Pages, error) {
+	p := &Pages{files: map[string]*file{}}
+	sources := map[string][]byte{} // of pages, by name
+	sum := sha256.New()
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(name, ".html") {
+			sources[name] = body
+			return nil
+		}
+		if strings.HasPrefix(name, assets) {
+			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // a hash takes everything
+		}
+		p.files["/"+name] = newFile(name, body)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	p.versioned = "/" + assets + hex.EncodeToString(sum.Sum(nil))[:16]
+	site.Assets = p.versioned
+	for name, source := range sources {
+		page, err := template.New(name).Parse(string(source))
+		if err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+		var body bytes.Buffer
+		if err := page.Execute(&body, site); err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+		path := "/" + strings.TrimSuffix(name, ".html")
+		if path == "/index" {
+			path = "/"
+		}
+		p.files[path] = newFile(name, body.Bytes())
+	}
+	return p, nil
+}
+
+// Before returns a handler that answers what asks for a file, and leaves everything else to the service. What is not
+// GET or HEAD, such as purchases, goes there without a look at the files.
+func (p *Pages) Before(service http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			if f, caching := p.find(r.URL.Path); f != nil {
+				f.serve(w, r, caching)
+				return
+			}
+		}
+		service.ServeHTTP(w, r)
+	})
+}
+
+// find returns the file at a path and how long it may be kept, or nil.
+func (p *Pages) find(path string) (f *file, caching string) {
+	if f := p.files[path]; f != nil {
+		return f, askAgain
+	}
+	rest, isAsset := strings.CutPrefix(path, "/"+assets)
+	if !isAsset {
+		return nil, ""
+	}
+	_, name, _ := strings.Cut(rest, "/")
+	f = p.files["/"+assets+name]
+	if strings.HasPrefix(path, p.versioned+"/") {
+		return f, keep
+	}
+	return f, askAgain // of another version, or of none
+}

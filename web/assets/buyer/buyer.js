@@ -1,0 +1,103 @@
+// @ts-check
+// The buyer's page: what a shop offers, and what the buyer has. The shop is 1, or ?shop= in the address.
+
+import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
+import { Client } from '../client.js';
+import { announce, show, useTick } from '../shell.js';
+import { preferred } from '../words.js';
+import { Card } from './card.js';
+import { Orders } from './orders.js';
+import { Session } from './session.js';
+import { Shop } from './shop.js';
+import { SignIn } from './signin.js';
+import { stateOf } from './state.js';
+import { TEXTS } from './texts.js';
+
+const shopId = Number(new URLSearchParams(location.search).get('shop')) || 1;
+const session = new Session();
+const client = new Client({ token: () => session.token, language: preferred });
+
+/** What the account button in the bar does; the page sets it. @type {{open: () => void, changed: () => void}} */
+const account = { open() {}, changed() {} };
+
+/** @param {{words: import('../words.js').Words}} props */
+function Page({ words }) {
+  const { t } = words;
+  const [, changed] = useState(0);
+  const [signing, setSigning] = useState(/** @type {{why: string, then?: () => void} | null} */ (null));
+  const shop = useMemo(() => new Shop(client, session, shopId, {
+    changed: () => changed((/** @type {number} */ n) => n + 1),
+    tell: (event, values = {}) => tell(event, values),
+    signedOut: () => (account.changed(), setSigning({ why: 'signed.out' })),
+  }), []);
+  useTick(500);
+  useEffect(() => {
+    shop.watch();
+    shop.readOrders();
+    account.open = () => (session.token ? (shop.signOut(), setSigning(null)) : setSigning({ why: 'sign.in' }));
+    const back = () => document.hidden || shop.watch();
+    const shown = (/** @type {PageTransitionEvent} */ e) => e.persisted && shop.cameBack();
+    document.addEventListener('visibilitychange', back);
+    window.addEventListener('pageshow', shown);
+    return () => (document.removeEventListener('visibilitychange', back), window.removeEventListener('pageshow', shown));
+  }, []);
+
+  const now = client.clock.now();
+  /** @param {import('../client.js').Voucher} voucher */
+  const press = (voucher) => (session.token ? shop.press(voucher) : setSigning({ why: 'sign.why', then: () => shop.press(voucher) }));
+  const signedIn = async () => {
+    const then = signing?.then;
+    setSigning(null);
+    account.changed();
+    then?.();
+    await shop.readOrders();
+  };
+  return html`
+    <div class="intro"><h1>${t('title')}</h1><p class="soft">${t('intro')}</p></div>
+    ${shop.vouchers && shop.trouble && html`<p class="note warn" role="status">${t('stale')}</p>`}
+    ${shop.vouchers === null && html`<p class="note ${shop.trouble ? 'warn' : ''}" role="status">${t(shop.trouble ? 'trouble' : 'loading')}</p>`}
+    ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}
+    <div class="cards">
+      ${(shop.vouchers ?? []).map((v) => html`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now}
+        onPress=${() => press(v)} onPay=${(/** @type {any} */ o) => shop.act('pay', o)} />`)}
+    </div>
+    ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
+    ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
+    <${Starts} shop=${shop} now=${now} t=${t} />
+  `;
+
+  /** Says aloud what has happened. @param {string} event @param {any} values */
+  function tell(event, values) {
+    if (event === 'refused') announce(values.message || t('note.busy'));
+    else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
+    else announce(t(`tell.${event}`, values));
+  }
+}
+
+/** Says aloud that a sale has started, once. @param {any} props */
+function Starts({ shop, now, t }) {
+  const waiting = useMemo(() => new Set(), []);
+  useEffect(() => {
+    for (const v of shop.vouchers ?? []) {
+      const state = stateOf(v, now, shop.liveOrder(v.id), shop.presses.get(v.id));
+      if (state === 'not_started') waiting.add(v.id);
+      else if (waiting.delete(v.id) && state === 'grab') announce(t('tell.started', { title: v.title }));
+    }
+  });
+  return null;
+}
+
+/** The button in the bar: who is signed in, and signing in and out. @param {any} props */
+function Account({ words: { t } }) {
+  const [, changed] = useState(0);
+  account.changed = () => changed((/** @type {number} */ n) => n + 1);
+  return html`
+    ${session.token && html`<span class="who soft">${t('sign.user', { user: session.user })}</span>`}
+    <button type="button" class="button quiet account" data-act="account" onClick=${() => account.open()}>${t(session.token ? 'sign.out' : 'sign.in')}</button>
+  `;
+}
+
+show((words) => html`<${Page} words=${words} />`, TEXTS, {
+  title: 'title',
+  extra: (words) => html`<${Account} words=${words} />`,
+});

@@ -1,0 +1,107 @@
+// @ts-check
+// One voucher as a card: its picture, price, stock and clock, and its one button.
+
+import { html } from '../vendor/htm-preact.js';
+import { countdown } from '../words.js';
+import { Art } from './art.js';
+import { stateOf } from './state.js';
+
+/** States in which pressing does something. */
+const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
+
+/** States in which something is under way. */
+const WORKING = new Set(['asking', 'again', 'queued']);
+
+/** Codes of refusals that say nothing new beside the button's own words. */
+const SAID_BY_BUTTON = new Set(['SOLD_OUT', 'ENDED', 'OFF_SHELF', 'PAUSED', 'NOT_STARTED']);
+
+/**
+ * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
+ *   now: number, onPress: () => void, onPay: (order: import('../client.js').Order) => void}} props
+ */
+export function Card({ voucher, shop, words, now, onPress, onPay }) {
+  const { t, money } = words;
+  const order = voucher.type === 1 ? shop.liveOrder(voucher.id) : undefined;
+  const press = shop.presses.get(voucher.id);
+  const state = stateOf(voucher, now, order, press);
+  const price = money(voucher.payValue);
+  const id = `voucher-${voucher.id}`;
+  const paying = order !== undefined && shop.doing.get(order.id) === 'pay';
+  const pressable = PRESSABLE.has(state) && !paying;
+  const act = () => {
+    if (!pressable) return;
+    if (state === 'unpaid' && order) onPay(order);
+    else onPress();
+  };
+  const note = noteOf(state, press, order, words, now);
+  return html`<article class="card is-${state}" aria-labelledby=${id}>
+    <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
+    <div class="card-body">
+      <div>
+        <h2 id=${id}>${voucher.title}</h2>
+        ${voucher.subTitle && html`<p class="soft">${voucher.subTitle}</p>`}
+      </div>
+      <${Price} voucher=${voucher} words=${words} />
+      ${voucher.type === 1 && html`<${Stock} voucher=${voucher} words=${words} state=${state} /><${Clock} voucher=${voucher} words=${words} now=${now} />`}
+      <div class="card-act">
+        <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
+          aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
+          ${(WORKING.has(state) || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
+          ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
+          ${t(voucher.type === 0 && state === 'grab' ? 'state.buy' : `state.${state}`, { price })}
+        </button>
+        <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
+      </div>
+      ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
+    </div>
+  </article>`;
+}
+
+/** The line below the button. @returns {{text: string, tone: string}} */
+function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type {any} */ order, /** @type {any} */ { t }, /** @type {number} */ now) {
+  if (state === 'unpaid' && order.payBefore) {
+    return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).clock }), tone: 'warn' };
+  }
+  if (['unknown', 'again'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
+  if (press?.phase === 'refused' && !SAID_BY_BUTTON.has(press.code) && state === 'grab') {
+    return { text: press.message || t('note.busy'), tone: 'bad' };
+  }
+  if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
+  return { text: '', tone: '' };
+}
+
+/** @param {any} props */
+function Price({ voucher, words: { t, money } }) {
+  const percent = Math.floor(100 * (1 - voucher.payValue / voucher.actualValue));
+  return html`<p class="price">
+    <strong>${money(voucher.payValue)}</strong>
+    <span class="soft">${t('worth', { value: money(voucher.actualValue) })}</span>
+    ${percent > 0 && html`<span class="saving">${t('saving', { percent })}</span>`}
+  </p>`;
+}
+
+/** @param {any} props */
+function Stock({ voucher, words: { t, number }, state }) {
+  const { stock, issued } = voucher;
+  const share = issued > 0 ? stock / issued : 0;
+  const caption = t('left', { left: number(stock), all: number(issued) });
+  const low = share <= 0.2 && stock > 0 && state === 'grab';
+  return html`<div class="stock ${low ? 'low' : ''}">
+    <div class="stock-bar" role="meter" aria-label=${t('stock')} aria-valuemin="0" aria-valuemax=${issued} aria-valuenow=${stock} aria-valuetext=${caption}>
+      <span style=${{ width: `${Math.max(stock > 0 ? 1.5 : 0, 100 * share)}%` }}></span>
+    </div>
+    <p class="figures soft" aria-hidden="true">${caption}</p>
+  </div>`;
+}
+
+/** @param {any} props */
+function Clock({ voucher, words: { t, time }, now }) {
+  const begin = Date.parse(voucher.beginTime);
+  const end = Date.parse(voucher.endTime);
+  if (now >= end) return html`<p class="clock soft">${t('ended.at', { time: time(voucher.endTime) })}</p>`;
+  const { days, clock } = countdown((now < begin ? begin : end) - now);
+  return html`<p class="clock ${now < begin ? 'coming' : ''}">
+    <span class="soft">${t(now < begin ? 'starts.in' : 'ends.in')}</span>
+    <time class="figures" datetime=${now < begin ? voucher.beginTime : voucher.endTime}>${days > 0 && `${t('days', { days })} `}${clock}</time>
+  </p>`;
+}

@@ -1,0 +1,88 @@
+// @ts-check
+// The buyer's orders, with what happened to each and what he can do about it.
+
+import { html, useState } from '../vendor/htm-preact.js';
+import { Dialog } from '../shell.js';
+import { countdown } from '../words.js';
+
+/** How each state looks. @type {Record<string, string>} */
+const TONES = { queued: 'warn', unpaid: 'warn', refunding: 'warn', paid: 'good', redeemed: 'good', failed: 'bad' };
+
+/**
+ * @param {{shop: import('./shop.js').Shop, words: import('../words.js').Words, now: number}} props
+ */
+export function Orders({ shop, words, now }) {
+  const { t } = words;
+  return html`<section class="orders" aria-labelledby="orders-title">
+    <h2 id="orders-title">${t('orders')}</h2>
+    ${shop.orders.length === 0
+      ? html`<p class="soft">${t('orders.none')}</p>`
+      : html`<ul class="stack">${shop.orders.map((order) => html`<li key=${order.id}><${One} order=${order} shop=${shop} words=${words} now=${now} /></li>`)}</ul>`}
+  </section>`;
+}
+
+/** @param {any} props */
+function One({ order, shop, words, now }) {
+  const { t, money, moment } = words;
+  const [asking, ask] = useState('');
+  const voucher = shop.vouchers?.find((/** @type {any} */ v) => v.id === order.voucherId);
+  const title = voucher?.title ?? t('voucher', { id: order.voucherId });
+  const doing = shop.doing.get(order.id);
+  const refusal = shop.refusals.get(order.id);
+  const price = order.amount === undefined ? '' : money(order.amount);
+  /** @param {'pay' | 'cancel' | 'refund'} what */
+  const act = (what) => {
+    ask('');
+    shop.act(what, order);
+  };
+  return html`<article class="panel order" id=${`order-${order.id}`} aria-labelledby=${`order-${order.id}-title`} tabindex="-1">
+    <header class="order-head">
+      <h3 id=${`order-${order.id}-title`}>${title}</h3>
+      <span class="tag ${TONES[order.status] ?? ''}">${t(`order.${order.status}`)}</span>
+    </header>
+    <p class="soft order-facts">
+      ${price && html`<span>${price}</span>`}
+      ${order.createTime && html`<time datetime=${order.createTime}>${moment(order.createTime)}</time>`}
+      <span class="order-id">${t('order', { id: order.id })}</span>
+    </p>
+    ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.busy')}</p>`}
+    ${order.status === 'unpaid' && html`<p class="row">
+      <${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />
+      <${Act} what="cancel" label=${t('cancel')} tone="quiet" doing=${doing} onPress=${() => ask('cancel')} />
+      ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).clock })}</span>`}
+    </p>`}
+    ${order.status === 'paid' && html`<p class="row">
+      <${Act} what="refund" label=${t('refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
+    </p>`}
+    <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
+    ${asking && html`<${Dialog} title=${t(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
+      <div class="stack">
+        <p>${t(`${asking}.says`, { price })}</p>
+        <p class="row">
+          <button type="button" class="button danger" onClick=${() => act(/** @type {any} */ (asking))}>${t(`${asking}.yes`)}</button>
+          <button type="button" class="button quiet" onClick=${() => ask('')}>${t('keep')}</button>
+        </p>
+      </div>
+    <//>`}
+  </article>`;
+}
+
+/** @param {any} props */
+function Act({ what, label, tone, doing, onPress }) {
+  return html`<button type="button" class="button ${tone}" data-act=${what} aria-disabled=${String(doing !== undefined)} onClick=${() => doing || onPress()}>
+    ${doing === what && html`<span class="spinner" aria-hidden="true"></span>`}${label}
+  </button>`;
+}
+
+/** @param {any} props */
+function History({ order, words: { t, time, has }, onOpen }) {
+  return html`<details class="history" onToggle=${(/** @type {any} */ e) => e.target.open && onOpen()}>
+    <summary>${t('history')}</summary>
+    <ol>
+      ${(order.history ?? []).map((/** @type {any} */ e) => html`<li class=${TONES[e.status] ?? ''}>
+        <span>${t(`order.${e.status}`)}</span>
+        <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${has(`by.${e.by}`) && `, ${t(`by.${e.by}`)}`}${e.why && `, ${e.why}`}</span>
+      </li>`)}
+    </ol>
+  </details>`;
+}

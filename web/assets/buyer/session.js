@@ -1,0 +1,30 @@
+// @ts-check
+// Who the buyer is: a token, kept on this browser until it expires or he signs out.
+
+import { claims } from '../client.js';
+
+const KEPT = 'seckill.token';
+
+export class Session {
+  token = localStorage.getItem(KEPT) ?? '';
+
+  /** The user's number; "" for nobody. */
+  get user() {
+    return claims(this.token)?.user ?? '';
+  }
+
+  /** Takes a token; false for what is none, or has expired by the given time. @param {string} token @param {number} now */
+  signIn(token, now) {
+    token = token.trim().replace(/^bearer\s+/i, '');
+    const who = claims(token);
+    if (!who || who.expires <= now) return false;
+    this.token = token;
+    localStorage.setItem(KEPT, token);
+    return true;
+  }
+
+  signOut() {
+    this.token = '';
+    localStorage.removeItem(KEPT);
+  }
+}

@@ -1,0 +1,237 @@
+// @ts-check
+// The page's memory: what is on offer, what the buyer has, and what is under way. It asks the service and tells whoever
+// shows it; it knows nothing of how it is shown.
+
+import { FINAL, LIVE } from '../client.js';
+import { LEARNED } from './state.js';
+
+/** @typedef {import('../client.js').Voucher} Voucher */
+/** @typedef {import('../client.js').Order} Order */
+/** @typedef {import('./state.js').Press} Press */
+
+/** Event streams that a page keeps open: a browser has six connections to a host, and needs some for asking. */
+const STREAMS = 2;
+
+/** Milliseconds between two looks at the list, while something sells or is about to, and else. */
+const SOON = 4_000;
+const LATER = 20_000;
+
+export class Shop {
+  /** @type {Voucher[] | null} null until the first list */
+  vouchers = null;
+  /** @type {Order[]} newest first */
+  orders = [];
+  /** Of the list, when the last look at it failed. @type {import('../client.js').Answer | null} */
+  trouble = null;
+  /** @type {Map<number, Press>} by voucher */
+  presses = new Map();
+  /** What is being done to an order: pay, cancel or refund. @type {Map<string, string>} by order */
+  doing = new Map();
+  /** What an order's owner was refused. @type {Map<string, import('../client.js').Answer>} by order */
+  refusals = new Map();
+
+  /** @type {Map<string, () => void>} stops, by order */
+  #followed = new Map();
+  /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
+  #keys = new Map();
+  #timer = 0;
+
+  /**
+   * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
+   * @param {{changed: () => void, tell: (event: string, values?: any) => void, signedOut: () => void}} view
+   */
+  constructor(client, session, shopId, view) {
+    this.client = client;
+    this.session = session;
+    this.shopId = shopId;
+    this.view = view;
+  }
+
+  /** The buyer's live order in a sale. @param {number} voucherId */
+  liveOrder(voucherId) {
+    return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
+  }
+
+  /** Looks at the list now, and from then on now and then while the page is looked at. */
+  async watch() {
+    clearTimeout(this.#timer);
+    if (!document.hidden) await this.#look();
+    const now = this.client.clock.now();
+    const busy = this.trouble !== null || this.vouchers?.some((v) => v.type === 1 && nearSale(v, now));
+    this.#timer = window.setTimeout(() => this.watch(), (busy ? SOON : LATER) * (1 + Math.random() / 4));
+  }
+
+  async #look() {
+    const answer = await this.client.vouchers(this.shopId);
+    if (answer.success) {
+      this.trouble = null;
+      const gone = (this.vouchers ?? []).filter((old) => !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
+      this.vouchers = [...answer.data, ...gone.map((v) => ({ ...v, status: 2 }))];
+    } else {
+      this.trouble = answer;
+    }
+    this.view.changed();
+  }
+
+  /** Reads the buyer's newest orders. */
+  async readOrders() {
+    if (!this.session.token) return;
+    const answer = await this.client.orders({ limit: '20' });
+    if (answer.status === 401) return this.signOut();
+    if (!answer.success) return;
+    const histories = new Map(this.orders.map((o) => [o.id, o.history]));
+    const fresh = new Set(answer.data.map((/** @type {Order} */ o) => o.id));
+    // One that was bought a moment ago may not be in the list yet.
+    this.orders = [
+      ...this.orders.filter((o) => o.status === 'queued' && !fresh.has(o.id)),
+      ...answer.data.map((/** @type {Order} */ o) => ({ ...o, history: histories.get(o.id) })),
+    ];
+    this.#followNewest();
+    this.view.changed();
+  }
+
+  /** Forgets who the buyer is. */
+  signOut() {
+    this.session.signOut();
+    for (const stop of this.#followed.values()) stop();
+    this.#followed.clear();
+    this.orders = [];
+    this.presses.clear();
+    this.view.signedOut();
+  }
+
+  /**
+   * The button. While a press is under way, or its order is there, pressing again does nothing: one click, one order.
+   * @param {Voucher} voucher
+   */
+  async press(voucher) {
+    const before = this.presses.get(voucher.id);
+    if (before?.phase === 'asking' || before?.phase === 'again') return;
+    if (voucher.type === 1 && this.liveOrder(voucher.id)) return;
+    this.#note(voucher.id, { phase: 'asking' });
+    const again = () => this.#note(voucher.id, { phase: 'again' });
+    const outcome = voucher.type === 1
+      ? await this.client.buy(voucher.id, again)
+      : await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
+    if ('orderId' in outcome) {
+      this.presses.delete(voucher.id);
+      this.#keys.delete(voucher.id);
+      this.#put({ id: outcome.orderId, voucherId: voucher.id, status: outcome.status });
+      this.view.tell('bought', { title: voucher.title });
+      await this.#settle(outcome.orderId);
+      return;
+    }
+    if (outcome.refused === 'UNKNOWN_OUTCOME') {
+      this.#note(voucher.id, { phase: 'unknown' });
+      this.view.tell('unknown');
+      return;
+    }
+    this.#keys.delete(voucher.id);
+    if (outcome.refused === 'UNAUTHENTICATED') {
+      this.presses.delete(voucher.id);
+      this.signOut();
+      return;
+    }
+    this.vouchers = (this.vouchers ?? []).map((v) => (v.id === voucher.id ? { ...v, ...LEARNED[outcome.refused] } : v));
+    this.#note(voucher.id, { phase: 'refused', code: outcome.refused, message: outcome.message });
+    this.view.tell('refused', outcome);
+  }
+
+  /**
+   * Pays, cancels or asks for the money back; once, however often it is pressed meanwhile. Paying leaves the page.
+   * @param {'pay' | 'cancel' | 'refund'} what @param {Order} order
+   */
+  async act(what, order) {
+    if (this.doing.has(order.id)) return;
+    this.doing.set(order.id, what);
+    this.refusals.delete(order.id);
+    this.view.changed();
+    const answer = await this.client[what](order.id);
+    if (answer.success && answer.data.payUrl) {
+      location.assign(answer.data.payUrl);
+      return; // it stays "paying" until the page is left
+    }
+    this.doing.delete(order.id);
+    if (answer.status === 401) return this.signOut();
+    if (!answer.success) this.refusals.set(order.id, answer);
+    await this.readOrder(order.id);
+    this.watch();
+  }
+
+  /** Forgets what was being done: the buyer has come back from where he paid. */
+  cameBack() {
+    this.doing.clear();
+    this.view.changed();
+    this.watch();
+    this.readOrders();
+  }
+
+  /** Reads an order with its history. @param {string} id */
+  async readOrder(id) {
+    const answer = await this.client.order(id);
+    if (answer.success) this.#put(answer.data);
+  }
+
+  /** Waits until an order has its row, then follows it. @param {string} id */
+  async #settle(id) {
+    const answer = await this.client.order(id, '10s');
+    if (answer.success) this.#put(answer.data);
+    this.#followNewest();
+  }
+
+  /** @param {number} voucherId */
+  #key(voucherId) {
+    const key = this.#keys.get(voucherId) ?? newKey();
+    this.#keys.set(voucherId, key);
+    return key;
+  }
+
+  /** @param {number} voucherId @param {Press} press */
+  #note(voucherId, press) {
+    this.presses.set(voucherId, press);
+    this.view.changed();
+  }
+
+  /** Takes what is known of an order now. @param {Order} order */
+  #put(order) {
+    const i = this.orders.findIndex((o) => o.id === order.id);
+    const old = this.orders[i];
+    if (i < 0) this.orders = [order, ...this.orders];
+    else this.orders = this.orders.with(i, { ...old, ...order });
+    if (old && old.status !== order.status) this.view.tell('order', { status: order.status });
+    if (FINAL.has(order.status)) this.#unfollow(order.id);
+    this.view.changed();
+  }
+
+  /** Follows the newest orders that can still change by themselves. */
+  #followNewest() {
+    const wanted = this.orders.filter((o) => ['queued', 'unpaid', 'refunding'].includes(o.status)).slice(0, STREAMS);
+    for (const id of this.#followed.keys()) if (!wanted.some((o) => o.id === id)) this.#unfollow(id);
+    for (const { id } of wanted) {
+      if (this.#followed.has(id)) continue;
+      this.#followed.set(id, this.client.follow(id, async (told) => {
+        const known = this.orders.find((o) => o.id === id);
+        if (known?.status === told.status && known.history) return;
+        this.#put(told);
+        await this.readOrder(id);
+        this.watch(); // a unit may have gone, or come back
+      }));
+    }
+  }
+
+  /** @param {string} id */
+  #unfollow(id) {
+    this.#followed.get(id)?.();
+    this.#followed.delete(id);
+  }
+}
+
+/** Whether a sale sells, or begins or ended within two minutes. @param {Voucher} v @param {number} now */
+function nearSale(v, now) {
+  return now > Date.parse(v.beginTime ?? '') - 120_000 && now < Date.parse(v.endTime ?? '') + 120_000;
+}
+
+/** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
+function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,51 @@
+// @ts-check
+// Signing in: with a token, or where the service runs for trying out, as a buyer made on the spot.
+
+import { html, useState } from '../vendor/htm-preact.js';
+import { Dialog } from '../shell.js';
+
+/** Whether the service hands out demo buyers: it says so in the page. */
+const DEMO = document.querySelector('meta[name=demo]')?.getAttribute('content') === 'yes';
+
+/**
+ * @param {{client: import('../client.js').Client, session: import('./session.js').Session, words: import('../words.js').Words,
+ *   why: string, onClose: () => void, onSignedIn: () => void}} props why is the dialog's title
+ */
+export function SignIn({ client, session, words, why, onClose, onSignedIn }) {
+  const { t } = words;
+  const [problem, setProblem] = useState('');
+  const [asking, setAsking] = useState(false);
+  /** @param {string} token */
+  const take = (token) => (session.signIn(token, client.clock.now()) ? onSignedIn() : setProblem('sign.bad'));
+  const demo = async () => {
+    if (asking) return;
+    setAsking(true);
+    const answer = await client.demoBuyer();
+    setAsking(false);
+    if (answer.success) take(answer.data.token);
+    else setProblem('sign.failed');
+  };
+  /** @param {any} e */
+  const submit = (e) => {
+    e.preventDefault();
+    take(new FormData(e.target).get('token')?.toString() ?? '');
+  };
+  return html`<${Dialog} title=${why} closeLabel=${t('close')} onClose=${onClose}>
+    <div class="stack">
+      ${DEMO && html`
+        <button type="button" class="button primary wide" data-act="demo" aria-describedby="demo-note" aria-disabled=${String(asking)} onClick=${demo}>${t('sign.demo')}</button>
+        <p class="soft" id="demo-note">${t('sign.demo.note')}</p>
+        <p class="or" aria-hidden="true"><span>${t('sign.or')}</span></p>`}
+      <form class="stack" onSubmit=${submit}>
+        <div class="field">
+          <label for="token">${t('sign.token')}</label>
+          <textarea id="token" name="token" rows="3" required spellcheck="false" autocomplete="off" autocapitalize="off"
+            aria-invalid=${String(problem !== '')} aria-describedby="token-hint token-problem"></textarea>
+          <p class="field-hint" id="token-hint">${t('sign.token.hint')}</p>
+          <p class="field-problem" id="token-problem" role="alert">${problem && t(problem)}</p>
+        </div>
+        <button class="button ${DEMO ? '' : 'primary'}">${t('sign.in')}</button>
+      </form>
+    </div>
+  <//>`;
+}

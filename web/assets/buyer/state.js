@@ -1,0 +1,50 @@
+// @ts-check
+// What a voucher's one button is at a moment. Nothing else decides it.
+
+/** @typedef {import('../client.js').Voucher} Voucher */
+/** @typedef {import('../client.js').Order} Order */
+
+/**
+ * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
+ * refused: it bought nothing; unknown: nobody knows, and pressing again finds out.
+ * @typedef {{phase: 'asking' | 'again' | 'refused' | 'unknown', code?: string, message?: string}} Press
+ */
+
+/** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
+ *   'unknown' | 'queued' | 'unpaid' | 'yours'} State */
+
+/**
+ * A list is a moment old, and nobody should have to ask again only because the clock has moved on: begin and end are
+ * reckoned here, by the server's clock. What is live of the buyer's own comes first, because it stays his after the end.
+ * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
+ * sale @param {Press} [press]
+ * @returns {State}
+ */
+export function stateOf(voucher, now, order, press) {
+  if (order && voucher.type === 1) {
+    if (order.status === 'queued' || order.status === 'unpaid') return order.status;
+    return 'yours';
+  }
+  if (press && press.phase !== 'refused') return press.phase;
+  if (voucher.status !== 1 || voucher.saleState === 'off_shelf') return 'off_shelf';
+  if (voucher.type === 0) return 'grab';
+  switch (voucher.saleState) {
+    case 'preparing':
+    case 'paused':
+      return voucher.saleState;
+    case 'ended':
+      return 'ended';
+    default:
+  }
+  if (now < Date.parse(voucher.beginTime ?? '')) return 'not_started';
+  if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
+  return (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
+}
+
+/** What each refusal of a purchase tells of the sale. @type {Record<string, Partial<Voucher>>} */
+export const LEARNED = {
+  SOLD_OUT: { saleState: 'sold_out', stock: 0 },
+  ENDED: { saleState: 'ended' },
+  OFF_SHELF: { saleState: 'off_shelf' },
+  PAUSED: { saleState: 'paused' },
+};

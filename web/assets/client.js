@@ -1,0 +1,289 @@
+// @ts-check
+// The service's API as a page uses it. It has no dependencies and keeps no state but the server's clock. docs/frontends.md
+// explains what it relies on. Nothing here throws or rejects because of what the network or the service does.
+
+/**
+ * What became of one request. status is 0 when no answer came; then code is "NO_ANSWER".
+ * @typedef {object} Answer
+ * @property {boolean} success
+ * @property {number} status HTTP status
+ * @property {string} [code] of a failure; stable
+ * @property {string} [errorMsg] of a failure, for people, in the client's language
+ * @property {{field: string, reason: string, allowed: string}[]} [errors] of INVALID
+ * @property {any} [data]
+ * @property {number} [total] of lists
+ * @property {string} [next] of lists: the cursor of the following page
+ * @property {string} [serverTime]
+ * @property {number} retryAfter seconds; 0: the answer does not say
+ */
+
+/**
+ * @typedef {object} Voucher
+ * @property {number} id
+ * @property {number} shopId
+ * @property {string} title
+ * @property {string} [subTitle]
+ * @property {string} [rules]
+ * @property {number} payValue cents
+ * @property {number} actualValue cents
+ * @property {number} type 0 ordinary, 1 sold in a sale
+ * @property {number} status 1 on the shelf, 2 off
+ * @property {number} [stock] units left now
+ * @property {number} [issued] units in all
+ * @property {string} [beginTime]
+ * @property {string} [endTime]
+ * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
+ */
+
+/**
+ * @typedef {object} Order
+ * @property {string} id a string: it goes beyond what JavaScript counts exactly
+ * @property {number} voucherId
+ * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded or failed
+ * @property {number} [amount] cents
+ * @property {string} [reason] why it failed
+ * @property {string} [createTime]
+ * @property {string} [payBefore]
+ * @property {{status: string, at: string, by: string, why?: string}[]} [history]
+ */
+
+/**
+ * What a request may have besides its method and path.
+ * @typedef {object} Options
+ * @property {any} [body] sent as JSON
+ * @property {string} [key] Idempotency-Key
+ * @property {number} [timeout] milliseconds; default 20,000, more than every ?wait= here
+ * @property {AbortSignal} [signal] gives the request up
+ */
+
+/** How many times something is asked before the page says that it does not know. */
+const ATTEMPTS = 8;
+
+/** Order states after which nothing changes any more. */
+export const FINAL = new Set(['redeemed', 'refunded', 'failed']);
+
+/** Order states that hold a unit and the buyer's one place in a sale. */
+export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding']);
+
+/**
+ * The server's clock, reckoned over the browser's monotonic one: a buyer's clock may be wrong or be changed.
+ */
+export class ServerClock {
+  #ahead = Date.now() - performance.now(); // until the server has said something, the browser's own clock
+  #doubt = Infinity; // milliseconds by which it may be wrong
+
+  /**
+   * Takes what the server said between two readings of performance.now(). The answer that came fastest tells best.
+   * @param {string | undefined} serverTime @param {number} sent @param {number} received
+   */
+  note(serverTime, sent, received) {
+    const said = Date.parse(serverTime ?? '');
+    const doubt = (received - sent) / 2;
+    this.#doubt += 1; // crystals drift: an old reading is worth a little less each time
+    if (Number.isNaN(said) || doubt > this.#doubt) return;
+    this.#doubt = doubt;
+    this.#ahead = said - (sent + received) / 2;
+  }
+
+  /** Milliseconds since 1970. */
+  now() {
+    return performance.now() + this.#ahead;
+  }
+}
+
+/**
+ * Seconds to wait before the attempt that follows so many: what the service asked for, else longer each time. The random
+ * part keeps a crowd from coming back all in the same second.
+ * @param {number} attempts @param {number} retryAfter
+ */
+const pauseAfter = (attempts, retryAfter) => (retryAfter || Math.min(8, 0.4 * 2 ** (attempts - 1))) * (1 + Math.random() / 2);
+
+/** @param {number} seconds @param {AbortSignal} [signal] */
+const pause = (seconds, signal) =>
+  new Promise((done) => {
+    const timer = setTimeout(done, seconds * 1000);
+    signal?.addEventListener('abort', () => (clearTimeout(timer), done(undefined)), { once: true });
+  });
+
+/** Whether an answer says for certain that nothing was done, and asking again later can help. @param {Answer} a */
+const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
+
+/** Whether asking again would give the same answer. @param {Answer} a */
+const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
+
+export class Client {
+  /** The server's clock, set by every list of vouchers. */
+  clock = new ServerClock();
+  #token;
+  #language;
+  /** @type {Map<string, Promise<any>>} purchases under way */
+  #buying = new Map();
+
+  /**
+   * @param {object} [from]
+   * @param {() => string} [from.token] who is asking; "" for nobody
+   * @param {() => string} [from.language] in which errorMsg is to be
+   */
+  constructor({ token = () => '', language = () => 'en' } = {}) {
+    this.#token = token;
+    this.#language = language;
+  }
+
+  /**
+   * One request.
+   * @param {string} method @param {string} path @param {Options} [options]
+   * @returns {Promise<Answer>}
+   */
+  async ask(method, path, { body, key, timeout = 20_000, signal } = {}) {
+    /** @type {Record<string, string>} */
+    const headers = { 'Accept-Language': this.#language() };
+    if (this.#token()) headers.Authorization = `Bearer ${this.#token()}`;
+    if (key) headers['Idempotency-Key'] = key;
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const patience = AbortSignal.timeout(timeout);
+    const sent = performance.now();
+    try {
+      const response = await fetch(path, {
+        method,
+        headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        cache: 'no-store',
+        signal: signal ? AbortSignal.any([signal, patience]) : patience,
+      });
+      const answer = await response.json().catch(() => ({})); // something on the way may answer in HTML
+      this.clock.note(answer.serverTime ?? answer.data?.serverTime, sent, performance.now());
+      return {
+        ...answer,
+        success: response.ok && answer.success === true,
+        status: response.status,
+        retryAfter: Number(response.headers.get('Retry-After')) || 0,
+      };
+    } catch {
+      return { success: false, status: 0, code: 'NO_ANSWER', retryAfter: 0 };
+    }
+  }
+
+  /**
+   * Asks until the answer is certain, at most ATTEMPTS times. Only for what may be repeated. What is uncertain at the end has
+   * unknown set: it may have been done.
+   * @param {string} method @param {string} path
+   * @param {Options & {again?: (a: Answer) => void}} [options] again is told of each answer that is not the last
+   * @returns {Promise<Answer & {unknown?: boolean}>}
+   */
+  async insist(method, path, { again, ...options } = {}) {
+    let unknown = false; // one of the attempts may have done it
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.ask(method, path, options);
+      if (decided(answer)) return answer;
+      if (!nothingDone(answer)) unknown = true;
+      if (attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
+      again?.(answer);
+      await pause(pauseAfter(attempt, answer.retryAfter), options.signal);
+    }
+  }
+
+  /**
+   * Buys a unit in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also what a
+   * repeated press is told whose first answer was lost.
+   * @param {number} voucherId @param {(a: Answer) => void} [again]
+   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   */
+  buy(voucherId, again) {
+    return this.#once(`seckill/${voucherId}`, () => this.insist('POST', `/voucher/seckill/${voucherId}?wait=2s`, { again }));
+  }
+
+  /**
+   * Buys an ordinary voucher, once for each key.
+   * @param {number} voucherId @param {string} key a uuid made when the buyer presses @param {(a: Answer) => void} [again]
+   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   */
+  buyOrdinary(voucherId, key, again) {
+    return this.#once(`buy/${voucherId}`, () => this.insist('POST', `/voucher/buy/${voucherId}`, { key, again }));
+  }
+
+  /**
+   * @param {string} what @param {() => Promise<Answer & {unknown?: boolean}>} purchase
+   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   */
+  #once(what, purchase) {
+    const running = this.#buying.get(what);
+    if (running) return running;
+    const promise = purchase()
+      .then((a) => {
+        if (a.success || a.code === 'ALREADY_BOUGHT') return a.data;
+        return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '' };
+      })
+      .finally(() => this.#buying.delete(what));
+    this.#buying.set(what, promise);
+    return promise;
+  }
+
+  /** The vouchers of a shop. @param {number} shopId */
+  vouchers(shopId) {
+    return this.ask('GET', `/voucher/list/${shopId}`);
+  }
+
+  /** One order with its history. @param {string} id @param {string} [wait] such as "10s", for as long as it is queued */
+  order(id, wait) {
+    return this.ask('GET', `/order/${id}${wait ? `?wait=${wait}` : ''}`);
+  }
+
+  /** A page of my orders, newest first. @param {Record<string, string>} [filter] limit, before, status, voucherId */
+  orders(filter = {}) {
+    return this.ask('GET', `/order?${new URLSearchParams(filter)}`);
+  }
+
+  /** Begins a payment; data.payUrl is where it is paid, none when there is nothing to pay. @param {string} id */
+  pay(id) {
+    return this.insist('POST', `/order/${id}/pay`);
+  }
+
+  /** @param {string} id */
+  cancel(id) {
+    return this.insist('POST', `/order/${id}/cancel`);
+  }
+
+  /** @param {string} id */
+  refund(id) {
+    return this.insist('POST', `/order/${id}/refund`);
+  }
+
+  /** A fresh buyer for trying out; only the embedded mode has any. */
+  demoBuyer() {
+    return this.ask('POST', '/demo/buyer');
+  }
+
+  /**
+   * Calls changed with the order at once and at every change, until its end. Returns a function that stops it. Where the
+   * service gives no stream it is asked now and then instead.
+   * @param {string} id @param {(order: Order) => void} changed
+   */
+  follow(id, changed) {
+    const stop = new AbortController();
+    const events = new EventSource(`/order/${id}/events?access_token=${encodeURIComponent(this.#token())}`);
+    stop.signal.addEventListener('abort', () => events.close());
+    events.addEventListener('order', (e) => changed(JSON.parse(e.data)));
+    events.addEventListener('error', async () => {
+      if (events.readyState !== EventSource.CLOSED) return; // it connects again by itself
+      while (!stop.signal.aborted) {
+        const answer = await this.order(id, '10s');
+        if (stop.signal.aborted) return;
+        if (answer.success) changed(answer.data);
+        if (decided(answer) && (!answer.success || FINAL.has(answer.data.status))) return;
+        await pause(5 * (1 + Math.random()), stop.signal);
+      }
+    });
+    return () => stop.abort();
+  }
+}
+
+/** Who a token says it is; null when it is no token. Only the service can tell whether it is valid. @param {string} token */
+export function claims(token) {
+  try {
+    const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
+    const { sub, role, exp } = JSON.parse(atob(payload));
+    return { user: String(sub), admin: role === 'admin', expires: Number(exp) * 1000 };
+  } catch {
+    return null;
+  }
+}
