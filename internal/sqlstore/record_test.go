@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
 )
@@ -143,6 +144,38 @@ func TestInsertConflictWritesNothing(t *testing.T) {
 			}
 			if sale := l.sale(t, other); sale.Stock != 10 || sale.Sequence != 0 {
 				t.Errorf("%s: the other sale has become %+v", name, sale)
+			}
+			l.conserved(t, v)
+		}
+	})
+}
+
+// Batches that meet have orders of the same sales, in any order, and never wait for each other in a circle.
+func TestInsertManySalesAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const sales, batches, each = 30, 8, 3
+		var of [][]order.Claim
+		for range sales {
+			of = append(of, claims(l.seckill(t, batches*each+1), 1, batches*each))
+		}
+		var group errgroup.Group
+		for b := range batches {
+			var batch []order.Claim
+			for _, cs := range of {
+				batch = append(batch, cs[b*each:(b+1)*each]...)
+			}
+			if b%2 == 1 {
+				slices.Reverse(batch)
+			}
+			group.Go(func() error { return l.Insert(t.Context(), batch) })
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		for _, cs := range of {
+			v := cs[0].VoucherID
+			if sale := l.sale(t, v); sale.Stock != 1 || sale.Sequence != batches*each {
+				t.Errorf("sale = %+v, want stock 1, sequence %d", sale, batches*each)
 			}
 			l.conserved(t, v)
 		}
