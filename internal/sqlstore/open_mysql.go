@@ -31,6 +31,12 @@ const (
 	// connLifetime is short because proxies and firewalls forget connections that the pool believes in, and because
 	// a changed address is only noticed by a new connection.
 	connLifetime = 5 * time.Minute
+	// idleWait is how long the server keeps a connection on which nothing comes; then it ends it, and rolls back. So
+	// an instance that froze or vanished in the middle of a transaction does not keep its rows locked for the server's
+	// eight hours. It is longer than any pause within a transaction. Seconds.
+	idleWait = 15
+	// connIdle is when the pool itself closes a connection that nobody uses: before the server does.
+	connIdle = idleWait * time.Second * 2 / 3
 	// ddlLockWait bounds how long DDL waits for running transactions: others queue behind it meanwhile. Seconds.
 	ddlLockWait = 60
 )
@@ -70,6 +76,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	pool.SetMaxOpenConns(o.MaxConns)
 	pool.SetMaxIdleConns(o.MaxConns)
 	pool.SetConnMaxLifetime(connLifetime)
+	pool.SetConnMaxIdleTime(connIdle)
 
 	ddl := cfg.Clone()
 	ddl.ReadTimeout = 0 // an ALTER of a large table answers when it is done
@@ -142,7 +149,7 @@ func sessionSettings(readTimeout time.Duration) []string {
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		"SET time_zone = '+00:00'",
 		strictMode,
-		fmt.Sprintf("SET innodb_lock_wait_timeout = %d, lock_wait_timeout = %d", wait, wait),
+		fmt.Sprintf("SET innodb_lock_wait_timeout = %d, lock_wait_timeout = %d, wait_timeout = %d", wait, wait, idleWait),
 	}
 }
 

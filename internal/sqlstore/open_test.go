@@ -64,6 +64,7 @@ func TestMySQLSession(t *testing.T) {
 		"@@SESSION.time_zone":                             "+00:00",
 		"@@SESSION.innodb_lock_wait_timeout":              "4",
 		"@@SESSION.lock_wait_timeout":                     "4",
+		"@@SESSION.wait_timeout":                          "15",
 		"@@SESSION.character_set_client":                  "utf8mb4",
 		"@@SESSION.character_set_connection":              "utf8mb4",
 		"@@SESSION.sql_mode LIKE '%STRICT_TRANS_TABLES%'": "1",
