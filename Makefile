@@ -34,7 +34,7 @@ LINT         := bin/tools/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## build and start the server; with nothing configured: embedded, data under ./data

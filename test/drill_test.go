@@ -38,7 +38,8 @@ type drill struct {
 
 	users   atomic.Int64 // given out so far
 	buyers  sync.WaitGroup
-	enough  chan struct{} // closed when the buyers shall come no more
+	loaded  bool   // buyers come by themselves
+	enough  func() // says that they shall come no more
 	healed  time.Time
 	outcome outcome
 }
@@ -114,7 +115,7 @@ func (d *drill) people(n int) []int64 {
 // asks until he knows, and then waits for the pause.
 func (d *drill) load(clients int, pause time.Duration) {
 	enough := make(chan struct{})
-	d.enough = enough
+	d.loaded, d.enough = true, sync.OnceFunc(func() { close(enough) })
 	for range clients {
 		d.buyers.Go(func() {
 			for {
@@ -154,7 +155,7 @@ func (d *drill) await(what string, signal <-chan struct{}) {
 func (d *drill) heal() {
 	d.Helper()
 	d.healed = time.Now()
-	if n := d.crowd.record.acceptedCount(); d.enough != nil && int64(n) >= d.units {
+	if n := d.crowd.record.acceptedCount(); d.loaded && int64(n) >= d.units {
 		d.Errorf("all %d units were sold before the fault was over", n)
 	}
 }
@@ -174,10 +175,7 @@ func (d *drill) finish() evidence {
 	if d.healed.IsZero() {
 		d.Fatal("the scenario never said that its fault was over")
 	}
-	if d.enough != nil {
-		close(d.enough)
-		d.await("the answer to the last buyer", closedAfter(&d.buyers))
-	}
+	d.rest()
 	e := d.settled()
 	d.outcome.recovery = time.Since(d.healed)
 	d.Logf("settled %v after the fault; answers %v", d.outcome.recovery.Round(time.Millisecond), d.crowd.record.tally())
@@ -194,6 +192,15 @@ func (d *drill) finish() evidence {
 		d.Errorf("%d units sold, want all %d", e.liveRows(), d.units)
 	}
 	return e
+}
+
+// rest lets no new buyers come, and waits until each who is there knows.
+func (d *drill) rest() {
+	d.Helper()
+	if d.loaded {
+		d.enough()
+		d.await("the answer to the last buyer", closedAfter(&d.buyers))
+	}
 }
 
 // closedAfter returns a channel that is closed when the group has ended.

@@ -14,8 +14,7 @@ func killedAfterTheScript(d *drill) {
 	d.traffic(300)
 	n := d.victim()
 	d.killAt(n, d.wires[n].redis, admissionAnswered())
-	d.traffic(300)
-	d.heal()
+	d.traffic(300) // at the others
 	d.must(d.site.servers[n].start())
 	d.finish()
 	d.expectAnswer("held")
@@ -29,8 +28,7 @@ func killedAt(m testkit.Moment) func(*drill) {
 		d.traffic(300)
 		n := d.victim()
 		d.killAt(n, d.wires[n].mysql, m)
-		d.traffic(300)
-		d.heal() // before it comes back: the others must do without it
+		d.traffic(300) // at the others
 		d.must(d.site.servers[n].start())
 		d.finish()
 	}
@@ -77,13 +75,15 @@ func killedInShort(d *drill) {
 	d.linearizable(d.finish())
 }
 
-// killAt waits for a moment on an instance's wire and kills the instance at it.
+// killAt waits for a moment on an instance's wire and kills the instance at it. That is all of the fault: the others
+// have to do without it.
 func (d *drill) killAt(n int, wire *testkit.Proxy, m testkit.Moment) {
 	d.Helper()
 	c := wire.Catch(m)
 	d.await("the moment of the fault", c.Caught())
 	d.must(d.site.servers[n].kill())
 	c.Cut()
+	d.heal()
 }
 
 // expectAnswer fails the drill when nobody was answered in that way: the fault then missed its aim.

@@ -1,6 +1,15 @@
 package test
 
-import "time"
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"seckill/internal/testkit"
+)
 
 // mysqlKilled kills MySQL in the middle of recording and starts it again while buyers go on being accepted.
 func mysqlKilled(d *drill) {
@@ -15,4 +24,73 @@ func mysqlKilled(d *drill) {
 	d.heal()
 	d.mysql.Start()
 	d.finish()
+}
+
+// lockWait keeps the sale's row locked for longer than the instances wait for it. Only the statement that waited is
+// rolled back by the server; the rest of the transaction must not be committed without it.
+func lockWait(d *drill) {
+	d.open(deployment{settings: map[string]string{"SECKILL_MYSQL_TIMEOUT": "2s"}}) // half of it for a lock
+	d.load(16, 50*time.Millisecond)
+	d.traffic(200)
+	for i := range 2 {
+		release := d.site.ledger.hold(d, d.crowd.voucher)
+		d.awaitLogged("Error 1205", i+1)
+		release()
+		d.heal()
+		d.traffic(50)
+	}
+	d.finish()
+}
+
+// deadlock stands in the recorders' way, crosswise: it locks the sale's row and then wants the rows that they have
+// just inserted, while they want the sale's. MySQL ends the transaction that has written less, which is theirs.
+func deadlock(d *drill) {
+	d.open(deployment{})
+	d.load(32, 20*time.Millisecond)
+	d.traffic(200)
+	db := d.site.ledger.db
+	_, err := db.ExecContext(d.Context(), "CREATE TABLE weight (n INT)")
+	d.must(err)
+	for i := range 5 {
+		tx, err := db.BeginTx(d.Context(), nil)
+		d.must(err)
+		d.must(d.cross(tx))
+		d.must(tx.Rollback())
+		d.heal()
+		d.awaitLogged("Error 1213", i+1)
+		d.traffic(50)
+	}
+	d.finish()
+}
+
+// cross makes one deadlock with whoever records next.
+func (d *drill) cross(tx *sql.Tx) error {
+	d.Helper()
+	ctx, cancel := context.WithTimeout(d.Context(), patience)
+	defer cancel()
+	_, errWeight := tx.ExecContext(ctx, "INSERT INTO weight SELECT seq FROM seq_1_to_20000")
+	_, errSale := tx.ExecContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", d.crowd.voucher)
+	if err := errors.Join(errWeight, errSale); err != nil {
+		return err
+	}
+	c := d.wires[d.victim()].mysql.Catch(testkit.Moment{Text: "update tb_seckill_voucher set stock = stock -"})
+	d.await("a recorder that wants the sale's row", c.Caught())
+	c.Release()
+	_, err := tx.ExecContext(ctx, "SELECT id FROM tb_voucher_order WHERE voucher_id = ? FOR UPDATE", d.crowd.voucher)
+	return err
+}
+
+// awaitLogged waits until the instances have logged a text so many times: what was to happen to them has happened.
+func (d *drill) awaitLogged(text string, times int) {
+	d.Helper()
+	eventually(d, fmt.Sprintf("%q in the logs", text), func() error {
+		n := 0
+		for _, srv := range d.site.servers {
+			n += strings.Count(srv.log.String(), text)
+		}
+		if n < times {
+			return fmt.Errorf("it is there %d times, want %d", n, times)
+		}
+		return nil
+	})
 }

@@ -29,6 +29,9 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"F01", "none: 5,000 users at once on 100 units", "all", false, faultless},
+		{"F02", "one user presses 200 times at once, and 200 times more", "I2 I6", false, impatientUser},
+		{"F03", "the script runs and its answer is lost", "I1 I2 I6 I12", false, admissionAnswersLost},
+		{"F04", "buyers hang up after they were accepted", "I3 I6", false, buyersHangUp},
 		{"F05", "SIGKILL after the script, before its answer", "I3 I5", false, killedAfterTheScript},
 		{"F05-each", "SIGKILL of each instance in turn, at any moment", "I3 I5", false, killedInTurn},
 		{"F05-only", "SIGKILL of the only instance, at any moment", "I3 I5", false, onlyOneKilled},
@@ -36,7 +39,18 @@ func scenarios() []scenario {
 		{"F06", "SIGKILL after the read, before the INSERT", "I3 I8", false, killedAt(batchSent())},
 		{"F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent())},
 		{"F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", false, killedAt(commitAnswered())},
+		{"F09", "the COMMIT's answer is lost", "I3 I7", false, commitAnswersLost},
+		{"F10", "nothing can be acknowledged for 30 s", "I7 I8", true, acknowledgementsRefused},
+		{"F11", "SIGSTOP before the INSERT until others have taken over", "I2 I7", false, stoppedAt(batchSent())},
+		{"F11-locked", "the same after the INSERT, its rows locked", "I2 I7", false, stoppedAt(commitSent())},
+		{"F12", "a backlog of 100,000, then all instances killed", "I3 I8", true, backlog},
 		{"F13", "MySQL killed and started again under load", "I3 I5 I8", false, mysqlKilled},
+		{"F15-wait", "the sale's row locked by somebody else: 1205", "I3 I5", false, lockWait},
+		{"F15-deadlock", "deadlocks with somebody else: 1213", "I3 I5", false, deadlock},
+		{"F20-always", "Redis killed and started again, every write flushed", "I3", false, redisKilled(false)},
+		{"F20-everysec", "the same, flushed once a second", "I1 I2", false, redisKilled(true)},
+		{"F26", "SCRIPT FLUSH, CLIENT KILL, CLIENT PAUSE for 3 s", "I7 I8", false, redisHarassed},
+		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
 	}
 }

@@ -92,10 +92,10 @@ func askAgain(t *testing.T, c *crowd, winners map[int64]int64, reason string) {
 }
 
 // TestImpatientBuyer has one user press the button two hundred times at once and two hundred times more: there is one
-// order, and every answer names it.
+// order, and every answer names it. (Three instances: scenario F02.)
 func TestImpatientBuyer(t *testing.T) {
 	t.Parallel()
-	for _, kind := range siteKinds() {
+	for _, kind := range siteKinds()[:2] {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			s := kind.open(t)
