@@ -36,6 +36,8 @@ var (
 	Leave string
 	//go:embed drop.lua
 	Drop string
+	//go:embed tally.lua
+	Tally string
 	//go:embed reserve_ids.lua
 	ReserveIDs string
 )

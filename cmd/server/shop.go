@@ -37,6 +37,9 @@ type shop struct {
 	outbox   *order.Outbox
 	closer   *order.Closer
 	recorder *order.Recorder
+	crier    *order.Crier
+
+	monitor *order.Monitor
 }
 
 // openShop wires the domain. Nothing works in the background yet; close ends what it holds.
@@ -65,10 +68,12 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 		letters: order.NewDeadLetters(
 			order.DeadLetterStores{Letters: redis, Held: redis, Rows: ledger, Ledger: ledger, Places: redis, Outbox: outbox},
 			partition, ids, complaints, room, metrics, log),
-		room:       room,
-		keeper:     keeper,
-		outbox:     outbox,
-		closer:     order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
+		monitor: order.NewMonitor(ledger, catalog, redis),
+		room:    room,
+		crier:   order.NewCrier(admission, redis, metrics, log),
+		keeper:  keeper,
+		outbox:  outbox,
+		closer:  order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
 		recorder: order.NewRecorder(
 			order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis, Outbox: outbox},
 			order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
@@ -78,7 +83,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 
 // work starts everybody in the background whose work can be left at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run} {
+	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run} {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

@@ -157,6 +157,8 @@ func TestEveryRouteLetsInWhomItShould(t *testing.T) {
 		"HEAD /admin/order/:id":           forAdmins,
 		"GET /admin/voucher":              forAdmins,
 		"HEAD /admin/voucher":             forAdmins,
+		"GET /admin/voucher/:id/live":     forAdmins,
+		"HEAD /admin/voucher/:id/live":    forAdmins,
 		"GET /admin/audit":                forAdmins,
 		"HEAD /admin/audit":               forAdmins,
 		"POST /payment/callback":          forAll,

@@ -122,6 +122,7 @@ func (a *API) routes() []route {
 		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Clerk == nil},
 		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Clerk == nil},
 		{method: http.MethodGet, path: "/admin/voucher", access: forAdmins, handle: a.findVouchers, off: cfg.Shelf == nil},
+		{method: http.MethodGet, path: "/admin/voucher/:id/live", access: forAdmins, uncounted: true, handle: a.saleEvents, off: cfg.Monitor == nil},
 		{method: http.MethodGet, path: "/admin/audit", access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
 		{method: http.MethodPost, path: "/payment/callback", handle: a.paymentCallback, off: cfg.Cashier == nil || cfg.Notices == nil},
 		{method: http.MethodPost, path: "/demo/buyer", handle: a.demoBuyer, off: cfg.DemoBuyers == 0},

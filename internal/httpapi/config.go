@@ -35,6 +35,7 @@ type Config struct {
 	VoucherChanges VoucherChanges
 	Shelf          Shelf
 	Audit          Audit
+	Monitor        Monitor
 	Clerk          Clerk
 	Cashier        Cashier
 	Storefront     Storefront

@@ -194,3 +194,13 @@ func (f fakeAudit) Entries(_ context.Context, filter voucher.AuditFilter, before
 	}
 	return f(filter, before, limit)
 }
+
+// fakeMonitor answers with what it says; a nil one knows no voucher.
+type fakeMonitor func(voucherID int64) (order.Figures, error)
+
+func (f fakeMonitor) Figures(_ context.Context, voucherID int64) (order.Figures, error) {
+	if f == nil {
+		return order.Figures{}, voucher.ErrNotFound
+	}
+	return f(voucherID)
+}

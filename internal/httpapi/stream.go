@@ -138,10 +138,13 @@ func (s *stream) send(piece string) error {
 	return nil
 }
 
+// over reports whether the stream has lasted long enough.
+func (s *stream) over() bool { return !time.Now().Before(s.until) }
+
 // beat sends a comment, so that those on the way see a living connection, and one that is dead is noticed. It returns
 // errStreamOver for a stream that has lasted long enough.
 func (s *stream) beat() error {
-	if !time.Now().Before(s.until) {
+	if s.over() {
 		return errStreamOver
 	}
 	return s.send(":\n\n")

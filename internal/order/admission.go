@@ -86,11 +86,13 @@ func (a *Admission) Apply(ctx context.Context, voucherID int64, who Applicant) e
 	}
 	l := a.line(v)
 	if tooEarly(l.last.Load()) {
+		l.tally.early.Add(1)
 		return ErrNotStarted
 	}
 	recorded := Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	switch l.recall(who.UserID, recorded) {
 	case soldOut:
+		l.tally.remembered.Add(1)
 		return ErrSoldOut
 	case renewMemory:
 		defer l.memory.renewed.Store(false)

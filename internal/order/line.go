@@ -42,6 +42,7 @@ type line struct {
 
 	last   atomic.Pointer[sighting]
 	memory memory
+	tally  tally
 }
 
 // sighting is what Redis last said of the sale, and when it was asked and heard by the local monotonic clock. Of a
@@ -78,6 +79,7 @@ func (l *line) join(ctx context.Context, a Applicant, recorded Mark) (Outcome, e
 	}
 	if l.outlook() > lineWait {
 		l.mu.Unlock()
+		l.tally.add(ToldUnavailable, 1)
 		return Outcome{}, errLongLine
 	}
 	l.waiting = append(l.waiting, t)
@@ -135,7 +137,9 @@ func (l *line) serve(ctx context.Context) {
 			l.last.Store(seen)
 			l.saw(verdict.View.Mark)
 			l.memory.saw(ctx, seen)
+			l.tally.outcomes(verdict.Outcomes)
 		} else {
+			l.tally.add(toldBy(err), len(batch))
 			l.sendHome(err)
 		}
 		for i, t := range batch {
@@ -153,6 +157,7 @@ func (l *line) serve(ctx context.Context) {
 func (l *line) sendHome(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tally.add(ToldUnavailable, len(l.waiting))
 	for _, t := range l.waiting {
 		t.answer <- answer{err: fmt.Errorf("%w: the call before failed: %w", ErrUnavailable, unmarked{cause})}
 	}

@@ -71,6 +71,11 @@ func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
+// tally is what the applicants of a sale were told (hash: what → how many). It expires a day after the last of them.
+func (k keys) tally(s order.SaleRef) string {
+	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
+}
+
 // orders is a partition's accepted orders that wait for their rows (stream).
 func (k keys) orders(partition int) string { return k.partition(partition) + ":orders" }
 

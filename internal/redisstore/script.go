@@ -22,7 +22,7 @@ type scriptSet struct {
 	seckill, correct, apply, views      script
 	begin, seat, requeue, publish, drop script
 	settle, bury, beat, orphans, leave  script
-	replay                              script
+	replay, tally                       script
 }
 
 func newScriptSet() scriptSet {
@@ -32,7 +32,7 @@ func newScriptSet() scriptSet {
 		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
 		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
-		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay),
+		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), tally: newScript(scripts.Tally),
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 	_ order.SaleBuilder    = (*Store)(nil)
 	_ order.SaleRetirer    = (*Store)(nil)
 	_ order.Letters        = (*Store)(nil)
+	_ order.Board          = (*Store)(nil)
+	_ order.Pulses         = (*Store)(nil)
 	_ voucher.Sales        = (*Store)(nil)
 	_ order.Queue          = (*Consumer)(nil)
 	_ order.Membership     = (*Consumer)(nil)

@@ -47,7 +47,7 @@ func newAdmission() *admission {
 			prometheus.ExponentialBuckets(1, 2, 9)), // 1 to 256, the largest batch
 		seconds: histogram(subsystem, "duration_seconds", "Time of one call of the admission script, failed ones included.", seconds()),
 		outcomes: counters(subsystem, "outcomes_total",
-			"Applicants by what the admission script decided; those refused from memory are not among them.", "outcome"),
+			"Applicants by what the admission script decided; those refused from memory are in memory_refusals_total.", "outcome"),
 		errors: counters(subsystem, "errors_total",
 			"Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).", "effect"),
 	}

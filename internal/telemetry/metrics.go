@@ -19,12 +19,14 @@ type Metrics struct {
 
 	requests  *requests
 	admission *admission
+	memory    *memory
 	recorder  *recorder
 	orders    *orders
 }
 
 var (
 	_ order.Observer        = (*Metrics)(nil)
+	_ order.CrierObserver   = (*Metrics)(nil)
 	_ order.OutboxObserver  = (*Metrics)(nil)
 	_ order.CloserObserver  = (*Metrics)(nil)
 	_ order.CashierObserver = (*Metrics)(nil)
@@ -36,6 +38,7 @@ func NewMetrics(b Build) *Metrics {
 		registry:  prometheus.NewRegistry(),
 		requests:  newRequests(),
 		admission: newAdmission(),
+		memory:    newMemory(),
 		recorder:  newRecorder(),
 		orders:    newOrders(),
 	}
@@ -47,6 +50,7 @@ func NewMetrics(b Build) *Metrics {
 	)
 	m.registry.MustRegister(m.requests.collectors()...)
 	m.registry.MustRegister(m.admission.collectors()...)
+	m.registry.MustRegister(m.memory.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
 	return m

@@ -86,7 +86,7 @@ func TestAdmitted(t *testing.T) {
 # TYPE seckill_admission_errors_total counter
 seckill_admission_errors_total{effect="unavailable"} 1
 seckill_admission_errors_total{effect="unknown"} 1
-# HELP seckill_admission_outcomes_total Applicants by what the admission script decided; those refused from memory are not among them.
+# HELP seckill_admission_outcomes_total Applicants by what the admission script decided; those refused from memory are in memory_refusals_total.
 # TYPE seckill_admission_outcomes_total counter
 seckill_admission_outcomes_total{outcome="accepted"} 2
 seckill_admission_outcomes_total{outcome="already_bought"} 1
