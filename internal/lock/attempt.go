@@ -23,6 +23,9 @@ type heldUnder struct {
 
 // newClaim names one call of TryLock or Lock.
 func (l *Lock) newClaim(ctx context.Context) (claim, error) {
+	if err := ctx.Err(); err != nil {
+		return claim{}, l.refused(err)
+	}
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
@@ -33,7 +36,7 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 	c.owner = Owner(c.request)
 	// A context of a hold ends with it, so a wait under it cannot end well.
 	if h, ok := ctx.Value(heldUnder{l.locker, l.key}).(*Hold); ok && h.Err() == nil {
-		return claim{}, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ErrReentry)
+		return claim{}, l.refused(ErrReentry)
 	}
 	return c, nil
 }
@@ -42,7 +45,7 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 // at the latest.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Duration, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, 0, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, err)
+		return nil, 0, l.refused(err)
 	}
 	sent := time.Now()
 	a, err := l.acquire(ctx, *c)
@@ -60,6 +63,8 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Durati
 			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
 		}
 		return nil, 0, fmt.Errorf("lock %q: %w", l.name, err)
+	case a.upgrade:
+		return nil, 0, l.refused(ErrUpgrade)
 	case !a.obtained:
 		return nil, untilNextTry(a.wait), fmt.Errorf("lock %q: %w", l.name, ErrNotObtained)
 	case time.Since(sent) >= l.settings.validity():
@@ -69,10 +74,16 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Durati
 	return newHold(l, *c, a.token, sent), 0, nil
 }
 
+// refused is the error of a call that ends without the lock for a reason besides that others have it.
+func (l *Lock) refused(why error) error {
+	return fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, why)
+}
+
 // answer is what an acquire was told.
 type answer struct {
 	obtained bool
 	token    int64         // if obtained
+	upgrade  bool          // if not: its owner is in its way himself
 	wait     time.Duration // if not: when the lease of the present holder ends, unless he renews it
 }
 
@@ -94,7 +105,7 @@ func (l *Lock) acquire(ctx context.Context, c claim) (answer, error) {
 	if len(got) != 2 {
 		return answer{}, fmt.Errorf("acquire script answered %v", got)
 	}
-	return answer{wait: time.Duration(got[1]) * time.Millisecond}, nil
+	return answer{upgrade: got[0] == -2, wait: time.Duration(got[1]) * time.Millisecond}, nil
 }
 
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the

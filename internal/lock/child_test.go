@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,8 +27,12 @@ const childEnv = "LOCK_TEST_CHILD"
 const childLease = time.Second
 
 // childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, and "write"
-// reads a line and then does the fenced write.
-type childTask struct{ Do, Kind, Addr, Prefix, DSN string }
+// reads a line and then does the fenced write. One that is to "wait" says nothing: so
+// many waiters wait, to be killed.
+type childTask struct {
+	Do, Kind, Addr, Prefix, DSN string
+	Waiters                     int
+}
 
 // runChild returns the exit code.
 func runChild(text string) int {
@@ -47,8 +50,16 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 	}
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: task.Addr})
-	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == task.Kind })]
-	h, err := k.open(lock.New(client, task.Prefix), "m", lock.NewOwner(), lock.WithRenewedLease(childLease)).TryLock(ctx)
+	l := kindOf(task.Kind).open(
+		lock.New(client, task.Prefix), "m", lock.NewOwner(), lock.WithRenewedLease(childLease),
+	)
+	if task.Do == "wait" {
+		for range task.Waiters {
+			go func() { _, _ = l.Lock(ctx) }() // to be killed
+		}
+		select {}
+	}
+	h, err := l.TryLock(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,10 @@ type kind struct {
 	// open returns the lock with the name for an owner, whom kinds that make their own do not need.
 	open   func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock
 	claims []int
+	// rival is the kind that it excludes, and that excludes it; "" for a kind whose owners exclude each other.
+	rival string
+	// apart: each waiter listens on a channel of his own.
+	apart bool
 }
 
 // row is one promise. It is played on a stage whose Redis other tests use too.
@@ -48,6 +52,33 @@ var kinds = []kind{
 		},
 		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 48), span(50, 50)),
 	},
+	{
+		name: "Fair",
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
+			return l.Fair(name, o, opts...)
+		},
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 48), span(50, 50)),
+		apart:  true,
+	},
+	{
+		name: "Write",
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
+			return l.Write(name, o, opts...)
+		},
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 48), span(50, 50)),
+		apart:  true,
+	},
+	{
+		name: "Read",
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
+			return l.Read(name, o, opts...)
+		},
+		claims: slices.Concat(
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 48), span(50, 50),
+		),
+		rival: "Write",
+		apart: true,
+	},
 }
 
 // span returns the numbers from first to last.
@@ -61,7 +92,9 @@ func span(first, last int) []int {
 
 // rows returns all promises, in order.
 func rows() []row {
-	return slices.Concat(basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fencedRows)
+	return slices.Concat(
+		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, fencedRows,
+	)
 }
 
 // TestConformance plays every row for every kind that claims it.
@@ -129,7 +162,11 @@ func TestOnOtherBackends(t *testing.T) {
 // newStage returns a stage on the shared Redis for tests of one kind.
 func newStage(t *testing.T, name string) stage {
 	t.Helper()
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	client, prefix := testkit.Redis(t)
-	return stage{kinds[i], client, prefix}
+	return stage{kindOf(name), client, prefix}
+}
+
+// kindOf returns the kind with the name.
+func kindOf(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }

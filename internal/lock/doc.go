@@ -11,6 +11,9 @@
 //
 //	Mutex      one holder at a time; every call of Lock is a stranger to all others
 //	Reentrant  its owner, a value that is passed along, may take it again while he has it
+//	Fair       a Reentrant that those who wait get in the order in which they came, from whichever process
+//	Read       the side of a read-write lock that many owners share; in the same order
+//	Write      the side that one owner has alone, who may also read
 //
 // # What it promises, and what not
 //
@@ -43,6 +46,23 @@
 // exists while somebody waits. A mutex that is released goes to the first of its process's queue in the same step, up
 // to sixteen times in a row; then it is free for the others.
 //
+// # Queues
+//
+// Those who wait for Fair, Read or Write stand in a queue in Redis besides, by Redis's clock; clients' clocks are never
+// asked. Each has a place, listens on a channel of his own, and a release tells only those whose turn it is:
+//
+//	asks ── refused ──► has a place ──► told that it is his turn ──► asks, and has the lock
+//	                     │      ▲
+//	                     ▼      │ kept for 4 s after he was last heard of,
+//	                   1 s passed; one request for all who wait in a process
+//
+// Whoever comes by takes away the places that are over, and tells whose turn it is then. So a waiter who died delays
+// the others by 5 s at most, and many who died together do not add up. One who leaves takes his place along.
+//
+// Readers and writers have one order: readers with no writer between them go together, a writer waits for those who
+// came before him, and readers who come later wait for him. So neither is starved. What it costs: while a writer waits
+// for a slow reader, no new reader is let in.
+//
 // # What can go wrong
 //
 //	the acquire's answer is lost     asked again once; then given up: released under a timeout of its own, and an acquire
@@ -55,13 +75,17 @@
 //	the key was removed or taken     the holder is told when he renews or looks next, within a third of the lease
 //	Redis lost everything, or its    as before; tokens still rise, because none is below the time in microseconds.
 //	last writes, or the counter      If the clock went back as well, they rise for every process that has seen one
-//	a message to waiters is lost     they look again when the lease is over, or when their connection is back
+//	a message to waiters is lost     they look again when the lease is over, or when their connection is back; in a
+//	                                 queue, when their places are kept, a second later
+//	a waiter in a queue dies         his place is over after 4 s, and the next one is told within a second
+//	a waiter is stopped for longer   he has lost his place, and lines up again when he runs
 //
 // The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.
 //
 // # Another kind of lock
 //
 // It is a file with a [Locker] method and a protocol, which says what scripts the kind is made of, and those scripts.
-// Attempts, waiting, renewal and release are written once, for all of them. traits say in what a kind differs for those
-// who wait. In the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
+// Attempts, waiting, renewal and release are written once, for all of them. Scripts are put together from preludes, so
+// that one text takes and releases holds whether one owner has them or many, and whether there is a queue or not. In
+// the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
 package lock

@@ -14,6 +14,8 @@ var (
 	ErrNotObtained = errors.New("lock not obtained")
 	// ErrReentry: the caller has the lock already, and its kind lets nobody enter again. It comes with ErrNotObtained.
 	ErrReentry = errors.New("lock held by the caller already")
+	// ErrUpgrade: the caller reads, and wants to write: he would wait for himself. It comes with ErrNotObtained.
+	ErrUpgrade = errors.New("lock held for reading by the caller")
 	// ErrNotHeld: the lock is not, or no longer, this hold's. Nothing was changed.
 	ErrNotHeld = errors.New("lock not held")
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the

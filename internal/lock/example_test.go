@@ -74,6 +74,50 @@ func ExampleLocker_Reentrant() {
 	// <nil> <nil>
 }
 
+// Those who wait have the lock in the order in which they came, whichever process they are in.
+func ExampleLocker_Fair() {
+	locker, done := exampleLocker()
+	defer done()
+	ctx := context.Background()
+	first, _ := locker.Fair("counter", lock.NewOwner()).Lock(ctx)
+	second := make(chan *lock.Hold)
+	go func() {
+		h, _ := locker.Fair("counter", lock.NewOwner()).Lock(ctx)
+		second <- h
+	}()
+	fmt.Println(first.Release(ctx))
+	next := <-second
+	fmt.Println(next.Token() > first.Token(), next.Release(ctx))
+	// Output:
+	// <nil>
+	// true <nil>
+}
+
+// Who writes may read on when he has written, and lets others read as well.
+func ExampleLocker_Write() {
+	locker, done := exampleLocker()
+	defer done()
+	ctx, owner := context.Background(), lock.NewOwner()
+	writing, _ := locker.Write("prices", owner).Lock(ctx)
+	reading, _ := locker.Read("prices", owner).Lock(ctx)
+	_, err := locker.Read("prices", lock.NewOwner()).TryLock(ctx)
+	fmt.Println("others read while he writes:", err == nil)
+	fmt.Println(writing.Release(ctx))
+	other, err := locker.Read("prices", lock.NewOwner()).TryLock(ctx)
+	fmt.Println("others read when he only reads:", err == nil)
+
+	// Who reads does not come to write: two of them would wait for each other.
+	_, err = locker.Write("prices", owner).Lock(ctx)
+	fmt.Println(errors.Is(err, lock.ErrUpgrade))
+	fmt.Println(reading.Release(ctx), other.Release(ctx))
+	// Output:
+	// others read while he writes: false
+	// <nil>
+	// others read when he only reads: true
+	// true
+	// <nil> <nil>
+}
+
 // A stale holder is harmless where its token is checked.
 func ExampleHold_Token() {
 	locker, done := exampleLocker()

@@ -221,7 +221,7 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 	for lost := range 3 { // with somebody of the same process waiting; first so that the script is known
 		h = mustLock(t, l)
 		before := watched.answers.Load()
-		next := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner()))
+		next := s.lockAsync(t.Context(), t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
 		watched.settled(t, before)
 		p.DropRepliesTo("evalsha", lost)
 		// The second answer to be lost may be the waiter's, who is awake by then.
@@ -264,7 +264,7 @@ func redisDown(t *testing.T, s stage) {
 	l := s.lock()
 	h := mustLock(t, l)
 	watched := &spy{Client: s.client}
-	waiting := s.lockAsync(t.Context(), t, s.through(watched, lock.WithLease(soon)))
+	waiting := s.lockAsync(t.Context(), t, s.rivals().through(watched, lock.WithLease(soon)))
 	watched.settled(t, 0)
 	server.Kill()
 	for what, call := range map[string]func() error{

@@ -46,8 +46,8 @@ func tokensRise(t *testing.T, s stage) {
 	mustRelease(t, k.next(t, s.lock(), "first"))
 	mustRelease(t, k.next(t, s.lock(), "after a release"))
 	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "before its lease is over")
-	k.next(t, s.lock(), "after a lease was over")
-	if _, err := s.lock().ForceUnlock(t.Context()); err != nil {
+	k.next(t, s.rivals().lock(), "after a lease was over")
+	if _, err := s.rivals().lock().ForceUnlock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h := k.next(t, s.lock(), "after ForceUnlock")
@@ -94,8 +94,8 @@ func lostCounter(t *testing.T, s stage) {
 	open := func() *lock.Lock { return s.kind.open(survivor, "m", lock.NewOwner()) }
 	mustRelease(t, k.next(t, open(), "ahead of the clock"))
 	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "before its lease is over, clock set back")
-	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "after a lease was over, clock set back")
-	if _, err := s.lock().ForceUnlock(ctx); err != nil {
+	k.next(t, s.rivals().lock(lock.WithLease(200*time.Millisecond)), "after a lease was over, clock set back")
+	if _, err := s.rivals().lock().ForceUnlock(ctx); err != nil {
 		t.Fatal(err)
 	}
 	mustRelease(t, k.next(t, open(), "after ForceUnlock, clock set back"))
@@ -151,7 +151,7 @@ func stoppedHolder(t *testing.T, s stage) {
 	})
 	holder.says(t, "held")
 	holder.signal(t, syscall.SIGSTOP)
-	next := mustLock(t, s.lock()) // its lease is over
+	next := mustLock(t, s.rivals().lock()) // its lease is over
 	if n, err := fencedWrite(t.Context(), db, next.Token(), "successor"); err != nil || n != 1 {
 		t.Errorf("the successor's write changed %d rows, %v; want 1", n, err)
 	}

@@ -32,6 +32,14 @@ func (s stage) onOwnServer(t *testing.T) (stage, *testkit.RedisServer) {
 	return stage{s.kind, server.Client(), ""}, server
 }
 
+// rivals returns the stage as those see it whom the kind excludes.
+func (s stage) rivals() stage {
+	if s.kind.rival != "" {
+		s.kind = kindOf(s.kind.rival)
+	}
+	return s
+}
+
 // lock returns the lock "m" as a new owner in another process would see it.
 func (s stage) lock(opts ...lock.Option) *lock.Lock { return s.through(s.client, opts...) }
 

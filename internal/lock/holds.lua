@@ -1,18 +1,28 @@
--- Prelude of scripts of locks that an owner may hold several times.
+-- Prelude of scripts of locks that one owner has at a time, and may hold several times. After clock.lua.
 --
 -- The lock is a hash: owner, token, and for each hold a field named by its request, with the time at which its lease
 -- ends, in milliseconds of Redis's clock. The number of holds is the number of such fields, so no repetition of a
 -- request can raise it; each hold has a lease of its own, and the key lives as long as the longest.
 
-local function clock()
-  local now = redis.call('TIME')
-  return now[1] * 1000 + math.floor(now[2] / 1000)
+-- token_of returns the token of the present stay, false when nobody has the lock.
+local function token_of(key)
+  return redis.call('HGET', key, 'token')
 end
 
 -- holding reports whether the request is a hold of the owner whose lease is not over.
 local function holding(key, owner, request, now)
   local found = redis.call('HMGET', key, 'owner', request)
   return found[1] == owner and found[2] and tonumber(found[2]) > now
+end
+
+-- take gives the owner a hold until the given time, in a stay that has the token.
+local function take(key, owner, token, request, over)
+  redis.call('HSET', key, 'owner', owner, 'token', token, request, whole(over))
+end
+
+-- drop ends a hold of the owner.
+local function drop(key, owner, request)
+  redis.call('HDEL', key, request)
 end
 
 -- settle removes holds whose lease is over, sets the key's time to live, and returns how many holds are left. With
@@ -32,7 +42,7 @@ local function settle(key, now)
   if left == 0 then
     redis.call('DEL', key)
   else
-    redis.call('PEXPIRE', key, string.format('%.0f', last - now))
+    redis.call('PEXPIRE', key, whole(last - now))
   end
   return left
 end

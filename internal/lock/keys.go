@@ -23,6 +23,17 @@ func newKeys(prefix, name, kind string) keys {
 
 func (k keys) latch(request string) string { return k.latches + request }
 
+// waiter is the channel of one request, of locks whose waiters are told one by one.
+func (k keys) waiter(request string) string { return k.channel + ":" + request }
+
+// queue and places are sorted sets (queue.lua) with a time to live.
+func (k keys) queue() string  { return k.lock + ":queue" }
+func (k keys) places() string { return k.lock + ":places" }
+
+// readers (readers.lua) and readersQueue (queue.lua) are sorted sets with a time to live.
+func (k keys) readers() string      { return k.lock + ":readers" }
+func (k keys) readersQueue() string { return k.lock + ":readers:queue" }
+
 // escape makes braces harmless and different names different.
 func escape(s string) string {
 	if !strings.ContainsAny(s, "%{}") {

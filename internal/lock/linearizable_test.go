@@ -19,48 +19,72 @@ import (
 type (
 	step struct {
 		do    string // "try", "release", "force", "look"
+		read  bool   // on the side that readers share; only a read-write lock has one
 		owner lock.Owner
 		hold  string // which hold is taken or released
 	}
 	heard struct {
-		yes   bool // obtained, released, was held
-		owner lock.Owner
+		yes    bool   // obtained, released, was held
+		owners string // who has that side
 	}
 )
 
-// lockModel is what a lock is: an owner and his holds, or nobody. The state is the owner and his holds with spaces
-// between, or "".
+// stance is one hold in the model.
+type stance struct {
+	read  bool
+	owner lock.Owner
+	hold  string
+}
+
+// lockModel is what a lock is: the holds of one owner, who may have both sides, or those of readers. The state is a
+// []stance.
 func lockModel() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return "" },
+		Init: func() any { return []stance(nil) },
 		Step: func(state, input, output any) (bool, any) {
-			now, in, out := strings.Fields(state.(string)), input.(step), output.(heard)
+			now, in, out := state.([]stance), input.(step), output.(heard)
 			switch in.do {
 			case "try":
-				if free := len(now) == 0; free || now[0] == string(in.owner) {
-					if free {
-						now = []string{string(in.owner)}
-					}
-					return out.yes, strings.Join(append(now, in.hold), " ")
+				if !in.allowed(now) {
+					return !out.yes, now
 				}
-				return !out.yes, state
+				return out.yes, append(slices.Clone(now), stance{in.read, in.owner, in.hold})
 			case "release":
-				i := slices.Index(now, in.hold)
-				if i < 0 {
-					return !out.yes, state
-				}
-				if now = slices.Delete(now, i, i+1); len(now) == 1 {
-					now = nil
-				}
-				return out.yes, strings.Join(now, " ")
+				left := slices.DeleteFunc(slices.Clone(now), func(h stance) bool { return h.hold == in.hold })
+				return out.yes == (len(left) < len(now)), left
 			case "force":
-				return out.yes == (len(now) > 0), ""
+				left := slices.DeleteFunc(slices.Clone(now), func(h stance) bool { return h.read == in.read })
+				return out.yes == (len(left) < len(now)), left
 			default:
-				return out.owner == "" && len(now) == 0 || len(now) > 0 && out.owner == lock.Owner(now[0]), state
+				return out.owners == ownersOf(now, in.read), now
 			}
 		},
+		Equal:             func(a, b any) bool { return slices.Equal(a.([]stance), b.([]stance)) },
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v -> %+v", input, output) },
 	}
+}
+
+// allowed reports whether a try is to succeed.
+func (s step) allowed(now []stance) bool {
+	writes := func(o lock.Owner) bool {
+		return slices.ContainsFunc(now, func(h stance) bool { return !h.read && h.owner == o })
+	}
+	if s.read {
+		return !slices.ContainsFunc(now, func(h stance) bool { return !h.read }) || writes(s.owner)
+	}
+	return len(now) == 0 || writes(s.owner)
+}
+
+// ownersOf returns who has one side, in order.
+func ownersOf(now []stance, read bool) string {
+	var owners []string
+	for _, h := range now {
+		if h.read == read {
+			owners = append(owners, string(h.owner))
+		}
+	}
+	slices.Sort(owners)
+	return strings.Join(slices.Compact(owners), " ")
 }
 
 // TestHistoriesAreThoseOfALock lets several clients take, release, force and look at random, and asks whether some
@@ -72,6 +96,10 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, k.name)
+			sidesOf := []kind{k}
+			if k.rival != "" {
+				sidesOf = append(sidesOf, kindOf(k.rival))
+			}
 			for n := range histories {
 				var history []porcupine.Operation
 				var mu sync.Mutex
@@ -79,7 +107,10 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 				begin := time.Now()
 				for id := range clients {
 					c := &client{t: t, owner: lock.NewOwner()}
-					c.lock = k.open(lock.New(s.client, s.prefix), fmt.Sprint(n), c.owner, lock.WithLease(time.Minute))
+					for _, k := range sidesOf {
+						l := k.open(lock.New(s.client, s.prefix), fmt.Sprint(n), c.owner, lock.WithLease(time.Minute))
+						c.sides = append(c.sides, l)
+					}
 					wg.Go(func() {
 						for range steps {
 							called := time.Since(begin).Nanoseconds()
@@ -112,8 +143,8 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 // client acts at random and knows its holds.
 type client struct {
 	t     *testing.T
-	owner lock.Owner // whom kinds that make their own do not know
-	lock  *lock.Lock
+	owner lock.Owner   // whom kinds that make their own do not know
+	sides []*lock.Lock // the lock; or reading and writing
 	holds []*lock.Hold
 	names []string
 	taken int
@@ -121,18 +152,21 @@ type client struct {
 
 func (c *client) act() (step, heard) {
 	ctx := c.t.Context()
+	side := rand.IntN(len(c.sides))
+	l, read := c.sides[side], side < len(c.sides)-1
 	switch n := rand.IntN(10); {
 	case n == 0:
-		was, err := c.lock.ForceUnlock(ctx)
+		was, err := l.ForceUnlock(ctx)
 		c.check(err)
-		return step{do: "force"}, heard{yes: was}
+		return step{do: "force", read: read}, heard{yes: was}
 	case n == 1:
-		state, err := c.lock.State(ctx)
+		state, err := l.State(ctx)
 		c.check(err)
-		if !state.IsLocked() {
-			return step{do: "look"}, heard{}
+		var has []stance
+		for _, h := range state.Holders {
+			has = append(has, stance{owner: h.Owner})
 		}
-		return step{do: "look"}, heard{owner: state.Holders[0].Owner}
+		return step{do: "look", read: read}, heard{owners: ownersOf(has, false)}
 	case n < 6 && len(c.holds) > 0:
 		h, name := c.holds[0], c.names[0]
 		c.holds, c.names = c.holds[1:], c.names[1:]
@@ -142,17 +176,17 @@ func (c *client) act() (step, heard) {
 		}
 		return step{do: "release", hold: name}, heard{yes: err == nil}
 	default:
-		h, err := c.lock.TryLock(ctx)
+		h, err := l.TryLock(ctx)
 		if !errors.Is(err, lock.ErrNotObtained) {
 			c.check(err)
 		}
 		c.taken++
 		if err != nil {
-			return step{do: "try", owner: c.owner}, heard{}
+			return step{do: "try", read: read, owner: c.owner}, heard{}
 		}
 		name := fmt.Sprintf("%s/%d", h.Owner(), c.taken)
 		c.holds, c.names = append(c.holds, h), append(c.names, name)
-		return step{do: "try", owner: h.Owner(), hold: name}, heard{yes: true}
+		return step{do: "try", read: read, owner: h.Owner(), hold: name}, heard{yes: true}
 	}
 }
 

@@ -30,9 +30,6 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 		return nil, err
 	}
 	h, _, err := l.attempt(ctx, &c)
-	if l.traits.places && err != nil {
-		l.giveUp(ctx, c)
-	}
 	return h, err
 }
 

@@ -25,6 +25,7 @@ type Locker struct {
 	repeats  bool         // the client may send a command more than once
 	highest  atomic.Int64 // of all tokens that were handed out here
 	watchdog watchdog
+	places   places
 	hub      hub
 }
 
@@ -32,6 +33,7 @@ type Locker struct {
 func New(client Client, prefix string) *Locker {
 	l := &Locker{client: client, prefix: prefix, repeats: mayRepeat(client)}
 	l.watchdog.client = client
+	l.places.client = client
 	l.hub.subscribe = client.Subscribe
 	return l
 }

@@ -12,8 +12,8 @@ import (
 // same claim.
 type protocol interface {
 	// acquire takes the lock for the claim: its token, as text; or {0, ms} when it must wait, at most so long before it
-	// asks again (-1: unknown); or {-1, 0} when the claim was given up already. floor is the highest token that this
-	// client has seen.
+	// asks again (-1: unknown); or {-1, 0} when the claim was given up already; or {-2, 0} when it would wait for its own
+	// owner. floor is the highest token that this client has seen.
 	acquire(c claim, floor int64) call
 	// renew gives the claim a whole lease again, or with a lease of 0 only looks: 1, or 0 when it does not hold.
 	renew(c claim, lease time.Duration) call
@@ -28,15 +28,10 @@ type protocol interface {
 	channel(c claim) string
 }
 
-// traits are what the waiting has to know about a kind of lock.
+// traits are what attempts have to know about a kind of lock.
 type traits struct {
 	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
 	owned bool
-	// places: acquire leaves a trace when it is refused, such as a place in a queue, so that it must be asked at once
-	// and be taken back when the wait is given up.
-	places bool
-	// shared: when one waiter got the lock the next one may get it too.
-	shared bool
 }
 
 // claim is one call of TryLock or Lock, and the hold that it becomes.
@@ -75,4 +70,32 @@ type call struct {
 // run runs the script; Redis is given its text when it does not know it.
 func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 	return c.script.Run(ctx, client, c.keys, c.args...)
+}
+
+// runAll runs scripts in one request, and those that Redis has forgotten once more with their text. What went wrong
+// stands in each answer.
+func runAll(ctx context.Context, client Client, calls []call) []*redis.Cmd {
+	answers := make([]*redis.Cmd, len(calls))
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, c := range calls {
+			answers[i] = c.script.EvalSha(ctx, p, c.keys, c.args...)
+		}
+		return nil
+	})
+	var forgotten []int
+	for i, answer := range answers {
+		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
+			forgotten = append(forgotten, i)
+		}
+	}
+	if len(forgotten) == 0 {
+		return answers
+	}
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, i := range forgotten {
+			answers[i] = calls[i].script.Eval(ctx, p, calls[i].keys, calls[i].args...)
+		}
+		return nil
+	})
+	return answers
 }

@@ -88,7 +88,6 @@ func (q *queue) successor() *waiter {
 // outcome is how a waiter left.
 type outcome struct {
 	obtained bool
-	shared   bool // obtained, and the next may get it too
 	lease    time.Duration
 	err      error
 	broken   bool // err is Redis's, and not only his
@@ -108,9 +107,6 @@ func (q *queue) pop(w *waiter, o outcome) {
 	switch {
 	case o.obtained:
 		q.next = time.Now().Add(o.lease + afterLease)
-		if o.shared {
-			q.notify()
-		}
 	case o.broken:
 		q.fail(o.err)
 	default:

@@ -8,12 +8,16 @@ import (
 )
 
 var (
+	//go:embed clock.lua
+	clockLua string
 	//go:embed token.lua
 	tokenLua string
 	//go:embed force.lua
 	forceLua string
 	//go:embed holds.lua
 	holdsLua string
+	//go:embed reentrant.lua
+	reentrantLua string
 	//go:embed reentrant_acquire.lua
 	reentrantAcquireLua string
 	//go:embed reentrant_renew.lua
@@ -25,11 +29,11 @@ var (
 )
 
 var (
-	reentrantAcquire  = redis.NewScript(tokenLua + holdsLua + reentrantAcquireLua)
-	reentrantRenew    = redis.NewScript(holdsLua + reentrantRenewLua)
-	reentrantRelease  = redis.NewScript(tokenLua + holdsLua + reentrantReleaseLua)
+	reentrantAcquire  = redis.NewScript(clockLua + tokenLua + holdsLua + reentrantLua + reentrantAcquireLua)
+	reentrantRenew    = redis.NewScript(clockLua + holdsLua + reentrantRenewLua)
+	reentrantRelease  = redis.NewScript(clockLua + tokenLua + holdsLua + reentrantLua + reentrantReleaseLua)
 	reentrantForce    = redis.NewScript(forceLua)
-	reentrantReadings = redis.NewScript(holdsLua + reentrantStateLua)
+	reentrantReadings = redis.NewScript(clockLua + reentrantStateLua)
 )
 
 // Reentrant returns the lock with the name, as the owner sees it: he may take it again while he has it, and it is free

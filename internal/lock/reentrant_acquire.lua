@@ -1,34 +1,34 @@
--- Takes the lock for an owner who may have it already. After token.lua and holds.lua.
+-- Takes the lock for an owner who may have it already. After token.lua, and after preludes that say how holds are kept
+-- (take, settle, token_of) and whose turn it is (turn): holds.lua and reentrant.lua, or those of another kind.
 --
 -- A hold is one call of TryLock or Lock, its request. A repetition with the same request is a client that did not hear
 -- the answer; it counts once. A request that was released or given up is refused for a while (mutex_acquire.lua).
 --
--- KEYS[1]  the lock     hash (holds.lua), always with a time to live
+-- KEYS[1]  the holds    as their prelude says, always with a time to live
 -- KEYS[2]  the counter  string, the last token handed out (token.lua)
 -- KEYS[3]  the latch    string, this request's release; exists for a while after it
+-- KEYS[4]… the queue    queue.lua, of kinds that have one
 -- ARGV[1]  owner
 -- ARGV[2]  lease of this hold, milliseconds
 -- ARGV[3]  the highest token that the client has seen
 -- ARGV[4]  request
+-- ARGV[5]… the place    queue.lua, of kinds that have a queue
 --
 -- Returns  token       text: the owner holds it once more, this time for a lease from now; entering again he has the
--- token
---                      of his first hold
---          {0, ms}     another owner has it, for so long if he does not renew; nothing was changed
+--                      token of his first hold
+--          {0, ms}     he must wait, and ask again after so long at the latest; no hold was changed
 --          {-1, 0}     this request was released or given up already; nothing was changed
+--          {-2, 0}     he would wait for himself (write.lua); no hold was changed
 
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return {-1, 0}
 end
-local held = redis.call('HMGET', KEYS[1], 'owner', 'token')
-local token = held[2]
-if not held[1] then
-  token = next_token(KEYS[2], redis.call('GET', KEYS[2]), ARGV[3])
-  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'token', token)
-elseif held[1] ~= ARGV[1] then
-  return {0, redis.call('PTTL', KEYS[1])}
-end
 local now = clock()
-redis.call('HSET', KEYS[1], ARGV[4], string.format('%.0f', now + ARGV[2]))
+local refusal = turn(now)
+if refusal then
+  return refusal
+end
+local token = token_of(KEYS[1]) or next_token(KEYS[2], redis.call('GET', KEYS[2]), ARGV[3])
+take(KEYS[1], ARGV[1], token, ARGV[4], now + ARGV[2])
 settle(KEYS[1], now)
 return token

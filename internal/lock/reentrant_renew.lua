@@ -1,6 +1,7 @@
--- Gives one hold a whole lease again, or only looks whether it is there. Repeating it is harmless. After holds.lua.
+-- Gives one hold a whole lease again, or only looks whether it is there. Repeating it is harmless. After holds.lua, or
+-- readers.lua.
 --
--- KEYS[1]  the lock, hash (holds.lua)
+-- KEYS[1]  the holds, as their prelude says
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds; 0 to look only
 -- ARGV[3]  request
@@ -13,7 +14,7 @@ if not holding(KEYS[1], ARGV[1], ARGV[3], now) then
   return 0
 end
 if ARGV[2] ~= '0' then
-  redis.call('HSET', KEYS[1], ARGV[3], string.format('%.0f', now + ARGV[2]))
+  take(KEYS[1], ARGV[1], token_of(KEYS[1]), ARGV[3], now + ARGV[2])
   settle(KEYS[1], now)
 end
 return 1

@@ -1,8 +1,8 @@
--- Says who has the lock, and how many times. Changes nothing. After holds.lua.
+-- Says who has the lock, and how many times. Changes nothing. After clock.lua.
 --
 -- KEYS[1]  the lock, hash (holds.lua)
 --
--- Returns  {token}                     nobody has it; the token is 0
+-- Returns  {0}                         nobody has it
 --          {token, owner, holds, ms}   its owner, his holds whose leases are not over, and how long the longest of
 --                                      these lasts if he does not renew
 

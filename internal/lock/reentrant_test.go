@@ -39,7 +39,7 @@ func countedHolds(t *testing.T, s stage) {
 		}
 	}
 	for i, h := range holds {
-		_, err := s.lock().TryLock(t.Context())
+		_, err := s.rivals().lock().TryLock(t.Context())
 		wantErr(t, "TryLock of another owner", err, lock.ErrNotObtained)
 		mustRelease(t, h)
 		wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
@@ -51,7 +51,7 @@ func countedHolds(t *testing.T, s stage) {
 
 	// The last release wakes a waiter, an earlier one does not free the lock for him.
 	outer, inner := mustLock(t, l), mustLock(t, l)
-	waiting := s.lockAsync(t.Context(), t, s.lock())
+	waiting := s.lockAsync(t.Context(), t, s.rivals().lock())
 	mustRelease(t, outer)
 	if !s.state(t).HeldBy(owner) {
 		t.Error("the release of the outer hold freed the inner one")
@@ -138,7 +138,7 @@ func TestDo(t *testing.T) {
 			{"success", func(ctx context.Context, h *lock.Hold) error { return errors.Join(ctx.Err(), h.Err()) }, nil},
 			{"its error", func(context.Context, *lock.Hold) error { return io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF},
 			{"busy", func(ctx context.Context, _ *lock.Hold) error {
-				return s.lock().TryDo(ctx, func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
+				return s.rivals().lock().TryDo(ctx, func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
 			}, lock.ErrNotObtained},
 			{"lost meanwhile", func(ctx context.Context, _ *lock.Hold) error {
 				_, err := l.ForceUnlock(ctx)

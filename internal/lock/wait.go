@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -24,31 +23,40 @@ const (
 func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	channel := l.protocol.channel(c)
 	var pause time.Duration // until the holder's lease is over, as far as is known
-	if l.traits.owned || l.traits.places || !l.locker.hub.waiting(channel) {
+	if l.traits.owned || !l.locker.hub.waiting(channel) {
 		h, until, err := l.attempt(ctx, &c)
-		if !errors.Is(err, ErrNotObtained) {
+		if !mustWait(err) {
 			return h, err
 		}
 		pause = until
 	}
 	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, c, pause)
+	p, hasPlace := l.protocol.(placer)
+	if hasPlace {
+		l.locker.places.add(q, p.stay(c))
+	}
 	h, err := l.await(ctx, &c, q, w)
+	if hasPlace {
+		l.locker.places.remove(q)
+	}
 	offered := l.locker.hub.leave(q, w, outcome{
-		obtained: err == nil, lease: c.lease, shared: l.traits.shared,
-		broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
+		obtained: err == nil, lease: c.lease, broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
 	})
-	if err != nil && (l.traits.places || offered) {
+	if err != nil && (hasPlace || offered) {
 		l.giveUp(ctx, c)
 	}
 	return h, err
 }
+
+// mustWait reports whether an attempt ended with err because others have the lock.
+func mustWait(err error) bool { return errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrUpgrade) }
 
 // await waits for the first place in the queue, and there for the lock.
 func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold, error) {
 	select {
 	case <-w.first:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
+		return nil, l.refused(ctx.Err())
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -59,7 +67,7 @@ func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold,
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, ctx.Err())
+			return nil, l.refused(ctx.Err())
 		case o := <-w.offers: // from one of this process
 			return l.accept(*c, o)
 		case <-calm:
@@ -74,7 +82,7 @@ func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold,
 		case <-leaseOver.C: // the holder may have died
 		}
 		h, pause, err := l.attempt(ctx, c)
-		if !errors.Is(err, ErrNotObtained) {
+		if !mustWait(err) {
 			return h, err
 		}
 		leaseOver.Reset(pause)

@@ -27,7 +27,7 @@ var waitingRows = []row{
 }
 
 func earlyRelease(t *testing.T, s stage) {
-	h := mustLock(t, s.lock())
+	h := mustLock(t, s.rivals().lock())
 	var once sync.Once
 	slow := &spy{Client: s.client, beforeSubscribe: func() { once.Do(func() { mustRelease(t, h) }) }}
 	mustRelease(t, mustLock(t, s.through(slow))) // mustLock gives up long before the lease is over
@@ -40,7 +40,7 @@ func sharedSubscription(t *testing.T, s stage) {
 	holder, waiter := lock.New(s.client, s.prefix), lock.New(watched, s.prefix)
 	var held []*lock.Hold
 	for i := range waiters {
-		h, err := s.kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
+		h, err := s.rivals().kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,11 @@ func oneIsWoken(t *testing.T, s stage) {
 		return n
 	}
 	// All have come: what they asked when they came does not count.
-	eventually(t, "waiting", func() bool { return s.listeners(t) == processes })
+	listeners := int64(processes)
+	if s.kind.apart {
+		listeners = waiters
+	}
+	eventually(t, "waiting", func() bool { return s.listeners(t) == listeners })
 	eventually(t, "quiet", func() bool {
 		before := asked()
 		time.Sleep(100 * time.Millisecond)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // renewalBatch is how many holds are renewed by one request: enough that a thousand take a few, not so many that Redis
@@ -140,40 +138,14 @@ func (w *watchdog) renew(batch []*watch) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	sent := time.Now()
-	for i, answer := range w.ask(ctx, batch) {
+	calls := make([]call, len(batch))
+	for i, e := range batch {
+		calls[i] = e.call()
+	}
+	for i, answer := range runAll(ctx, w.client, calls) {
 		held, err := answer.Int()
 		w.settle(batch[i], sent, held == 1, err)
 	}
-}
-
-// ask sends the renewals in one request, and those of a script that Redis has forgotten once more with its text.
-func (w *watchdog) ask(ctx context.Context, batch []*watch) []*redis.Cmd {
-	answers := make([]*redis.Cmd, len(batch))
-	// What went wrong stands in each answer.
-	_, _ = w.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, e := range batch {
-			c := e.call()
-			answers[i] = c.script.EvalSha(ctx, p, c.keys, c.args...)
-		}
-		return nil
-	})
-	var forgotten []int
-	for i, answer := range answers {
-		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
-			forgotten = append(forgotten, i)
-		}
-	}
-	if len(forgotten) == 0 {
-		return answers
-	}
-	_, _ = w.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, i := range forgotten {
-			c := batch[i].call()
-			answers[i] = c.script.Eval(ctx, p, c.keys, c.args...)
-		}
-		return nil
-	})
-	return answers
 }
 
 // call is the request for another lease, or for none, when the lease is not to be renewed.

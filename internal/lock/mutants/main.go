@@ -115,7 +115,11 @@ func (m mutant) overlay(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text, err := os.ReadFile(original)
+		source := original
+		if broken, again := replaced[original]; again {
+			source = broken
+		}
+		text, err := os.ReadFile(source)
 		if err != nil {
 			return "", err
 		}

@@ -14,7 +14,7 @@ type mutant struct {
 type change struct{ file, from, to string }
 
 // mutants returns all bugs. A new kind of lock adds its own.
-func mutants() []mutant { return slices.Concat(inScripts(), inPackage()) }
+func mutants() []mutant { return slices.Concat(inScripts(), inPackage(), inQueues()) }
 
 // inScripts are those in what Redis runs.
 func inScripts() []mutant {
@@ -34,7 +34,7 @@ func inScripts() []mutant {
 	l.locker.sawToken(n)`},
 		}, "Mutex", 1},
 		{"hold count raised by a retried acquire", []change{
-			{"reentrant_acquire.lua", `redis.call('HSET', KEYS[1], ARGV[4],`, `redis.call('HSET', KEYS[1], ARGV[4] .. redis.call('HLEN', KEYS[1]),`},
+			{"reentrant_acquire.lua", `token, ARGV[4], now`, `token, ARGV[4] .. redis.call('HLEN', KEYS[1]), now`},
 		}, "Reentrant", 14},
 		{"an acquire that arrives late is obeyed", []change{
 			{"mutex_acquire.lua", `if found[2] then`, `if false then`},
@@ -74,10 +74,10 @@ func inScripts() []mutant {
 			{"mutex_token.lua", `tonumber(last or 0) + 1`, `0`},
 		}, "Mutex", 47},
 		{"a partial release gives a whole lease", []change{
-			{"holds.lua", `string.format('%.0f', last - now)`, `40000`},
+			{"holds.lua", `whole(last - now)`, `40000`},
 		}, "Reentrant", 19},
 		{"the first release frees a reentrant lock", []change{
-			{"reentrant_release.lua", `redis.call('HDEL', KEYS[1], ARGV[4])`, `redis.call('DEL', KEYS[1])`},
+			{"reentrant_release.lua", `drop(KEYS[1], ARGV[1], ARGV[4])`, `redis.call('DEL', KEYS[1])`},
 		}, "Reentrant", 18},
 		{"passed to a waiter who has gone", []change{
 			{"mutex_pass.lua", `if found[2] then`, `if false then`},
@@ -116,7 +116,7 @@ func inPackage() []mutant {
 		w.settle(batch[i], sent, held == 1, err)`},
 		}, "Mutex", 27},
 		{"a script that Redis forgot is not sent again", []change{
-			{"watchdog.go", `if len(forgotten) == 0 {`, `if true {`},
+			{"protocol.go", `if len(forgotten) == 0 {`, `if true {`},
 		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
@@ -131,5 +131,77 @@ func inPackage() []mutant {
 	if len`, `	}
 	if len`},
 		}, "Mutex", 12},
+	}
+}
+
+// inQueues are those in what the fair and the read-write lock have besides.
+func inQueues() []mutant {
+	return []mutant{
+		{"fair queue by client clock", []change{
+			{"fair.go", `c.request, c.placeMS()}}
+}
+
+func (f fair) release`, `c.request, c.placeMS(), time.Now().UnixMicro()}}
+}
+
+func (f fair) release`},
+			{"fair.go", `	_ "embed"
+`, `	_ "embed"
+	"time"
+`},
+			{"queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[6])`},
+		}, "Fair", 36},
+		{"a dead head is never skipped", []change{
+			{"queue.lua", `ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now)))`, `ipairs({})`},
+		}, "Fair", 34},
+		{"the dead at the head add up", []change{
+			{"queue.lua", `for _, request in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now))) do
+    vacate(request)`, `for i, request in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now))) do
+    if i > 1 then redis.call('ZADD', KEYS[5], whole(now + 4000), request) else vacate(request) end`},
+		}, "Fair", 34},
+		{"places are not renewed", []change{
+			{"places.go", `time.AfterFunc(placeRenewal, p.renew)`, `time.AfterFunc(time.Hour, p.renew)`},
+		}, "Fair", 35},
+		{"one who leaves keeps his place", []change{
+			{"reentrant_release.lua", `if vacate(ARGV[4]) then`, `if false then`},
+		}, "Fair", 33},
+		{"who comes last is asked first", []change{
+			{"fair.lua", `redis.call('ZRANGE', KEYS[4], 0, 0)[1]`, `redis.call('ZREVRANGE', KEYS[4], 0, 0)[1]`},
+			{"queue.lua", `tonumber(first[2]) < tonumber(arrival)`, `false`},
+		}, "Fair", 32},
+		{"TryLock goes past those who wait", []change{
+			{"queue.lua", `  return true
+end
+
+-- tell`, `  return false
+end
+
+-- tell`},
+		}, "Fair", 32},
+		{"a queue's key stays", []change{
+			{"queue.lua", `  redis.call('PEXPIRE', queue, ms)`, ``},
+		}, "Fair", 37},
+		{"a writer beside readers", []change{
+			{"write.lua", `redis.call('PTTL', KEYS[8])`, `-2`},
+		}, "Write", 38},
+		{"downgrade without waking readers", []change{
+			{"readwrite.lua", `if redis.call('EXISTS', KEYS[7]) == 1 then`, `if redis.call('EXISTS', KEYS[7], KEYS[8]) > 0 then`},
+		}, "Write", 39},
+		{"a reader who wants to write waits for himself", []change{
+			{"write.lua", `and reads(ARGV[1], now) then`, `and false then`},
+		}, "Write", 39},
+		{"a reader's renewal is everybody's", []change{
+			{"readers.lua", `whole(over), request .. ' ' .. owner)`, `whole(over), request .. ' ' .. owner)
+  for _, hold in ipairs(redis.call('ZRANGE', key, 1, -1)) do redis.call('ZADD', key, whole(over), hold) end`},
+		}, "Read", 40},
+		{"a reader's leases add up", []change{
+			{"readers.lua", `whole(over), request`, `whole(over + math.max(redis.call('PTTL', key), 0)), request`},
+		}, "Read", 41},
+		{"readers pass a waiting writer", []change{
+			{"read.lua", `not ahead(KEYS[4]) or`, `true or`},
+		}, "Write", 42},
+		{"a reader who reads already waits behind a writer", []change{
+			{"read.lua", `or reads(ARGV[1], now))`, `)`},
+		}, "Read", 42},
 	}
 }

@@ -1,0 +1,253 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+var fairRows = []row{
+	{
+		number: 32, group: "Fair", says: "first come, first served, over several clients, in Redis's order",
+		run: firstComeFirstServed, anywhere: true,
+	},
+	{
+		number: 33, group: "Fair", says: "who leaves the queue leaves it at once, and the next is not delayed",
+		run: leavingDelaysNobody,
+	},
+	{
+		number: 34, group: "Fair", says: "a dead waiter at the head delays the others by one wait slot; ten do not add up",
+		run: deadAtTheHead,
+	},
+	{number: 35, group: "Fair", says: "a waiter who lives keeps his place, however long he waits", run: placesAreKept},
+	{number: 36, group: "Fair", says: "only Redis's clock counts, and clients' may say anything", run: onlyRedisClock},
+	{
+		number: 37, group: "Fair", says: "a wait that Redis does not answer leaves nothing; keys vanish when idle",
+		run: queuesVanish,
+	},
+}
+
+// waitSlot is by how long the dead may delay the living, and slack what a busy machine needs besides.
+const (
+	waitSlot = 5 * time.Second
+	slack    = 2 * time.Second
+)
+
+// places returns how many have a place in a queue under the prefix.
+func (s stage) places(t *testing.T) (n int64) {
+	t.Helper()
+	for _, key := range s.keys(t) {
+		if strings.HasSuffix(key, ":places") {
+			n += s.client.ZCard(t.Context(), key).Val()
+		}
+	}
+	return n
+}
+
+// placesAfter returns how many places are kept beyond a time of Redis.
+func (s stage) placesAfter(t *testing.T, at time.Time) (n int64) {
+	t.Helper()
+	for _, key := range s.keys(t) {
+		if strings.HasSuffix(key, ":places") {
+			n += s.client.ZCount(t.Context(), key, fmt.Sprint(at.UnixMilli()), "+inf").Val()
+		}
+	}
+	return n
+}
+
+// lineUp calls Lock in the background and returns when it has a place in the queue.
+func (s stage) lineUp(ctx context.Context, t *testing.T, l *lock.Lock) <-chan locked {
+	t.Helper()
+	before := s.places(t)
+	got := make(chan locked, 1)
+	go func() {
+		h, err := l.Lock(ctx)
+		got <- locked{h, err, time.Now()}
+	}()
+	eventually(t, "in the queue", func() bool { return s.places(t) == before+1 })
+	return got
+}
+
+func firstComeFirstServed(t *testing.T, s stage) {
+	const lockers, waiters = 3, 15
+	first := mustLock(t, s.lock())
+	var from []*lock.Locker
+	for range lockers {
+		from = append(from, lock.New(s.client, s.prefix))
+	}
+	turns := make(chan int, waiters)
+	for i := range waiters {
+		got := s.lineUp(t.Context(), t, s.kind.open(from[i%lockers], "m", lock.NewOwner()))
+		go func() {
+			next := <-got
+			turns <- i
+			if next.err == nil {
+				next.err = next.hold.Release(t.Context())
+			}
+			if next.err != nil {
+				t.Errorf("waiter %d: %v", i, next.err)
+			}
+		}()
+	}
+	_, err := s.lock().TryLock(t.Context())
+	wantErr(t, "TryLock while others wait", err, lock.ErrNotObtained)
+	mustRelease(t, first)
+	for want := range waiters {
+		if got := receive(t, "turn", turns); got != want {
+			t.Errorf("turn %d was that of waiter %d", want, got)
+		}
+	}
+}
+
+func leavingDelaysNobody(t *testing.T, s stage) {
+	for what, leaver := range map[string]func() (context.Context, context.CancelFunc){
+		"cancelled": func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
+		"timed out": func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 500*time.Millisecond)
+		},
+	} {
+		h := mustLock(t, s.lock())
+		ctx, cancel := leaver()
+		first := s.lineUp(ctx, t, s.lock())
+		second := s.lineUp(t.Context(), t, s.lock())
+		if what == "cancelled" {
+			cancel()
+		}
+		wantErr(t, what, receive(t, "answer", first).err, lock.ErrNotObtained)
+		if n := s.places(t); n != 1 {
+			t.Errorf("%s: %d places are left, want that of the second", what, n)
+		}
+		released := time.Now()
+		mustRelease(t, h)
+		next := mustReceive(t, second)
+		if took := next.at.Sub(released); took > slack {
+			t.Errorf("%s: the second waited %v after the release", what, took)
+		}
+		mustRelease(t, next.hold)
+		cancel()
+	}
+}
+
+func deadAtTheHead(t *testing.T, s stage) {
+	for _, dead := range []int{1, 10} {
+		h := mustLock(t, s.lock())
+		before := s.places(t)
+		crowd := startChild(t, childTask{
+			Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: dead,
+		})
+		eventually(t, "in the queue", func() bool { return s.places(t) == before+int64(dead) })
+		alive := s.lineUp(t.Context(), t, s.lock())
+		crowd.kill(t)
+		killed := time.Now()
+		mustRelease(t, h)
+		next := mustReceive(t, alive)
+		if took := next.at.Sub(killed); took > waitSlot+slack {
+			t.Errorf("%d dead ones delayed the next by %v, want %v at most", dead, took, waitSlot)
+		}
+		mustRelease(t, next.hold)
+	}
+}
+
+func placesAreKept(t *testing.T, s stage) {
+	h := mustLock(t, s.lock())
+	first := s.lineUp(t.Context(), t, s.lock())
+	time.Sleep(waitSlot + waitSlot/4) // longer than a place is kept of which nothing is heard
+	second := s.lineUp(t.Context(), t, s.lock())
+	if n := s.places(t); n != 2 {
+		t.Errorf("%d places, want 2", n)
+	}
+	mustRelease(t, h)
+	next := mustReceive(t, first)
+	select {
+	case <-second:
+		t.Error("the second had the lock beside the first")
+	default:
+	}
+	mustRelease(t, next.hold)
+	mustRelease(t, mustReceive(t, second).hold)
+}
+
+// clockReader is a client that fails the test when a script is told a time of its clock.
+type clockReader struct {
+	*spy
+	t *testing.T
+}
+
+func (c clockReader) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	now := time.Now()
+	for _, arg := range args {
+		n, err := strconv.ParseFloat(fmt.Sprint(arg), 64)
+		if err != nil {
+			continue
+		}
+		for unit, clock := range map[string]int64{
+			"s": now.Unix(), "ms": now.UnixMilli(), "µs": now.UnixMicro(), "ns": now.UnixNano(),
+		} {
+			if ratio := n / float64(clock); ratio > 0.99 && ratio < 1.01 {
+				c.t.Errorf("a script was told %v, which is the client's time in %s", arg, unit)
+			}
+		}
+	}
+	return c.spy.EvalSha(ctx, sha, keys, args...)
+}
+
+// onlyRedisClock plays on a Redis whose clock is decades behind, and stands still.
+func onlyRedisClock(t *testing.T, s stage) {
+	server := miniredis.RunT(t)
+	now := time.Date(2001, 9, 9, 1, 46, 41, 123_457_000, time.UTC)
+	server.SetTime(now)
+	s.client, s.prefix = ownClient(t, server.Addr()), ""
+	open := func(c lock.Client) *lock.Lock { return s.through(clockReader{&spy{Client: c}, t}) }
+	h := mustLock(t, open(s.client))
+	network, through := proxied(t, server.Addr())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dead := s.lineUp(ctx, t, open(through))
+	var living []<-chan locked
+	for range 3 {
+		living = append(living, s.lineUp(t.Context(), t, open(s.client)))
+	}
+	network.Cut()
+	mustRelease(t, h)
+	server.SetTime(now.Add(waitSlot / 2))
+	deadIsOver := now.Add(waitSlot)
+	eventually(t, "heard of the living", func() bool { return s.placesAfter(t, deadIsOver) == int64(len(living)) })
+	select {
+	case got := <-living[0]:
+		t.Errorf("obtained in front of a waiter whose place is not over: %v", got.err)
+	default:
+	}
+	server.SetTime(deadIsOver)
+	for _, waiting := range living {
+		mustRelease(t, mustReceive(t, waiting).hold)
+	}
+	cancel()
+	wantErr(t, "Lock of the dead", receive(t, "answer", dead).err, lock.ErrNotObtained)
+}
+
+func queuesVanish(t *testing.T, s stage) {
+	h := mustLock(t, s.lock())
+	network, through := s.viaProxy(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	waiting := s.lineUp(ctx, t, s.through(through))
+	network.Blackhole()
+	wantErr(t, "Lock", receive(t, "answer", waiting).err, context.DeadlineExceeded)
+	eventually(t, "rid of the queue", func() bool { return len(s.remains(t)) == 1 })
+	network.Heal()
+	next := s.lineUp(t.Context(), t, s.lock())
+	mustRelease(t, h)
+	mustRelease(t, mustReceive(t, next).hold)
+	if found := s.remains(t); len(found) > 0 {
+		t.Errorf("%q is left", found)
+	}
+}

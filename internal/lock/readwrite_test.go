@@ -1,0 +1,329 @@
+package lock_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+var readWriteRows = []row{
+	{
+		number: 38, group: "Read-write", says: "many readers share it; a writer waits for the last, and is alone",
+		run: readersShare,
+	},
+	{
+		number: 39, group: "Read-write",
+		says: "the writer reads too, and waiting readers join when he only reads; read → write is an error",
+		run:  downgrade,
+	},
+	{
+		number: 40, group: "Read-write", says: "a dead reader keeps a writer out no longer than its own lease",
+		run: readersLeaseAlone,
+	},
+	{
+		number: 41, group: "Read-write",
+		says: "each hold is renewed for itself, also after the downgrade; times to live never add up",
+		run:  independentRenewal,
+	},
+	{
+		number: 42, group: "Read-write", says: "neither a writer nor a reader is starved: who came first goes first",
+		run: nobodyStarves,
+	},
+}
+
+// sides are the two sides of the read-write lock "m", as one owner sees them.
+type sides struct {
+	owner       lock.Owner
+	read, write *lock.Lock
+}
+
+func (s stage) sides(opts ...lock.Option) sides {
+	l, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	return sides{owner, l.Read("m", owner, opts...), l.Write("m", owner, opts...)}
+}
+
+func mustTry(t *testing.T, l *lock.Lock) *lock.Hold {
+	t.Helper()
+	h, err := l.TryLock(t.Context())
+	if err != nil {
+		t.Fatalf("TryLock: %v", err)
+	}
+	return h
+}
+
+func mustRefuse(t *testing.T, what string, l *lock.Lock) {
+	t.Helper()
+	_, err := l.TryLock(t.Context())
+	wantErr(t, "TryLock "+what, err, lock.ErrNotObtained)
+}
+
+func readersShare(t *testing.T, s stage) {
+	var readers []*lock.Hold
+	for range 5 {
+		readers = append(readers, mustTry(t, s.sides().read))
+	}
+	writer := s.lineUp(t.Context(), t, s.sides().write)
+	for _, h := range readers {
+		select {
+		case <-writer:
+			t.Fatal("a writer beside readers")
+		default:
+		}
+		if h.Token() != readers[0].Token() {
+			t.Errorf("token %d, want that of the first reader, %d", h.Token(), readers[0].Token())
+		}
+		mustRelease(t, h)
+	}
+	writing := mustReceive(t, writer).hold
+	if writing.Token() <= readers[0].Token() {
+		t.Errorf("the writer's token is %d after the readers' %d", writing.Token(), readers[0].Token())
+	}
+	mustRefuse(t, "of a reader beside a writer", s.sides().read)
+	mustRefuse(t, "of a writer beside a writer", s.sides().write)
+	mustRelease(t, writing)
+	writersAreAlone(t, s)
+}
+
+// visit is when somebody had the lock, on which side.
+type visit struct {
+	stay
+	write bool
+}
+
+// writersAreAlone lets several clients read and write at random, and fails when a writer overlaps with anybody, or when
+// no readers do.
+func writersAreAlone(t *testing.T, s stage) {
+	const clients, goroutines, rounds = 3, 6, 25
+	var mu sync.Mutex
+	var visits []visit
+	var wg sync.WaitGroup
+	for range clients {
+		locker := lock.New(ownClient(t, testkit.RedisAddr(t)), s.prefix)
+		for range goroutines {
+			wg.Go(func() {
+				for range rounds {
+					write, l := rand.IntN(4) == 0, locker.Read("m", lock.NewOwner())
+					if write {
+						l = locker.Write("m", lock.NewOwner())
+					}
+					err := l.Do(t.Context(), func(_ context.Context, h *lock.Hold) error {
+						v := visit{stay{time.Now(), time.Time{}, h.Token()}, write}
+						time.Sleep(rand.N(2 * time.Millisecond)) // so that they meet
+						v.to = time.Now()
+						mu.Lock()
+						visits = append(visits, v)
+						mu.Unlock()
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	checkVisits(t, visits)
+}
+
+func checkVisits(t *testing.T, visits []visit) {
+	t.Helper()
+	slices.SortFunc(visits, func(a, b visit) int { return a.from.Compare(b.from) })
+	shared := 0
+	for i, a := range visits {
+		for _, b := range visits[i+1:] {
+			overlap := b.from.Before(a.to)
+			switch {
+			case overlap && (a.write || b.write):
+				t.Fatalf("a writer is not alone: %+v and %+v", a, b)
+			case overlap:
+				shared++
+			case (a.write || b.write) && b.token <= a.token:
+				t.Fatalf("token %d after %d: %+v and %+v", b.token, a.token, a, b)
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no two readers met")
+	}
+}
+
+func downgrade(t *testing.T, s stage) {
+	writer := s.sides()
+	const inTime = 500 * time.Millisecond // they would look by themselves after a second
+	var took time.Duration
+	for range 3 { // a busy machine stops a process for as long
+		writing := mustTry(t, writer.write)
+		reading := mustTry(t, writer.read)
+		if reading.Token() != writing.Token() {
+			t.Errorf("tokens %d and %d of one stay", reading.Token(), writing.Token())
+		}
+		mustRefuse(t, "of a reader while the writer reads", s.sides().read)
+		waiting := []<-chan locked{
+			s.lineUp(t.Context(), t, s.sides().read), s.lineUp(t.Context(), t, s.sides().read),
+		}
+		begin := time.Now()
+		mustRelease(t, writing)
+		for _, reader := range waiting {
+			next := mustReceive(t, reader)
+			took = next.at.Sub(begin)
+			mustRelease(t, next.hold)
+		}
+		mustRefuse(t, "of another writer after the downgrade", s.sides().write)
+		noUpgrade(t, s, writer)
+		mustRelease(t, reading)
+		mustRelease(t, mustTry(t, writer.write))
+		if took < inTime {
+			return
+		}
+	}
+	t.Errorf("waiting readers joined %v after the downgrade", took)
+}
+
+// noUpgrade asks for the write lock as one who reads.
+func noUpgrade(t *testing.T, s stage, reader sides) {
+	t.Helper()
+	for what, ask := range map[string]func(context.Context) (*lock.Hold, error){
+		"TryLock": reader.write.TryLock, "Lock": reader.write.Lock,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), slack)
+		begin := time.Now()
+		_, err := ask(ctx)
+		cancel()
+		wantErr(t, what, err, lock.ErrUpgrade)
+		wantErr(t, what, err, lock.ErrNotObtained)
+		if took := time.Since(begin); took > slack {
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+	if n := s.places(t); n != 0 {
+		t.Errorf("%d places are left", n)
+	}
+}
+
+func readersLeaseAlone(t *testing.T, s stage) {
+	const lease = 600 * time.Millisecond
+	// Others hold for longer, and release: the dead one's lease is what counts.
+	begin := time.Now()
+	mustTry(t, s.sides(lock.WithLease(lease)).read)
+	living := mustTry(t, s.sides(lock.WithLease(time.Minute)).read)
+	writer := s.lineUp(t.Context(), t, s.sides().write)
+	mustRelease(t, living)
+	next := mustReceive(t, writer)
+	if took := next.at.Sub(begin); took < lease || took > lease+slack {
+		t.Errorf("obtained after %v, want about %v", took, lease)
+	}
+	mustRelease(t, next.hold)
+
+	// Others renew: the dead one is over all the same.
+	dead := mustTry(t, s.sides(lock.WithLease(lease)).read)
+	living = mustTry(t, s.sides(lock.WithRenewedLease(lease)).read)
+	time.Sleep(2 * lease) // several renewals long
+	if state := s.readers(t); state.HeldBy(dead.Owner()) || !state.HeldBy(living.Owner()) {
+		t.Errorf("%v have it, want only the living", state.Holders)
+	}
+	writer = s.lineUp(t.Context(), t, s.sides().write)
+	released := time.Now()
+	mustRelease(t, living)
+	next = mustReceive(t, writer)
+	if took := next.at.Sub(released); took > slack {
+		t.Errorf("obtained %v after the last reader's release", took)
+	}
+	mustRelease(t, next.hold)
+}
+
+// readers asks who reads.
+func (s stage) readers(t *testing.T) lock.State {
+	t.Helper()
+	s.kind = kindOf("Read")
+	return s.state(t)
+}
+
+func independentRenewal(t *testing.T, s stage) {
+	const lease = 1500 * time.Millisecond
+	writer := s.sides(lock.WithRenewedLease(lease))
+	var holds []*lock.Hold
+	for range 3 {
+		holds = append(holds, mustTry(t, writer.write), mustTry(t, writer.read))
+	}
+	within := func(when string) {
+		t.Helper()
+		for _, l := range []*lock.Lock{writer.read, writer.write} {
+			state, err := l.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ttl := state.TTL(); ttl > lease {
+				t.Errorf("%s: time to live %v, want at most %v", when, ttl, lease)
+			}
+		}
+	}
+	within("entered three times")
+	time.Sleep(2 * lease) // several renewals long
+	within("renewed")
+	for i := 0; i < len(holds); i += 2 {
+		mustRelease(t, holds[i])
+	}
+	within("after the downgrade")
+	other := mustTry(t, s.sides(lock.WithRenewedLease(lease)).read)
+	time.Sleep(2 * lease)
+	within("renewed after the downgrade")
+	mustRelease(t, other)
+	for i := 1; i < len(holds); i += 2 {
+		mustRelease(t, holds[i])
+	}
+	mustRelease(t, mustTry(t, s.sides().write))
+}
+
+func nobodyStarves(t *testing.T, s stage) {
+	reader, late := s.sides(), s.sides()
+	reading := mustTry(t, reader.read)
+	writer := s.lineUp(t.Context(), t, s.sides().write)
+	mustRefuse(t, "of a reader behind a writer", late.read)
+	waiting := s.lineUp(t.Context(), t, late.read)
+	mustRelease(t, mustTry(t, reader.read)) // he reads already: to wait for the writer would be to wait for himself
+	mustRelease(t, reading)
+	writing := mustReceive(t, writer).hold
+	mustRelease(t, writing)
+	mustRelease(t, mustReceive(t, waiting).hold)
+
+	streams := func(open func(*lock.Locker) *lock.Lock, ask *lock.Lock, what string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var had atomic.Int64
+		var wg sync.WaitGroup
+		for range 6 {
+			locker := lock.New(s.client, s.prefix)
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					if h, err := open(locker).Lock(ctx); err == nil {
+						had.Add(1)
+						time.Sleep(rand.N(5 * time.Millisecond)) // so that they overlap
+						_ = h.Release(t.Context())               // the other side notices what went wrong
+					}
+				}
+			})
+		}
+		eventually(t, "busy", func() bool { return had.Load() > 50 })
+		begin := time.Now()
+		for range 5 {
+			mustRelease(t, mustLock(t, ask))
+		}
+		if took := time.Since(begin); took > 5*slack {
+			t.Errorf("%s took %v", what, took)
+		}
+		cancel()
+		wg.Wait()
+	}
+	streams(func(l *lock.Locker) *lock.Lock { return l.Read("m", lock.NewOwner()) }, s.sides().write,
+		"writing five times among readers")
+	streams(func(l *lock.Locker) *lock.Lock { return l.Write("m", lock.NewOwner()) }, s.sides().read,
+		"reading five times among writers")
+}
