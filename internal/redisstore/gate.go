@@ -18,7 +18,7 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.Verdict, error)
 		return order.Verdict{}, err
 	}
 	keys := []string{s.keys.sale(b.Sale), s.keys.buyers(b.Sale), s.keys.orders(b.Sale.Partition)}
-	raw, err := s.scripts.seckill.run(ctx, s.commands, keys, args...)
+	raw, err := s.admissions.run(ctx, keys, args...)
 	if err != nil {
 		return order.Verdict{}, err
 	}

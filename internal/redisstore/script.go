@@ -60,6 +60,15 @@ func (s script) run(ctx context.Context, client redis.UniversalClient, keys []st
 }
 
 func (s script) eval(ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any) (any, error) {
+	cmd := s.command(ctx, verb, text, keys, args)
+	if err := client.Process(ctx, once{cmd}); err != nil {
+		return nil, err
+	}
+	return cmd.Result()
+}
+
+// command is a call of the script that is not sent yet.
+func (s script) command(ctx context.Context, verb, text string, keys []string, args []any) *redis.Cmd {
 	line := make([]any, 0, 3+len(keys)+len(args))
 	line = append(line, verb, text, len(keys))
 	for _, key := range keys {
@@ -67,10 +76,7 @@ func (s script) eval(ctx context.Context, client redis.UniversalClient, verb, te
 	}
 	cmd := redis.NewCmd(ctx, append(line, args...)...)
 	cmd.SetFirstKeyPos(3) // the cluster client finds the slot there
-	if err := client.Process(ctx, once{cmd}); err != nil {
-		return nil, err
-	}
-	return cmd.Result()
+	return cmd
 }
 
 // runInt is run for a script that answers a number.

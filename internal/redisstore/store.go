@@ -48,7 +48,9 @@ type Store struct {
 	blocking redis.UniversalClient
 	keys     keys
 	scripts  scriptSet
-	options  Options
+	// admissions are calls of scripts.seckill.
+	admissions *convoy
+	options    Options
 	// returnDelay is order.ReturnDelay, and no setting: an instance that held units back for less than others remember
 	// would make them lie (rule 11). At most a minute: what is further off the scripts take for a clock set back.
 	returnDelay time.Duration
@@ -64,8 +66,10 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter
 	}
+	set := newScriptSet()
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: newScriptSet(), options: o,
+		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: set,
+		admissions: newConvoy(clients.Commands, set.seckill), options: o,
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }
