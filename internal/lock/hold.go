@@ -170,11 +170,12 @@ func (h *Hold) note(err error) {
 	h.renewErr = err
 }
 
-// extend says that the lease was renewed by a request sent at the given time.
-func (h *Hold) extend(sent time.Time) {
+// extend says that the lease was renewed by a request sent at the given time, and returns when it is over now.
+func (h *Hold) extend(sent time.Time) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.validUntil, h.renewErr = sent.Add(h.lock.settings.validity()), nil
+	return h.validUntil
 }
 
 // expire ends the hold if no renewal has moved validUntil meanwhile, and reports when to look again if it does not.

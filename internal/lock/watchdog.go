@@ -161,7 +161,7 @@ func (e *watch) call() call {
 // settle tells a hold what Redis said, and when it is due next. Without an answer that is soon: there is time for some
 // more tries before the lease is over.
 func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
-	h, next := e.hold, e.interval
+	h, next, over := e.hold, e.interval, time.Time{}
 	switch {
 	case err != nil:
 		h.note(err)
@@ -169,12 +169,15 @@ func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 	case !held:
 		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
 	case h.lock.settings.renewed:
-		h.extend(sent)
+		over = h.extend(sent)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.underWay = false
 	e.due = time.Now().Add(next)
+	if !over.IsZero() {
+		e.over = over // else each hold would have a tick of its own when its first lease is over, for nothing
+	}
 	if _, watched := w.holds[h]; watched && !e.done {
 		w.schedule(e.due)
 	}
