@@ -21,15 +21,18 @@ type heldUnder struct {
 	key    string
 }
 
-// newClaim names one call of TryLock or Lock.
-func (l *Lock) newClaim(ctx context.Context) (claim, error) {
+// newRequest returns a name that no other call has.
+func newRequest() string { return uuid.NewString() }
+
+// newClaim is one call of TryLock or Lock, whose name is the request.
+func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	if err := ctx.Err(); err != nil {
 		return claim{}, l.refused(err)
 	}
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
-	c := claim{owner: l.owner, request: uuid.NewString(), lease: l.settings.lease, latched: l.locker.repeats}
+	c := claim{owner: l.owner, request: request, lease: l.settings.lease, latched: l.locker.repeats}
 	if l.traits.owned {
 		return c, nil
 	}

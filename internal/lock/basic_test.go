@@ -254,8 +254,8 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 		t.Errorf("Lock returned %v after its context ended", late)
 	}
 	s.nobodyListens(t)
-	if found := s.remains(t); len(found) != 1 {
-		t.Errorf("%q is left, want only the holder's key", found)
+	if found := s.remains(t); len(found) != s.kind.locks() {
+		t.Errorf("%q is left, want only the holder's", found)
 	}
 	calls := watched.scripts.Load()
 	mustRelease(t, h)
@@ -329,7 +329,7 @@ func secondRelease(t *testing.T, s stage) {
 			published++
 		}
 	}
-	if published != 1 {
+	if published < 1 || published > s.kind.locks() { // of those that make it up only one is waited for
 		t.Errorf("%d releases were published, want 1", published)
 	}
 	mustRelease(t, next.hold)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,7 +83,10 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	<-h.Lost()
-	_, err = fmt.Fprintf(out, "wrote %d rows; %v\n", n, h.Err())
+	if !errors.Is(h.Err(), lock.ErrLost) {
+		return h.Err()
+	}
+	_, err = fmt.Fprintf(out, "wrote %d rows; %v\n", n, lock.ErrLost)
 	return err
 }
 

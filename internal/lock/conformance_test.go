@@ -22,6 +22,8 @@ type kind struct {
 	rival string
 	// apart: each waiter listens on a channel of his own.
 	apart bool
+	// parts is how many locks of Redis it is made of, 0 for one of its own.
+	parts int
 }
 
 // row is one promise. It is played on a stage whose Redis other tests use too.
@@ -79,7 +81,18 @@ var kinds = []kind{
 		rival: "Write",
 		apart: true,
 	},
+	{
+		name: "Multi",
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
+			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
+		},
+		parts:  2,
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 48), span(50, 50)),
+	},
 }
+
+// locks is how many locks of Redis one lock of the kind is.
+func (k kind) locks() int { return max(k.parts, 1) }
 
 // span returns the numbers from first to last.
 func span(first, last int) []int {
@@ -93,7 +106,8 @@ func span(first, last int) []int {
 // rows returns all promises, in order.
 func rows() []row {
 	return slices.Concat(
-		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, fencedRows,
+		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows,
+		fencedRows,
 	)
 }
 

@@ -15,6 +15,10 @@
 //	Read       the side of a read-write lock that many owners share; in the same order
 //	Write      the side that one owner has alone, who may also read
 //
+// Of several locks, of one Locker or more, a function makes one.
+//
+//	Multi      all of them, or none
+//
 // # What it promises, and what not
 //
 // A lock saves work. Two holders at once are prevented as long as Redis keeps what it acknowledged and its clock runs
@@ -81,6 +85,12 @@
 //	a waiter is stopped for longer   he has lost his place, and lines up again when he runs
 //
 // The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.
+//
+// # A lock made of others
+//
+// Its members are tried at the same time, each as always, under one request. What was obtained is one Hold if it is
+// enough, and is given back if not. Each part of it is renewed by its own Locker, and when one ends the rest is counted.
+// Who waits for such a lock waits for one member, and has none of the others meanwhile.
 //
 // # Another kind of lock
 //

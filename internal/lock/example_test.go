@@ -118,6 +118,26 @@ func ExampleLocker_Write() {
 	// <nil> <nil>
 }
 
+// All of several locks, or none: nobody else moves money of these two accounts meanwhile.
+func ExampleMulti() {
+	locker, done := exampleLocker()
+	defer done()
+	ctx := context.Background()
+	transfer := func(from, to string) *lock.Lock {
+		return lock.Multi(locker.Mutex("account:"+from), locker.Mutex("account:"+to))
+	}
+	err := transfer("ann", "bob").Do(ctx, func(ctx context.Context, _ *lock.Hold) error {
+		_, busy := transfer("bob", "eve").TryLock(ctx)
+		_, free := locker.Mutex("account:eve").TryLock(ctx)
+		fmt.Println(errors.Is(busy, lock.ErrNotObtained), free)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// <nil>
+}
+
 // A stale holder is harmless where its token is checked.
 func ExampleHold_Token() {
 	locker, done := exampleLocker()

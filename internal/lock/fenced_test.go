@@ -159,7 +159,7 @@ func stoppedHolder(t *testing.T, s stage) {
 		t.Fatal(err)
 	}
 	holder.signal(t, syscall.SIGCONT)
-	holder.says(t, "wrote 0 rows; lock \"m\": lock lost")
+	holder.says(t, "wrote 0 rows; "+lock.ErrLost.Error())
 	var value string
 	err = db.QueryRowContext(t.Context(), "SELECT value FROM fenced").Scan(&value)
 	if err != nil || value != "successor" {

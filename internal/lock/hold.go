@@ -14,7 +14,8 @@ type Hold struct {
 	claim claim
 	token int64
 	begin time.Time
-	watch watch // the watchdog's
+	watch watch  // the watchdog's
+	parts *parts // of a hold of a group; lease and watch are theirs
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
@@ -29,7 +30,7 @@ type Hold struct {
 	dependents map[*dependent]struct{}
 }
 
-// dependent is a context that ends with the hold.
+// dependent is a context that ends with the hold, or what else is to be told.
 type dependent struct{ cancel context.CancelCauseFunc }
 
 // newHold starts the watch over a lock that was obtained by a request sent at the given time. The
@@ -74,24 +75,40 @@ func (h *Hold) Err() error {
 // Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
 // Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
-	ctx, cancelCause := context.WithCancelCause(context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h))
+	ctx, cancelCause := context.WithCancelCause(h.under(parent))
 	d := &dependent{cancelCause}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.err != nil {
-		cancelCause(h.err)
+	if !h.depend(d) {
 		return ctx, func() {}
 	}
-	if h.dependents == nil {
-		h.dependents = map[*dependent]struct{}{}
-	}
-	h.dependents[d] = struct{}{}
 	return ctx, func() {
 		h.mu.Lock()
 		delete(h.dependents, d)
 		h.mu.Unlock()
 		cancelCause(context.Canceled)
 	}
+}
+
+// depend has the dependent told of the end, and reports whether that is still to come.
+func (h *Hold) depend(d *dependent) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		d.cancel(h.err)
+		return false
+	}
+	if h.dependents == nil {
+		h.dependents = map[*dependent]struct{}{}
+	}
+	h.dependents[d] = struct{}{}
+	return true
+}
+
+// under returns a context that knows of the hold, so that who comes under it is not let in again.
+func (h *Hold) under(parent context.Context) context.Context {
+	if h.parts != nil {
+		return h.parts.under(parent)
+	}
+	return context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h)
 }
 
 // Release gives the lock back. From its call on the hold is over: it is not renewed and its contexts end. ctx may be
@@ -105,16 +122,30 @@ func (h *Hold) Release(ctx context.Context) error {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
 	h.end(releasedError{h.lock.name}, false)
-	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, left: h.left(), again: h.asked})
-	h.asked = true
+	settled, err := h.giveBack(ctx)
+	h.settled = settled
 	if err != nil {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}
-	h.settled = true
-	if !held {
-		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
-	}
 	return nil
+}
+
+// giveBack tells Redis, and reports whether it has answered; releasing is held.
+func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
+	if h.parts != nil {
+		return h.parts.release(ctx)
+	}
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, left: h.left(), again: h.asked})
+	h.asked = true
+	if err == nil && !held {
+		return true, ErrNotHeld
+	}
+	return err == nil, err
+}
+
+// valid reports whether the lock may be relied on now, as far as is known.
+func (h *Hold) valid() bool {
+	return h.Err() == nil && (h.parts != nil || h.left() > 0)
 }
 
 // left returns how long the lease has to go in Redis, at least.
@@ -156,7 +187,9 @@ func (h *Hold) endLocked(err error, lost bool) {
 	if lost && h.lost != nil {
 		close(h.lost)
 	}
-	h.lock.locker.watchdog.remove(h)
+	if h.parts == nil {
+		h.lock.locker.watchdog.remove(h)
+	}
 	for d := range h.dependents {
 		d.cancel(err)
 	}

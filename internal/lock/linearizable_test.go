@@ -88,11 +88,15 @@ func ownersOf(now []stance, read bool) string {
 }
 
 // TestHistoriesAreThoseOfALock lets several clients take, release, force and look at random, and asks whether some
-// order of what they did, each at a moment between call and return, explains all they heard.
+// order of what they did, each at a moment between call and return, explains all they heard. For a lock that is made of
+// others there is no such order: those who try at the same moment can refuse each other while nobody has it.
 func TestHistoriesAreThoseOfALock(t *testing.T) {
 	t.Parallel()
 	const histories, clients, steps = 200, 5, 12
 	for _, k := range kinds {
+		if k.parts > 0 {
+			continue
+		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, k.name)

@@ -6,8 +6,8 @@ import (
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises; what is below is the same for all. A Lock is only a description: it may be used any
-// number of times, from any goroutine, and needs no end.
+// say what the kind promises; Multi makes one of several. What is below is the same for all. A Lock is only a
+// description: it may be used any number of times, from any goroutine, and needs no end.
 type Lock struct {
 	locker   *Locker
 	name     string
@@ -15,7 +15,8 @@ type Lock struct {
 	settings settings
 	protocol protocol
 	traits   traits
-	owner    Owner // of all calls; "" where each has its own
+	owner    Owner  // of all calls; "" where each has its own
+	group    *group // of a lock that is made of others, which has a name and nothing else
 }
 
 func (l *Locker) newLock(name string, k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
@@ -24,8 +25,14 @@ func (l *Locker) newLock(name string, k keys, p protocol, t traits, owner Owner,
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
 // Redis's, or ErrInvalidLease; then the lock was not taken, or is free again after the lease at the latest.
-func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
-	c, err := l.newClaim(ctx)
+func (l *Lock) TryLock(ctx context.Context) (*Hold, error) { return l.try(ctx, newRequest()) }
+
+// try is TryLock for a request that has a name.
+func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
+	if l.group != nil {
+		return l.tryGroup(ctx, request)
+	}
+	c, err := l.newClaim(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +44,10 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 // for TryLock: when Redis cannot be reached, Lock does not wait for that to end. Unless the kind says otherwise, the
 // waiters of one Locker are served in the order in which they came, and those of different ones in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
-	c, err := l.newClaim(ctx)
+	if l.group != nil {
+		return l.waitGroup(ctx)
+	}
+	c, err := l.newClaim(ctx, newRequest())
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +79,9 @@ func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) e
 // operators: the holder goes on until he renews or looks next, a third of his lease later at most; then his hold is
 // lost. What must not be written by two at once has to check the token.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
+	if l.group != nil {
+		return l.forceGroup(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	n, err := l.protocol.force().run(ctx, l.locker.client).Int()

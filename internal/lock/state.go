@@ -26,6 +26,9 @@ type Holder struct {
 
 // State asks Redis who has the lock. The error is ctx's or Redis's.
 func (l *Lock) State(ctx context.Context) (State, error) {
+	if l.group != nil {
+		return l.stateOfGroup(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	answer, err := l.protocol.state().run(ctx, l.locker.client).Slice()

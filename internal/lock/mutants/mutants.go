@@ -124,6 +124,19 @@ func inPackage() []mutant {
 	}
 	if lease < 0 {`},
 		}, "Mutex", 31},
+		{"multi release that stops at the first error", []change{
+			{"parts.go", `func(i int) { errs[i] = kept[i].Release(ctx) }`, `func(i int) {
+		if errors.Join(errs...) == nil {
+			errs[i] = kept[i].Release(ctx)
+		}
+	}`},
+		}, "Multi", 43},
+		{"who waits for one of several keeps the others", []change{
+			{"round.go", `firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })`, `time.Sleep(0)`},
+		}, "Multi", 43},
+		{"the loss of one of several is not that of the whole", []change{
+			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
+		}, "Multi", 43},
 		{"a waiter who leaves takes the event along", []change{
 			{"queue.go", `	default:
 		q.notify()

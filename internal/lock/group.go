@@ -1,0 +1,202 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// group is what a lock that is made of others has instead of keys: its members, of which so many are needed to have it.
+type group struct {
+	members []*Lock
+	need    int
+}
+
+// newGroup returns the lock, with the names of its members for its own.
+func newGroup(members []*Lock, need int) *Lock {
+	var names, keys []string
+	for _, m := range members {
+		names, keys = append(names, m.name), append(keys, m.key)
+	}
+	slices.Sort(names)
+	name := strings.Join(slices.Compact(names), ", ")
+	return &Lock{name: name, key: strings.Join(keys, ","), group: &group{members, need}}
+}
+
+// is reports whether both are the same lock, for the same owner if it has one.
+func (l *Lock) is(other *Lock) bool {
+	return l == other || l.group == nil && l.locker == other.locker && l.key == other.key && l.owner == other.owner
+}
+
+// all reports whether every member is needed.
+func (g *group) all() bool { return g.need == len(g.members) }
+
+// tryGroup asks the members for one request. Where all are needed the first one is asked alone: who does not get it
+// takes none of the others from somebody who does.
+func (l *Lock) tryGroup(ctx context.Context, request string) (*Hold, error) {
+	if !l.group.all() {
+		h, _, err := l.round(ctx, request, 0, nil)
+		return h, err
+	}
+	lead, err := l.group.members[0].try(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("lock %q: %w", l.name, err)
+	}
+	h, _, err := l.round(ctx, request, 0, lead)
+	return h, err
+}
+
+// waitGroup waits for one member, as anybody waits for it, and then tries the others. What was obtained is given back
+// before it waits for another one that was refused: who waits has none, so that nobody can wait for him in turn.
+func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
+	g, at := l.group, 0
+	if !g.all() && !g.members[0].contended() {
+		h, refused, err := l.round(ctx, newRequest(), 0, nil)
+		if !waits(ctx, err) {
+			return h, err
+		}
+		at = refused
+	}
+	for clashes := 0; ; clashes++ {
+		request := newRequest()
+		lead, err := g.members[at].Lock(ctx)
+		switch {
+		case err == nil:
+			request = lead.claim.request
+		case g.all() || ctx.Err() != nil || inOwnWay(err):
+			return nil, fmt.Errorf("lock %q: %w", l.name, err)
+		}
+		h, refused, err := l.round(ctx, request, at, lead)
+		if !waits(ctx, err) {
+			return h, err
+		}
+		at = refused
+		if clashes > 0 {
+			pauseAfterClash(ctx, clashes)
+		}
+	}
+}
+
+// waits reports whether a round that ended with err is followed by another one.
+func waits(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrNotObtained) && !inOwnWay(err) && ctx.Err() == nil
+}
+
+// inOwnWay reports whether err says that the caller himself has what he asks for.
+func inOwnWay(err error) bool { return errors.Is(err, ErrReentry) || errors.Is(err, ErrUpgrade) }
+
+// Two who have each what the other one needs give it back and try again; a pause that differs lets one of them be
+// earlier. It is short beside a round trip at first, and twice as long each time.
+const (
+	clashPause    = time.Millisecond
+	clashDoubling = 5 // times at most
+)
+
+func pauseAfterClash(ctx context.Context, clashes int) {
+	//nolint:gosec // not a secret
+	pause := time.NewTimer(rand.N(clashPause << min(clashes, clashDoubling)))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
+
+// contended reports whether somebody of this process waits for the lock.
+func (l *Lock) contended() bool {
+	return l.group == nil && l.locker.hub.waiting(l.protocol.channel(claim{owner: l.owner}))
+}
+
+// forceGroup frees the members, the first one last, as a release does.
+func (l *Lock) forceGroup(ctx context.Context) (wasHeld bool, err error) {
+	members := l.group.members
+	held, errs := make([]bool, len(members)), make([]error, len(members))
+	firstLast(len(members), func(i int) { held[i], errs[i] = members[i].ForceUnlock(ctx) })
+	if l.group.answered(errs) {
+		return slices.Contains(held, true), nil
+	}
+	return slices.Contains(held, true), l.wrap("force", errors.Join(errs...))
+}
+
+// stateOfGroup asks the members who has them.
+func (l *Lock) stateOfGroup(ctx context.Context) (State, error) {
+	members := l.group.members
+	states, errs := make([]State, len(members)), make([]error, len(members))
+	firstLast(len(members), func(i int) { states[i], errs[i] = members[i].State(ctx) })
+	if !l.group.answered(errs) {
+		return State{}, l.wrap("state", errors.Join(errs...))
+	}
+	return l.group.state(states), nil
+}
+
+// answered reports whether as many members answered as are needed.
+func (g *group) answered(errs []error) bool {
+	failed := 0
+	for _, err := range errs {
+		if err != nil {
+			failed++
+		}
+	}
+	return len(errs)-failed >= g.need
+}
+
+// state says who has as many members as are needed: as often, and for as long, as he has that many.
+func (g *group) state(members []State) State {
+	var s State
+	seen := map[Owner]bool{}
+	for _, m := range members {
+		for _, h := range m.Holders {
+			if seen[h.Owner] {
+				continue
+			}
+			seen[h.Owner] = true
+			if whole, token := g.holder(h.Owner, members); whole.Holds > 0 {
+				s.Holders = append(s.Holders, whole)
+				s.Token = max(s.Token, token)
+			}
+		}
+	}
+	return s
+}
+
+// holder returns what one owner has of all members together.
+func (g *group) holder(o Owner, members []State) (Holder, int64) {
+	holds, ttls, tokens := make([]int, len(members)), make([]time.Duration, len(members)), make([]int64, len(members))
+	for i, m := range members {
+		for _, h := range m.Holders {
+			if h.Owner == o {
+				holds[i], ttls[i], tokens[i] = h.Holds, h.TTL, m.Token
+			}
+		}
+	}
+	slices.Sort(holds)
+	slices.Sort(ttls)
+	last := len(members) - g.need // so many members and no more have at least what stands here
+	return Holder{o, holds[last], ttls[last]}, g.token(tokens)
+}
+
+// token returns the token of a hold whose members have these, which it sorts. For all members it is the highest, which
+// rises because each of them does.
+func (g *group) token(tokens []int64) int64 {
+	slices.Sort(tokens)
+	if g.all() {
+		return tokens[len(tokens)-1]
+	}
+	return tokens[len(tokens)-g.need]
+}
+
+// firstLast does something for each number below n, at the same time, and for 0 only when that is done: others begin
+// with the first, and find the rest as it is to be.
+func firstLast(n int, do func(i int)) {
+	var rest sync.WaitGroup
+	for i := 1; i < n; i++ {
+		rest.Go(func() { do(i) })
+	}
+	rest.Wait()
+	do(0)
+}

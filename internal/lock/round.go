@@ -1,0 +1,147 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// patience is how long a majority waits for those who do not answer. A member whose server is gone says so at once;
+// one that is silent would take as long as its own time limits, one after the other.
+const patience = time.Second
+
+// errSilent is why a member does not count that has not answered in time.
+var errSilent = fmt.Errorf("no answer within %v", patience)
+
+// round is one try of all members of a group at the same time.
+type round struct {
+	lock    *Lock
+	replies chan reply
+	open    int     // members that have not answered yet
+	got     []reply // of those that were obtained
+	refused int     // how many somebody else has
+	lowest  int     // the first of these
+	errs    []error // of those that failed
+	own     error   // the caller is in his own way
+}
+
+// reply is what one member said.
+type reply struct {
+	member int
+	hold   *Hold
+	err    error
+}
+
+// round asks every member for the request. The lead, if there is one, is the hold of the member with its number, which
+// is not asked. With ErrNotObtained it says which member to wait for. Where a majority is enough the rest are not
+// waited for: who obtains his later joins the hold, or is released.
+func (l *Lock) round(ctx context.Context, request string, number int, lead *Hold) (h *Hold, refused int, err error) {
+	members := l.group.members
+	r := &round{lock: l, replies: make(chan reply, len(members)), lowest: len(members)}
+	if lead != nil {
+		r.got = append(r.got, reply{number, lead, nil})
+	}
+	for i, m := range members {
+		if i == number && lead != nil {
+			continue
+		}
+		r.open++
+		go func() {
+			h, err := m.try(ctx, request)
+			r.replies <- reply{i, h, err}
+		}()
+	}
+	r.gather()
+	h, err = r.conclude(ctx)
+	if r.open > 0 {
+		go r.late(ctx, h)
+	}
+	return h, r.lowest, err
+}
+
+// gather hears the members until it is clear how the round ends. Where all are needed that is when all have answered:
+// then nothing is under way when the round is over.
+func (r *round) gather() {
+	g := r.lock.group
+	var tooLate <-chan time.Time
+	if !g.all() {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		tooLate = timer.C
+	}
+	for r.open > 0 && (g.all() || len(r.got) < g.need && len(r.got)+r.open >= g.need) {
+		select {
+		case a := <-r.replies:
+			r.hear(a)
+		case <-tooLate:
+			for range r.open {
+				r.errs = append(r.errs, errSilent)
+			}
+			return
+		}
+	}
+}
+
+func (r *round) hear(a reply) {
+	r.open--
+	switch {
+	case a.err == nil:
+		r.got = append(r.got, a)
+	case inOwnWay(a.err):
+		r.own = a.err
+	case errors.Is(a.err, ErrNotObtained):
+		r.refused++
+		r.lowest = min(r.lowest, a.member)
+	default:
+		r.errs = append(r.errs, a.err)
+	}
+}
+
+// conclude makes a hold of what was obtained if it is enough, and else gives it back.
+func (r *round) conclude(ctx context.Context) (*Hold, error) {
+	g := r.lock.group
+	slices.SortFunc(r.got, func(a, b reply) int { return a.member - b.member })
+	if r.valid() >= g.need {
+		return r.lock.newWhole(r.got), nil
+	}
+	obtained := len(r.got)
+	if obtained > 0 {
+		firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) }) // if that fails the lease ends it
+	}
+	switch err := ctx.Err(); {
+	case r.own != nil:
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, r.own)
+	case err != nil:
+		return nil, r.lock.refused(err)
+	case obtained >= g.need:
+		return nil, fmt.Errorf("lock %q: %w: the answers took longer than the lease", r.lock.name, ErrLost)
+	case r.refused > 0 && len(r.errs) <= len(g.members)-g.need: // without the failed ones there are enough
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, ErrNotObtained)
+	default:
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, errors.Join(r.errs...))
+	}
+}
+
+// valid returns how many of the members that were obtained can be relied on now: less time has passed since each was
+// asked than its lease has, less what clocks may drift. It is the validity rule of Redlock, for each member alone.
+func (r *round) valid() int {
+	n := 0
+	for _, a := range r.got {
+		if a.hold.valid() {
+			n++
+		}
+	}
+	return n
+}
+
+// late hears the members that nobody waited for.
+func (r *round) late(ctx context.Context, whole *Hold) {
+	for ; r.open > 0; r.open-- {
+		a := <-r.replies
+		if a.err == nil && (whole == nil || !whole.adopt(a.hold)) {
+			_ = a.hold.Release(ctx) // if that fails the lease ends it
+		}
+	}
+}
