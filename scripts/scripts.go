@@ -26,6 +26,8 @@ var (
 	Settle string
 	//go:embed bury.lua
 	Bury string
+	//go:embed holdings.lua
+	Holdings string
 	//go:embed replay.lua
 	Replay string
 	//go:embed beat.lua

@@ -36,6 +36,7 @@ type shop struct {
 	keeper   *order.Keeper
 	outbox   *order.Outbox
 	closer   *order.Closer
+	auditor  *order.Auditor
 	recorder *order.Recorder
 	crier    *order.Crier
 
@@ -55,6 +56,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 	}, catalog, complaints, metrics, log)
 	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
 		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
+	vouchers := voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now)
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
 	return &shop{
 		catalog: catalog,
@@ -64,7 +66,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 		cashier: order.NewCashier(ledger, provider, order.CashierDesk{Lookup: lookup, Room: room, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		storefront: order.NewStorefront(ledger, ids),
-		vouchers:   voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now),
+		vouchers:   vouchers,
 		letters: order.NewDeadLetters(
 			order.DeadLetterStores{Letters: redis, Held: redis, Rows: ledger, Ledger: ledger, Places: redis, Outbox: outbox},
 			partition, ids, complaints, room, metrics, log),
@@ -74,6 +76,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 		keeper:  keeper,
 		outbox:  outbox,
 		closer:  order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
+		auditor: order.NewAuditor(order.AuditorStores{
+			Sales: ledger, Vouchers: ledger, Accounts: ledger, Redis: redis, Locker: locks, Brake: brake{vouchers},
+		}, complaints, metrics, log),
 		recorder: order.NewRecorder(
 			order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis, Outbox: outbox},
 			order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
@@ -83,7 +88,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 
 // work starts everybody in the background whose work can be left at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run} {
+	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run, s.auditor.Run} {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

@@ -150,7 +150,8 @@ func (d *DeadLetters) find(ctx context.Context, id string) (DeadLetter, error) {
 	if err != nil {
 		return DeadLetter{}, orUnavailable(err)
 	}
-	return l, d.stand(ctx, &l)
+	err = d.stand(ctx, &l)
+	return l, err
 }
 
 func notReplayable(l DeadLetter) error {

@@ -20,6 +20,7 @@ const (
 	ByCloser   Actor = "closer"
 	ByProvider Actor = "payment provider"
 	ByCashier  Actor = "cashier" // decides about late payments
+	ByService  Actor = "service" // the auditor, who pauses sales
 )
 
 // Filter chooses orders. A zero field does not restrict.

@@ -22,7 +22,7 @@ type scriptSet struct {
 	seckill, correct, apply, views      script
 	begin, seat, requeue, publish, drop script
 	settle, bury, beat, orphans, leave  script
-	replay, tally                       script
+	replay, tally, holdings             script
 }
 
 func newScriptSet() scriptSet {
@@ -33,6 +33,7 @@ func newScriptSet() scriptSet {
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
 		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), tally: newScript(scripts.Tally),
+		holdings: newScript(scripts.Holdings),
 	}
 }
 

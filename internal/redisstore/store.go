@@ -23,6 +23,7 @@ var (
 	_ order.Letters        = (*Store)(nil)
 	_ order.Board          = (*Store)(nil)
 	_ order.Pulses         = (*Store)(nil)
+	_ order.Stocktaker     = (*Store)(nil)
 	_ voucher.Sales        = (*Store)(nil)
 	_ order.Queue          = (*Consumer)(nil)
 	_ order.Membership     = (*Consumer)(nil)

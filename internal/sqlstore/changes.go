@@ -45,8 +45,13 @@ func (s *Store) ChangeVoucher(
 	return v, nil
 }
 
-// admin names the admin with the user id as who did something.
-func admin(id int64) order.Actor { return order.Actor(fmt.Sprintf("admin %d", id)) }
+// admin names the admin with the user id as who did something; 0 is the service itself.
+func admin(id int64) order.Actor {
+	if id == 0 {
+		return order.ByService
+	}
+	return order.Actor(fmt.Sprintf("admin %d", id))
+}
 
 // lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
 func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {

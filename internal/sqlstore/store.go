@@ -41,6 +41,7 @@ var (
 	_ order.OperationLedger = (*Store)(nil)
 	_ order.DueOrders       = (*Store)(nil)
 	_ order.OpenSales       = (*Store)(nil)
+	_ order.Accounts        = (*Store)(nil)
 )
 
 // dialect names a folder of migrations and the few things that differ.

@@ -22,6 +22,7 @@ type Metrics struct {
 	memory    *memory
 	recorder  *recorder
 	orders    *orders
+	audit     *audit
 }
 
 var (
@@ -30,6 +31,7 @@ var (
 	_ order.OutboxObserver  = (*Metrics)(nil)
 	_ order.CloserObserver  = (*Metrics)(nil)
 	_ order.CashierObserver = (*Metrics)(nil)
+	_ order.AuditObserver   = (*Metrics)(nil)
 )
 
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
@@ -41,6 +43,7 @@ func NewMetrics(b Build) *Metrics {
 		memory:    newMemory(),
 		recorder:  newRecorder(),
 		orders:    newOrders(),
+		audit:     newAudit(),
 	}
 	// Registering into a registry that nobody else has fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -53,6 +56,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.memory.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
+	m.registry.MustRegister(m.audit.collectors()...)
 	return m
 }
 

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -362,6 +363,15 @@ func (w *world) view(t *rapid.T) view {
 		v.places[number(user)] = number(id)
 	}
 	return v
+}
+
+// balance is what an auditor finds now.
+func (w *world) balance(t *rapid.T) order.Balance {
+	auditor := order.NewAuditor(order.AuditorStores{Vouchers: w.stores.sql, Accounts: w.stores.sql, Redis: w.stores.redis},
+		w.process.complaints, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
+	b, err := auditor.Balance(w.ctx, w.voucher)
+	w.must(t, err)
+	return b
 }
 
 // each reads the rows of a query about the world's voucher.

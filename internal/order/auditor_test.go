@@ -1,0 +1,238 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/voucher"
+)
+
+// fakeBooks is what an auditor reads and does, of one sale: 100 issued, 40 sold.
+type fakeBooks struct {
+	fakeSales
+
+	account  Account
+	holdings Holdings
+	onMend   func()
+
+	lookedAt int
+	audited  []Finding
+	over     int
+	did      []string
+}
+
+func newFakeBooks() *fakeBooks {
+	f := &fakeBooks{
+		account:  Account{Mark: Mark{Epoch: 1, Sequence: 40}, Stock: 60, Issued: 100, Live: 40},
+		holdings: Holdings{Mode: SaleOpen, Mark: Mark{Epoch: 1, Sequence: 40}, Stock: 60, Places: 40},
+	}
+	f.faults = faults{before: map[string]int{}, after: map[string]int{}}
+	v := at(1, 40)
+	v.Sale.Stock = 60
+	f.kept = []voucher.Voucher{v}
+	return f
+}
+
+func (f *fakeBooks) Account(context.Context, int64, int64) (a Account, err error) {
+	err = f.call("account", func() error { a = f.account; return nil })
+	return a, err
+}
+
+func (f *fakeBooks) Holdings(context.Context, SaleRef) (h Holdings, err error) {
+	err = f.call("holdings", func() error { h = f.holdings; f.lookedAt++; return nil })
+	return h, err
+}
+
+func (f *fakeBooks) Pause(context.Context, int64) error {
+	return f.call("pause", func() error { f.holdings.Mode = SalePaused; f.did = append(f.did, "pause"); return nil })
+}
+
+func (f *fakeBooks) Mend(_, broken int64) {
+	f.did = append(f.did, "mend")
+	if f.onMend != nil && broken == f.holdings.Mark.Epoch {
+		f.onMend()
+	}
+}
+
+func (f *fakeBooks) Audited(balances []Balance, err error) {
+	for _, b := range balances {
+		f.audited = append(f.audited, b.Finding)
+	}
+	if err != nil {
+		f.audited = append(f.audited, Undecided)
+	}
+}
+func (f *fakeBooks) AuditOver() { f.over++ }
+func (f *fakeBooks) Mended()    {}
+func (f *fakeBooks) Stopped()   {}
+
+func newTestAuditor(f *fakeBooks) *Auditor {
+	return NewAuditor(AuditorStores{Sales: f, Vouchers: f, Accounts: f, Redis: f, Locker: f, Brake: f}, f, f, quiet())
+}
+
+func TestAuditorActs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		given func(*fakeBooks)
+		while time.Duration
+		did   []string
+	}{
+		"all accounted for": {func(*fakeBooks) {}, time.Hour, nil},
+		"a difference that is gone at the next look": {func(f *fakeBooks) {
+			f.holdings.Stock++
+			time.AfterFunc(time.Second, func() {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.holdings.Stock--
+			})
+		}, time.Minute, nil},
+		"Redis differs: it is rebuilt": {func(f *fakeBooks) {
+			f.holdings.Stock -= 2
+			f.onMend = func() { f.holdings.Stock += 2 }
+		}, time.Hour, []string{"mend"}},
+		"an order is lost: it is queued again": {func(f *fakeBooks) {
+			f.holdings.Stock, f.holdings.Places = 59, 41
+			f.onMend = func() { f.holdings.Waiting = 1 }
+		}, time.Hour, []string{"mend"}},
+		"a rebuild does not help, units are missing": {func(f *fakeBooks) { f.holdings.Stock-- }, 80 * time.Second, []string{"mend", "mend", "mend"}},
+		"a rebuild does not help, too many are sold": {
+			func(f *fakeBooks) { f.holdings.Stock++ }, 79 * time.Second, []string{"mend", "mend", "mend", "pause"},
+		},
+		"the ledger has units of nowhere": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
+		}, time.Hour, []string{"pause"}},
+		"the ledger lacks units": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 50, 50, 50
+		}, time.Hour, nil},
+		"Redis does not follow a ledger that lacks units": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock = 50, 50
+			f.onMend = func() { f.holdings.Stock = 50 }
+		}, time.Hour, []string{"mend"}},
+		"a paused sale needs no pause": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock, f.holdings.Mode = 70, 70, 70, SalePaused
+		}, time.Hour, nil},
+		"a pause that fails is tried again": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
+			f.before["pause"] = 2
+		}, time.Hour, []string{"pause"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeBooks()
+			synctest.Test(t, func(t *testing.T) {
+				tc.given(f)
+				ctx, cancel := context.WithTimeout(t.Context(), tc.while)
+				defer cancel()
+				if err := newTestAuditor(f).Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+			if diff := cmp.Diff(tc.did, f.did); diff != "" {
+				t.Errorf("what was done (-want +got):\n%s", diff)
+			}
+			if len(f.audited) == 0 || f.over != 1 {
+				t.Errorf("%d looks told, %d ends", len(f.audited), f.over)
+			}
+		})
+	}
+}
+
+// A store that is away ends a turn; the next one begins anew, and acts only on what it has seen twice itself.
+func TestAuditorOutlivesFaults(t *testing.T) {
+	t.Parallel()
+	for _, call := range []string{"sales", "voucher", "holdings", "account"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeBooks()
+			f.holdings.Stock--
+			f.onMend = func() { f.holdings.Stock++ }
+			f.before[call] = 2
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := newTestAuditor(f).Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+			if diff := cmp.Diff([]string{"mend"}, f.did); diff != "" || f.over != 3 {
+				t.Errorf("%d turns; what was done (-want +got):\n%s", f.over, diff)
+			}
+		})
+	}
+}
+
+// While another instance looks, this one waits for its turn.
+func TestAuditorsTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks()
+	synctest.Test(t, func(t *testing.T) {
+		f.locked.Lock()
+		time.AfterFunc(time.Minute, f.locked.Unlock)
+		ctx, cancel := context.WithTimeout(t.Context(), 59*time.Second)
+		defer cancel()
+		auditor := newTestAuditor(f)
+		_ = auditor.Run(ctx) // it never returns an error
+		if f.lookedAt != 0 {
+			t.Errorf("looked %d times while another one did", f.lookedAt)
+		}
+		time.Sleep(2 * time.Second)
+		again, cancelAgain := context.WithTimeout(t.Context(), time.Second)
+		defer cancelAgain()
+		_ = auditor.Run(again)
+		if f.lookedAt != 1 {
+			t.Errorf("looked %d times in its turn, want once", f.lookedAt)
+		}
+	})
+}
+
+// Who asks for a balance is answered from memory for a few seconds, by any instance.
+func TestAuditorTellsABalance(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks()
+	synctest.Test(t, func(t *testing.T) {
+		auditor := newTestAuditor(f)
+		for range 20 {
+			b, err := auditor.Balance(t.Context(), voucherA)
+			if err != nil || b.Finding != Balanced || !b.Complete || b.Ledger.Issued != 100 {
+				t.Fatalf("balance %+v, %v", b, err)
+			}
+			time.Sleep(time.Second)
+		}
+		if f.lookedAt != 4 {
+			t.Errorf("looked %d times in twenty seconds, want every five", f.lookedAt)
+		}
+		f.kept[0].Sale.Retired = true
+		time.Sleep(auditEvery)
+		if _, err := auditor.Balance(t.Context(), voucherA); !errors.Is(err, voucher.ErrNotSeckill) {
+			t.Errorf("of a retired sale: %v", err)
+		}
+		f.kept = nil
+		if _, err := auditor.Balance(t.Context(), voucherA); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("of no voucher: %v", err)
+		}
+	})
+}
+
+// A sale that changes while it is read is read again, a few times, until both stores belong together.
+func TestAuditorReadsAgain(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks()
+	f.account.Mark.Epoch = 2 // a rebuild has begun
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(lookAgain/2, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.holdings.Mark, f.account.Mark = Mark{Epoch: 2}, Mark{Epoch: 2}
+			f.kept[0].Sale.Epoch, f.kept[0].Sale.Sequence = 2, 0
+		})
+		b, err := newTestAuditor(f).Balance(t.Context(), voucherA)
+		if err != nil || b.Finding != Balanced || !b.Complete || f.lookedAt != 2 {
+			t.Errorf("%+v, %v after %d readings", b, err, f.lookedAt)
+		}
+	})
+}

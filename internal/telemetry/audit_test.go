@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"seckill/internal/order"
+)
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	m.Audited([]order.Balance{
+		{VoucherID: 7, Finding: order.Balanced},
+		{VoucherID: 8, Finding: order.LedgerShort, LedgerDifference: -3, RedisDifference: 3},
+		{VoucherID: 9, Finding: order.OrdersLost, Lost: 2},
+	}, nil)
+	m.Audited(nil, errors.New("away")) // what was found last still stands
+	m.Mended()
+	m.Stopped()
+	const want = `
+# HELP seckill_audit_actions_total What was done about sales whose units were not accounted for.
+# TYPE seckill_audit_actions_total counter
+seckill_audit_actions_total{action="pause"} 1
+seckill_audit_actions_total{action="rebuild"} 1
+# HELP seckill_audit_difference_units Units of a sale too many (above 0) or too few in a store, as of the last look.
+# TYPE seckill_audit_difference_units gauge
+seckill_audit_difference_units{store="ledger",voucher="7"} 0
+seckill_audit_difference_units{store="ledger",voucher="8"} -3
+seckill_audit_difference_units{store="ledger",voucher="9"} 0
+seckill_audit_difference_units{store="redis",voucher="7"} 0
+seckill_audit_difference_units{store="redis",voucher="8"} 3
+seckill_audit_difference_units{store="redis",voucher="9"} 0
+# HELP seckill_audit_failures_total Looks that failed because a store was away.
+# TYPE seckill_audit_failures_total counter
+seckill_audit_failures_total 1
+# HELP seckill_audit_lost_orders Accepted orders of a sale that are in no stream and no ledger, as of the last look.
+# TYPE seckill_audit_lost_orders gauge
+seckill_audit_lost_orders{voucher="7"} 0
+seckill_audit_lost_orders{voucher="8"} 0
+seckill_audit_lost_orders{voucher="9"} 2
+# HELP seckill_audit_sales Sales by what the last look found.
+# TYPE seckill_audit_sales gauge
+seckill_audit_sales{finding="balanced"} 1
+seckill_audit_sales{finding="ledger_excess"} 0
+seckill_audit_sales{finding="ledger_short"} 1
+seckill_audit_sales{finding="orders_lost"} 1
+seckill_audit_sales{finding="redis_wrong"} 0
+seckill_audit_sales{finding="undecided"} 0
+`
+	compare(t, m, want, "seckill_audit_actions_total", "seckill_audit_difference_units", "seckill_audit_failures_total",
+		"seckill_audit_lost_orders", "seckill_audit_sales")
+	m.AuditOver()
+	compare(t, m, "", "seckill_audit_difference_units", "seckill_audit_lost_orders", "seckill_audit_sales")
+	if testutil.ToFloat64(m.audit.last) == 0 {
+		t.Error("when it last looked is forgotten")
+	}
+}
+
+// However many sales there are, so many have series, those that are not in order first.
+func TestAuditIsBounded(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	balances := make([]order.Balance, 3*auditedSales)
+	for i := range balances {
+		balances[i] = order.Balance{VoucherID: int64(i + 1), Finding: order.Balanced}
+	}
+	last := len(balances) - 1
+	balances[last].Finding, balances[last].Lost = order.OrdersLost, 5
+	m.Audited(balances, nil)
+	if n := testutil.CollectAndCount(m.audit, "seckill_audit_lost_orders"); n != auditedSales {
+		t.Errorf("%d sales have series, want %d", n, auditedSales)
+	}
+	if got := m.audit.balances[0]; got.Lost != 5 {
+		t.Errorf("the first one is %+v, want the one that lost orders", got)
+	}
+	if balances[0].VoucherID != 1 {
+		t.Error("the caller's list was put in order")
+	}
+}
