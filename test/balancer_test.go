@@ -24,17 +24,17 @@ func newBalancer(tb testing.TB, servers []*server) *balancer {
 	for i := range b.ready {
 		b.ready[i].Store(true)
 	}
+	c := clientOver(tb, &http.Transport{DisableKeepAlives: true}, time.Second)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		b.poll(tb.Context())
+		b.poll(tb.Context(), c)
 	}()
 	tb.Cleanup(func() { <-done }) // the test's context has ended by then
 	return b
 }
 
-func (b *balancer) poll(ctx context.Context) {
-	c := &client{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}}
+func (b *balancer) poll(ctx context.Context, c *client) {
 	for ctx.Err() == nil {
 		for i, s := range b.servers {
 			r, err := c.do(ctx, request{method: http.MethodGet, url: s.url("/readyz")})

@@ -7,19 +7,40 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
+
+	"seckill/internal/testkit/contract"
 )
 
-// client sends requests; one serves all users of a test, who differ by their tokens.
-type client struct{ http *http.Client }
+// described is the description of the HTTP interface, read once per test process.
+var described = sync.OnceValues(func() (*contract.Contract, error) { return contract.Load(context.Background()) })
+
+// client sends requests; one serves all users of a test, who differ by their tokens. It fails the test when an answer is
+// not as api/openapi.yaml describes it.
+type client struct {
+	tb       testing.TB
+	http     *http.Client
+	contract *contract.Contract
+}
 
 // newClient returns a client whose connection pool is never what a test waits for.
 func newClient(tb testing.TB) *client {
 	tb.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 512, IdleConnTimeout: time.Minute}
 	tb.Cleanup(transport.CloseIdleConnections)
-	return &client{&http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return clientOver(tb, transport, 20*time.Second)
+}
+
+// clientOver returns a client with a transport and a timeout of its own.
+func clientOver(tb testing.TB, transport *http.Transport, timeout time.Duration) *client {
+	tb.Helper()
+	c, err := described()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &client{tb: tb, http: &http.Client{Transport: transport, Timeout: timeout}, contract: c}
 }
 
 // request is one request; the zero values send no token and no body.
@@ -58,7 +79,7 @@ type envelope struct {
 
 // do sends a request and reads the whole answer. An error means that there was none, or not all of it.
 func (c *client) do(ctx context.Context, r request) (reply, error) {
-	body, isJSON, err := r.payload()
+	sent, body, err := r.payload()
 	if err != nil {
 		return reply{}, err
 	}
@@ -66,7 +87,7 @@ func (c *client) do(ctx context.Context, r request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if isJSON {
+	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	switch {
@@ -89,24 +110,30 @@ func (c *client) do(ctx context.Context, r request) (reply, error) {
 		return reply{}, fmt.Errorf("reading the answer: %w", err)
 	}
 	_ = json.Unmarshal(out.body, &out.envelope) // not every answer is JSON; the callers look at what they need
+	if err := c.contract.Check(contract.Exchange{Request: req, RequestBody: sent, Status: out.status, Header: out.header, Body: out.body}); err != nil {
+		c.tb.Error(err)
+	}
 	return out, nil
 }
 
-// payload returns the request's body and whether it is JSON.
-func (r request) payload() (io.Reader, bool, error) {
+// payload returns the request's body, and a reader of it; both are nil when there is none. What is a reader already is not
+// known beforehand.
+func (r request) payload() (sent []byte, body io.Reader, err error) {
 	switch b := r.body.(type) {
 	case nil:
-		return nil, false, nil
+		return nil, nil, nil
 	case []byte:
-		return bytes.NewReader(b), true, nil
+		sent = b
 	case string:
-		return bytes.NewReader([]byte(b)), true, nil
+		sent = []byte(b)
 	case io.Reader:
-		return b, true, nil
+		return nil, b, nil
 	default:
-		raw, err := json.Marshal(b)
-		return bytes.NewReader(raw), true, err
+		if sent, err = json.Marshal(b); err != nil {
+			return nil, nil, err
+		}
 	}
+	return sent, bytes.NewReader(sent), nil
 }
 
 // must sends a request and fails the test unless the answer has the wanted status.

@@ -53,7 +53,7 @@ func TestTerminateAnswersWhatIsInFlight(t *testing.T) {
 // refusesConnections returns an error as long as the server takes new connections.
 func refusesConnections(t *testing.T, s *site) error {
 	t.Helper()
-	fresh := &client{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}}
+	fresh := clientOver(t, &http.Transport{DisableKeepAlives: true}, time.Second)
 	if r, err := fresh.do(t.Context(), request{method: http.MethodGet, url: s.url("/healthz")}); err == nil {
 		return fmt.Errorf("/healthz answers %d", r.status)
 	}

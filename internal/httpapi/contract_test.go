@@ -1,0 +1,441 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit/contract"
+	"seckill/internal/voucher"
+)
+
+// described is a route's part in the contract test: how it succeeds, and what it may be refused with besides what every
+// route of its kind may be.
+type described struct {
+	good     request
+	succeeds []func(*Config)
+	invalid  *request // nil: nothing in a request can be invalid
+	refusals []error
+	never    []int // statuses that its kind could have and it has not
+}
+
+// routesDescribed is everything that the routes may answer, by method and pattern.
+func routesDescribed() map[string]described {
+	ready := func(err error) func(*Config) {
+		return func(cfg *Config) {
+			cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(context.Context) error { return err }}}
+		}
+	}
+	standing := func(*Config) {}
+	unavailable := order.ErrUnavailable
+	noVoucher, noOrder := voucher.ErrNotFound, order.ErrNotFound
+	state := &order.StateError{OrderID: orderID, Status: order.Refunded}
+	draft := `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
+	sale := draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"}`
+	key := map[string]string{"Idempotency-Key": "k"}
+	behind := func(cfg *Config) { cfg.VoucherChanges = fakeChanges{behind: true} }
+	purchases := []error{
+		order.ErrSoldOut, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, &order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown},
+		order.ErrNotStarted, order.ErrEnded, order.ErrPaused, noVoucher, voucher.ErrOffShelf, voucher.ErrNotSeckill, unavailable, order.ErrUnknownOutcome,
+		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
+	}
+	return map[string]described{
+		"POST /voucher": {
+			good: request{body: draft + "}"}, succeeds: []func(*Config){standing}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
+		},
+		"POST /voucher/seckill": {
+			good: request{body: sale}, succeeds: []func(*Config){standing}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable},
+		},
+		"GET /voucher/list/:shopId": {
+			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){standing, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			invalid: &request{target: "/voucher/list/x"}, refusals: []error{unavailable},
+		},
+		"GET /voucher/:id": {
+			good: request{target: "/voucher/5"}, succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher())},
+			invalid: &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
+		},
+		"PATCH /voucher/:id": {
+			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2}`}, succeeds: []func(*Config){standing, behind},
+			invalid: &request{target: "/voucher/5", body: `{"stock":5}`}, refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
+		},
+		"POST /voucher/:id/stock": {
+			good: request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key}, succeeds: []func(*Config){standing, behind},
+			invalid: &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
+			refusals: []error{
+				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
+				&voucher.InsufficientStockError{Left: 3},
+			},
+		},
+		"POST /voucher/:id/pause": {
+			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){standing, behind}, invalid: &request{target: "/voucher/0/pause"},
+			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
+		},
+		"POST /voucher/:id/resume": {
+			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){standing, behind}, invalid: &request{target: "/voucher/05/resume"},
+			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
+		},
+		"POST /voucher/seckill/:id": {
+			good: request{target: "/voucher/seckill/5?wait=1s"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			invalid: &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
+		},
+		"POST /voucher-order/seckill/:id": {
+			good: request{target: "/voucher-order/seckill/5"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			invalid: &request{target: "/voucher-order/seckill/x"}, refusals: purchases,
+		},
+		"POST /voucher/buy/:id": {
+			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){standing}, invalid: &request{target: "/voucher/buy/x"},
+			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, unavailable, order.ErrUnknownOutcome},
+		},
+		"GET /order": {
+			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){standing, has(order.Queued), has(order.Paid)},
+			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
+		},
+		"GET /order/:id": {
+			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){has(order.Queued), has(order.Paid), has(order.Failed)},
+			invalid: &request{target: "/order/5?wait=-1s"}, refusals: []error{noOrder, unavailable},
+		},
+		"GET /order/:id/events": {
+			good: request{target: "/order/5/events", header: map[string]string{"Last-Event-ID": "refunded"}}, succeeds: []func(*Config){has(order.Refunded), has(order.Paid)},
+			invalid: &request{target: "/order/x/events"}, refusals: []error{noOrder, unavailable}, // of uncounted routes this one alone can be unavailable
+		},
+		"POST /order/:id/pay": {
+			good: request{target: "/order/5/pay"}, succeeds: []func(*Config){pays("/sandbox/pay/x"), pays("")}, invalid: &request{target: "/order/x/pay"},
+			refusals: []error{noOrder, state, order.ErrNoProvider, unavailable},
+		},
+		"POST /order/:id/cancel": {
+			good: request{target: "/order/5/cancel"}, succeeds: []func(*Config){has(order.Cancelled)}, invalid: &request{target: "/order/x/cancel"},
+			refusals: []error{noOrder, state, unavailable},
+		},
+		"POST /order/:id/refund": {
+			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){has(order.Refunding), has(order.Refunded)}, invalid: &request{target: "/order/x/refund"},
+			refusals: []error{noOrder, state, unavailable},
+		},
+		"GET /admin/order": {
+			good: request{target: "/admin/order?limit=1&userId=42&status=paid"}, succeeds: []func(*Config){standing, has(order.Paid)},
+			invalid: &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
+		},
+		"GET /admin/order/:id": {
+			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){has(order.Paid), has(order.Failed)}, invalid: &request{target: "/admin/order/x"},
+			refusals: []error{noOrder, unavailable},
+		},
+		"POST /payment/callback": {
+			good:     request{target: "/payment/callback", body: `{"paymentId":"pay_1","amount":1000,"status":"succeeded"}`, header: map[string]string{"Authorization": ""}},
+			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
+			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+		},
+		"GET /healthz": {good: request{target: "/healthz"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
+		"GET /readyz": {
+			good: request{target: "/readyz"}, succeeds: []func(*Config){standing, ready(nil), ready(errors.New("away"))},
+			never: []int{http.StatusInternalServerError},
+		},
+	}
+}
+
+// brokenOff is a body that ends before it is complete.
+const brokenOff = "\x00broken off"
+
+func shows(v voucher.Shown) func(*Config) {
+	return func(cfg *Config) {
+		cfg.Vouchers = &fakeVouchers{
+			get:  func(int64) (voucher.Shown, error) { return v, nil },
+			list: func(int64) ([]voucher.Shown, error) { return []voucher.Shown{v}, nil },
+		}
+	}
+}
+
+func sells(s order.Status) func(*Config) {
+	return withDesk(fakeDesk{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil }})
+}
+
+// has is a shop in which every order is in the state, with everything that can be known of it.
+func has(s order.Status) func(*Config) {
+	o := orderIn(s)
+	if s == order.Failed {
+		o.Reason, o.FailedAt = order.NoStock, noon
+	}
+	if s != order.Queued {
+		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon, noon, noon, noon, redisNoon
+	}
+	one := func() (order.Order, error) { return o, nil }
+	return func(cfg *Config) {
+		cfg.Desk = fakeDesk{
+			order: foundOrder(o),
+			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+				return []order.Order{o, o}, 2, nil
+			},
+		}
+		cfg.Clerk = fakeClerk{
+			cancel: func(int64, int64) (order.Order, error) { return one() },
+			order:  func(int64) (order.Order, error) { return one() },
+			find:   func(order.Filter, int64, int) ([]order.Order, error) { return []order.Order{o, o}, nil },
+			history: func(order.Order) ([]order.Event, error) {
+				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: "x"}}, nil
+			},
+		}
+		cfg.Cashier = fakeCashier{refund: func(int64, int64) (order.Order, error) { return one() }}
+		cfg.Watcher = fakeWatcher(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error { return yield(o, true) })
+	}
+}
+
+func pays(url string) func(*Config) {
+	return func(cfg *Config) {
+		cfg.Cashier = fakeCashier{
+			pay: func(int64, int64) (order.Payment, string, error) {
+				return order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen}, url, nil
+			},
+			confirm: func(order.Notice) error { return nil },
+		}
+	}
+}
+
+// failingVouchers fails with err at everything.
+type failingVouchers struct{ err error }
+
+func (f failingVouchers) CreateOrdinary(context.Context, voucher.Draft) (voucher.Shown, error) {
+	return voucher.Shown{}, f.err
+}
+
+func (f failingVouchers) CreateSeckill(context.Context, voucher.Draft, voucher.SaleDraft) (voucher.Shown, error) {
+	return voucher.Shown{}, f.err
+}
+
+func (f failingVouchers) Get(context.Context, int64) (voucher.Shown, time.Time, error) {
+	return voucher.Shown{}, time.Time{}, f.err
+}
+
+func (f failingVouchers) List(context.Context, int64) ([]voucher.Shown, int64, time.Time, error) {
+	return nil, 0, time.Time{}, f.err
+}
+
+// failing is a shop in which everything fails with err.
+func failing(err error) func(*Config) {
+	one := func() (order.Order, error) { return order.Order{}, err }
+	return func(cfg *Config) {
+		cfg.Vouchers = failingVouchers{err}
+		cfg.VoucherChanges = fakeChanges{
+			change:   func(int64, int64, voucher.Change) error { return err },
+			addStock: func(int64, int64, int64, string) error { return err },
+			pause:    func(int64, int64) error { return err },
+			resume:   func(int64, int64) error { return err },
+		}
+		cfg.Desk = fakeDesk{
+			buy:    func(context.Context, int64, int64, time.Duration) (order.Order, error) { return one() },
+			order:  func(context.Context, int64, int64, time.Duration) (order.Order, error) { return one() },
+			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) { return nil, 0, err },
+		}
+		cfg.Clerk = fakeClerk{
+			cancel: func(int64, int64) (order.Order, error) { return one() },
+			order:  func(int64) (order.Order, error) { return one() },
+			find:   func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
+		}
+		cfg.Cashier = fakeCashier{
+			pay:     func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
+			confirm: func(order.Notice) error { return err },
+			refund:  func(int64, int64) (order.Order, error) { return one() },
+		}
+		cfg.Storefront = fakeStorefront(func(int64, int64, string) (order.Order, error) { return one() })
+		cfg.Watcher = fakeWatcher(func(context.Context, int64, int64, func(order.Order, bool) error) error { return err })
+		cfg.Notices = fakeNotices(func(http.Header, []byte) (order.Notice, error) { return order.Notice{}, err })
+	}
+}
+
+// interview puts questions to APIs and collects what one route answers.
+type interview struct {
+	contract *contract.Contract
+	route    route
+	heard    map[string]bool // "409 SOLD_OUT"
+}
+
+// ask sends a request to an API, holds the answer to the description, and remembers it.
+func (i *interview) ask(t *testing.T, a *API, req request, alter ...func(*http.Request)) {
+	t.Helper()
+	if req.target == "" {
+		req.target = i.route.path
+	}
+	req.method = i.route.method
+	header := map[string]string{}
+	if i.route.access == forAdmins {
+		header["Authorization"] = token(t, adminID, RoleAdmin)
+	}
+	maps.Copy(header, req.header)
+	req.header = header
+	body := []byte(nil)
+	if req.body != "" {
+		body = []byte(req.body)
+	}
+	r := newRequest(t, t.Context(), req)
+	if req.body == brokenOff {
+		r.Body = http.NoBody
+		r.Body = brokenBody{}
+	}
+	for _, f := range alter {
+		f(r)
+	}
+	w := httptest.NewRecorder()
+	a.Handler().ServeHTTP(w, r)
+	if err := i.contract.Check(contract.Exchange{Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+		t.Error(err)
+	}
+	var told struct{ Code string }
+	_ = json.Unmarshal(w.Body.Bytes(), &told) // what has no code succeeded
+	outcome := strconv.Itoa(w.Code)
+	if told.Code != "" {
+		outcome += " " + told.Code
+	}
+	i.heard[outcome] = true
+}
+
+// brokenBody is a request's body whose connection breaks.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken off") }
+func (brokenBody) Close() error             { return nil }
+
+// TestContract provokes everything that api/openapi.yaml describes, route by route: each answer is as it is described,
+// each status and code that is described can be had, and no other.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := routesDescribed()
+	for _, r := range newAPI(t).routes() {
+		t.Run(r.method+" "+r.path, func(t *testing.T) {
+			t.Parallel()
+			d, known := cases[r.method+" "+r.path]
+			o, found := c.Find(r.method, r.path)
+			if !known || !found {
+				t.Fatalf("describe it in api/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
+			}
+			i := &interview{contract: c, route: r, heard: map[string]bool{}}
+			i.askEverything(t, d)
+			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(i.heard))); diff != "" {
+				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// askEverything provokes what the route may answer.
+func (i *interview) askEverything(t *testing.T, d described) {
+	t.Helper()
+	for _, works := range d.succeeds {
+		i.ask(t, newAPI(t, works), d.good)
+	}
+	if d.invalid != nil {
+		i.ask(t, newAPI(t), *d.invalid)
+	}
+	for _, err := range d.refusals {
+		i.ask(t, newAPI(t, failing(err)), d.good)
+	}
+	if !slices.Contains(d.never, http.StatusInternalServerError) {
+		i.ask(t, newAPI(t, failing(errors.New("nobody expected this"))), d.good)
+	}
+	i.ask(t, newAPI(t), d.good, func(r *http.Request) { r.ContentLength = DefaultBodyLimit + 1 })
+	works := newAPI(t, d.succeeds...)
+	switch i.route.access {
+	case forAdmins:
+		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
+		fallthrough
+	case forBuyers:
+		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Del("Authorization") })
+		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
+	case forAll:
+	}
+	if i.route.access == forBuyers {
+		strict := newAPI(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
+		i.ask(t, strict, d.good)
+		i.ask(t, strict, d.good)
+	}
+	if !i.route.uncounted {
+		full := newAPI(t, d.succeeds[0])
+		full.load.inside.Store(full.load.most)
+		i.ask(t, full, d.good)
+	}
+}
+
+// The description and the table of routes are the same. The sandbox's pages stand before the routes.
+func TestDescribedRoutesExist(t *testing.T) {
+	t.Parallel()
+	c, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described, exist []string
+	for _, o := range c.Operations() {
+		if !strings.HasPrefix(o.Path, "/sandbox/") {
+			described = append(described, o.Method+" "+o.Path)
+		}
+	}
+	parameter := regexp.MustCompile(`:(\w+)`)
+	for _, r := range newAPI(t).routes() {
+		exist = append(exist, r.method+" "+parameter.ReplaceAllString(r.path, "{$1}"))
+	}
+	slices.Sort(described)
+	slices.Sort(exist)
+	if diff := cmp.Diff(described, exist); diff != "" {
+		t.Errorf("described (-) and in the table of routes (+):\n%s", diff)
+	}
+}
+
+// The examples of failures are what the service says.
+func TestDescribedFailuresAreTold(t *testing.T) {
+	t.Parallel()
+	c, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := c.Failures()
+	told := map[string][]map[string]any{}
+	for _, f := range append(failures(), internalFailure()) {
+		e, err := render(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body map[string]any
+		if err := json.Unmarshal(e.problem[english], &body); err != nil {
+			t.Fatal(err)
+		}
+		told[f.code] = append(told[f.code], body)
+	}
+	for code, bodies := range told {
+		example, has := examples[code]
+		if !has {
+			if code != "METHOD" { // of no operation: it is in the description's introduction
+				t.Errorf("no example of %s", code)
+			}
+			continue
+		}
+		delete(example, "data")
+		delete(example, "errors")
+		if !slices.ContainsFunc(bodies, func(body map[string]any) bool { return cmp.Equal(body, example) }) {
+			t.Errorf("the example of %s is told by nobody (-example +told):\n%s", code, cmp.Diff(example, bodies[0]))
+		}
+		delete(examples, code)
+	}
+	for code := range examples {
+		t.Errorf("the example %s is of no failure", code)
+	}
+}
+
+// failures are those of the table.
+func failures() []failure {
+	all := make([]failure, len(rules))
+	for i, r := range rules {
+		all[i] = r.failure
+	}
+	return all
+}

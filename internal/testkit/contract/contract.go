@@ -1,0 +1,299 @@
+// Package contract holds answers of the service to the description of its HTTP interface, api/openapi.yaml. Only tests
+// import it.
+//
+// An answer agrees when its route is described, with its status; when every header that the description requires is there;
+// when its body has the described type and nothing in it is undescribed; and when the code of a failure is among those
+// that the route lists for the status, which are the names of its examples. What succeeded must besides have been asked
+// as the description says: else it would ask for more than the service does.
+//
+// What is at no described path, or has no described method there, must be told 404 NOT_FOUND or 405 METHOD.
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"seckill/api"
+)
+
+// Contract is the description, read. It is safe for concurrent use.
+type Contract struct {
+	doc        *openapi3.T
+	operations []Operation
+}
+
+// Operation is one described operation.
+type Operation struct {
+	Method string
+	Path   string // as described: /voucher/{id}
+
+	segments  []string
+	described *openapi3.Operation
+}
+
+// Exchange is one request and its whole answer.
+type Exchange struct {
+	Request     *http.Request // its body is not read
+	RequestBody []byte        // nil when it is not known
+	Status      int
+	Header      http.Header
+	Body        []byte
+}
+
+// Load reads the description. An error says that it is no valid one; its examples are checked too.
+func Load(ctx context.Context) (*Contract, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		return nil, fmt.Errorf("api/openapi.yaml: %w", err)
+	}
+	if err := doc.Validate(ctx, openapi3.EnableExamplesValidation()); err != nil {
+		return nil, fmt.Errorf("api/openapi.yaml: %w", err)
+	}
+	c := &Contract{doc: doc}
+	for path, item := range doc.Paths.Map() {
+		for method, described := range item.Operations() {
+			for _, p := range item.Parameters { // they are every operation's
+				described.Parameters = append(described.Parameters, p)
+			}
+			c.operations = append(c.operations, Operation{
+				Method: method, Path: path, segments: strings.Split(path, "/"), described: described,
+			})
+		}
+	}
+	// The same order always, and a fixed segment before a parameter: "/voucher/seckill" before "/voucher/{id}".
+	slices.SortFunc(c.operations, func(a, b Operation) int {
+		return strings.Compare(strings.ReplaceAll(a.Path, "{", "~")+a.Method, strings.ReplaceAll(b.Path, "{", "~")+b.Method)
+	})
+	return c, nil
+}
+
+// Operations returns every described operation.
+func (c *Contract) Operations() []Operation { return c.operations }
+
+// Failures returns the examples of problem documents by their codes. They are the caller's.
+func (c *Contract) Failures() map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for name, example := range c.doc.Components.Examples {
+		if value, isObject := example.Value.Value.(map[string]any); isObject && isCode(name) {
+			all[name] = maps.Clone(value)
+		}
+	}
+	return all
+}
+
+// Outcomes returns every status and code that the operation may be answered with, as "409 SOLD_OUT"; a success is its
+// status alone.
+func (o Operation) Outcomes() []string {
+	var all []string
+	for status, response := range o.described.Responses.Map() {
+		codes, succeeds := codesOf(response.Value)
+		if succeeds {
+			all = append(all, status)
+		}
+		for _, code := range codes {
+			all = append(all, status+" "+code)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Find returns the operation that a request is for, or false. HEAD is GET without the body.
+func (c *Contract) Find(method, path string) (Operation, bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	segments := strings.Split(path, "/")
+	for _, o := range c.operations {
+		if o.Method == method && o.matches(segments) {
+			return o, true
+		}
+	}
+	return Operation{}, false
+}
+
+func (o Operation) matches(segments []string) bool {
+	return slices.EqualFunc(o.segments, segments, func(described, given string) bool {
+		return described == given || strings.HasPrefix(described, "{")
+	})
+}
+
+// Check returns everything in which the exchange differs from the description, or nil. An answer to a browser's preflight
+// request (CORS) is none of the interface's.
+func (c *Contract) Check(x Exchange) error {
+	if x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent {
+		return nil
+	}
+	o, found := c.Find(x.Request.Method, x.Request.URL.Path)
+	if !found {
+		return c.checkLost(x)
+	}
+	response := o.described.Responses.Status(x.Status)
+	if response == nil {
+		return fmt.Errorf("%s %s: status %d is not described: %s", o.Method, o.Path, x.Status, x.Body)
+	}
+	errs := []error{checkHeaders(response.Value, x), c.checkBody(response.Value, x)}
+	if x.Status < http.StatusBadRequest {
+		errs = append(errs, o.checkRequest(x))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%s %s, answered %d %s: %w", o.Method, o.Path, x.Status, x.Body, err)
+	}
+	return nil
+}
+
+// checkLost checks the answer to what is not described.
+func (c *Contract) checkLost(x Exchange) error {
+	var p struct{ Code string }
+	if x.Request.Method != http.MethodHead {
+		_ = json.Unmarshal(x.Body, &p) // what cannot be read has no code
+	}
+	told := strconv.Itoa(x.Status) + " " + p.Code
+	if x.Request.Method == http.MethodHead {
+		told = strings.TrimSpace(told)
+	}
+	switch told {
+	case "404 NOT_FOUND", "404", "405", "413":
+		return nil
+	case "405 METHOD":
+		if x.Header.Get("Allow") == "" {
+			return fmt.Errorf("%s %s: 405 without Allow", x.Request.Method, x.Request.URL.Path)
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s %s is not described, and is answered %s", x.Request.Method, x.Request.URL.Path, told)
+	}
+}
+
+// checkHeaders checks the described headers.
+func checkHeaders(r *openapi3.Response, x Exchange) error {
+	var errs []error
+	for name, header := range r.Headers {
+		given := x.Header.Get(name)
+		if given == "" {
+			if header.Value.Required {
+				errs = append(errs, fmt.Errorf("no header %s", name))
+			}
+			continue
+		}
+		var value any = given
+		if n, err := strconv.ParseFloat(given, 64); err == nil && header.Value.Schema.Value.Type.Is("integer") {
+			value = n
+		}
+		if err := header.Value.Schema.Value.VisitJSON(value); err != nil {
+			errs = append(errs, fmt.Errorf("header %s: %w", name, err))
+		}
+	}
+	if r.Headers["Location"] == nil && x.Header.Get("Location") != "" {
+		errs = append(errs, errors.New("a Location is not described"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkBody checks type, shape and code of the body.
+func (c *Contract) checkBody(r *openapi3.Response, x Exchange) error {
+	if x.Request.Method == http.MethodHead {
+		return nil
+	}
+	if len(r.Content) == 0 {
+		if len(x.Body) > 0 {
+			return errors.New("a body is not described")
+		}
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(x.Header.Get("Content-Type"))
+	if err != nil {
+		return fmt.Errorf("Content-Type: %w", err)
+	}
+	media, described := r.Content[kind]
+	switch {
+	case !described:
+		return fmt.Errorf("the type %s is not described", kind)
+	case kind == "text/event-stream":
+		return c.checkEvents(x.Body)
+	case !strings.HasSuffix(kind, "json"):
+		return nil
+	}
+	if err := checkJSON(media.Schema.Value, x.Body); err != nil {
+		return err
+	}
+	var p struct{ Code string }
+	_ = json.Unmarshal(x.Body, &p) // it is JSON, and a list has no code
+	if p.Code != "" && media.Examples[p.Code] == nil {
+		return fmt.Errorf("the code %s is not described for this status", p.Code)
+	}
+	return nil
+}
+
+// checkEvents checks the data of server-sent events.
+func (c *Contract) checkEvents(body []byte) error {
+	schemas := map[string]string{"order": "Order", "bye": "Bye"}
+	event := ""
+	for line := range strings.Lines(string(body)) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
+		switch name {
+		case "event":
+			if event = value; schemas[event] == "" {
+				return fmt.Errorf("the event %q is not described", event)
+			}
+		case "data":
+			if err := checkJSON(c.doc.Components.Schemas[schemas[event]].Value, []byte(value)); err != nil {
+				return fmt.Errorf("event %s: %w", event, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRequest checks what was asked: the body, and the parameters that are needed.
+func (o Operation) checkRequest(x Exchange) error {
+	for _, p := range o.described.Parameters {
+		if p.Value.In == openapi3.ParameterInHeader && p.Value.Required && x.Request.Header.Get(p.Value.Name) == "" {
+			return fmt.Errorf("it succeeds without the header %s", p.Value.Name)
+		}
+	}
+	if o.described.RequestBody == nil || x.RequestBody == nil {
+		return nil
+	}
+	schema := o.described.RequestBody.Value.Content["application/json"].Schema.Value
+	if err := checkJSON(schema, x.RequestBody); err != nil {
+		return fmt.Errorf("it succeeds, but the request is not as described: %w", err)
+	}
+	return nil
+}
+
+func checkJSON(schema *openapi3.Schema, text []byte) error {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return fmt.Errorf("%.200q is not JSON: %w", text, err)
+	}
+	return schema.VisitJSON(value, openapi3.MultiErrors())
+}
+
+// codesOf returns the codes that a response lists, which are the examples that are named by one, and whether it is an
+// answer without a code as well.
+func codesOf(r *openapi3.Response) (codes []string, plain bool) {
+	plain = true
+	for _, media := range r.Content {
+		for name := range media.Examples {
+			if isCode(name) {
+				codes = append(codes, name)
+			}
+		}
+		plain = len(codes) < len(media.Examples) || len(codes) == 0
+	}
+	return codes, plain
+}
+
+// isCode says whether the name of an example is a failure's code.
+func isCode(name string) bool { return name == strings.ToUpper(name) }
