@@ -62,9 +62,7 @@ func Load(ctx context.Context) (*Contract, error) {
 	c := &Contract{doc: doc}
 	for path, item := range doc.Paths.Map() {
 		for method, described := range item.Operations() {
-			for _, p := range item.Parameters { // they are every operation's
-				described.Parameters = append(described.Parameters, p)
-			}
+			described.Parameters = append(described.Parameters, item.Parameters...)
 			c.operations = append(c.operations, Operation{
 				Method: method, Path: path, segments: strings.Split(path, "/"), described: described,
 			})
@@ -154,18 +152,11 @@ func (c *Contract) Check(x Exchange) error {
 
 // checkLost checks the answer to what is not described.
 func (c *Contract) checkLost(x Exchange) error {
-	var p struct{ Code string }
-	if x.Request.Method != http.MethodHead {
-		_ = json.Unmarshal(x.Body, &p) // what cannot be read has no code
-	}
-	told := strconv.Itoa(x.Status) + " " + p.Code
-	if x.Request.Method == http.MethodHead {
-		told = strings.TrimSpace(told)
-	}
+	told := strings.TrimSpace(strconv.Itoa(x.Status) + " " + CodeOf(x.Body)) // HEAD has no body
 	switch told {
-	case "404 NOT_FOUND", "404", "405", "413":
+	case "404 NOT_FOUND", "404", "413 TOO_LARGE", "413":
 		return nil
-	case "405 METHOD":
+	case "405 METHOD", "405":
 		if x.Header.Get("Allow") == "" {
 			return fmt.Errorf("%s %s: 405 without Allow", x.Request.Method, x.Request.URL.Path)
 		}
@@ -227,10 +218,8 @@ func (c *Contract) checkBody(r *openapi3.Response, x Exchange) error {
 	if err := checkJSON(media.Schema.Value, x.Body); err != nil {
 		return err
 	}
-	var p struct{ Code string }
-	_ = json.Unmarshal(x.Body, &p) // it is JSON, and a list has no code
-	if p.Code != "" && media.Examples[p.Code] == nil {
-		return fmt.Errorf("the code %s is not described for this status", p.Code)
+	if code := CodeOf(x.Body); code != "" && media.Examples[code] == nil {
+		return fmt.Errorf("the code %s is not described for this status", code)
 	}
 	return nil
 }
@@ -278,6 +267,15 @@ func checkJSON(schema *openapi3.Schema, text []byte) error {
 		return fmt.Errorf("%.200q is not JSON: %w", text, err)
 	}
 	return schema.VisitJSON(value, openapi3.MultiErrors())
+}
+
+// CodeOf returns the code in the body of an answer; "" when there is none.
+func CodeOf(body []byte) string {
+	var p struct {
+		Code string `json:"code"`
+	}
+	_ = json.Unmarshal(body, &p) // what cannot be read has none
+	return p.Code
 }
 
 // codesOf returns the codes that a response lists, which are the examples that are named by one, and whether it is an
