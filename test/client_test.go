@@ -18,7 +18,7 @@ import (
 var described = sync.OnceValues(func() (*contract.Contract, error) { return contract.Load(context.Background()) })
 
 // client sends requests; one serves all users of a test, who differ by their tokens. It fails the test when an answer is
-// not as api/openapi.yaml describes it.
+// not as web/openapi.yaml describes it.
 type client struct {
 	tb       testing.TB
 	http     *http.Client

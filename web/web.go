@@ -3,8 +3,8 @@ package web
 
 import "embed"
 
-// FS holds a page in each *.html, and everything that pages load below assets. There is no build step: browsers get
-// these files as they are.
+// FS holds a page in each *.html, everything that pages load below assets, and the description of the HTTP interface,
+// openapi.yaml, which docs.html is generated from (make docs). There is no build step: browsers get these files as they are.
 //
-//go:embed *.html assets
+//go:embed *.html openapi.yaml assets
 var FS embed.FS

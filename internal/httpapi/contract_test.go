@@ -143,12 +143,19 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
-		"GET /healthz": {good: request{target: "/healthz"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
+		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
+		"GET /healthz":     {good: request{target: "/healthz"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
 		"GET /readyz": {
 			good: request{target: "/readyz"}, succeeds: []func(*Config){standing, ready(nil), ready(errors.New("away"))},
 			never: []int{http.StatusInternalServerError},
 		},
 	}
+}
+
+// everything is an API all of whose routes exist.
+func everything(t *testing.T, change ...func(*Config)) *API {
+	t.Helper()
+	return newAPI(t, append([]func(*Config){func(cfg *Config) { cfg.DemoBuyers = time.Hour }}, change...)...)
 }
 
 // brokenOff is a body that ends before it is complete.
@@ -318,7 +325,7 @@ type brokenBody struct{}
 func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken off") }
 func (brokenBody) Close() error             { return nil }
 
-// TestContract provokes everything that api/openapi.yaml describes, route by route: each answer is as it is described,
+// TestContract provokes everything that web/openapi.yaml describes, route by route: each answer is as it is described,
 // each status and code that is described can be had, and no other.
 func TestContract(t *testing.T) {
 	t.Parallel()
@@ -327,13 +334,13 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := routesDescribed()
-	for _, r := range newAPI(t).routes() {
+	for _, r := range everything(t).routes() {
 		t.Run(r.method+" "+r.path, func(t *testing.T) {
 			t.Parallel()
 			d, known := cases[r.method+" "+r.path]
 			o, found := c.Find(r.method, r.path)
 			if !known || !found {
-				t.Fatalf("describe it in api/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
+				t.Fatalf("describe it in web/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
 			}
 			i := &interview{contract: c, route: r, heard: map[string]bool{}}
 			i.askEverything(t, d)
@@ -348,19 +355,19 @@ func TestContract(t *testing.T) {
 func (i *interview) askEverything(t *testing.T, d described) {
 	t.Helper()
 	for _, works := range d.succeeds {
-		i.ask(t, newAPI(t, works), d.good)
+		i.ask(t, everything(t, works), d.good)
 	}
 	if d.invalid != nil {
-		i.ask(t, newAPI(t), *d.invalid)
+		i.ask(t, everything(t), *d.invalid)
 	}
 	for _, err := range d.refusals {
-		i.ask(t, newAPI(t, failing(err)), d.good)
+		i.ask(t, everything(t, failing(err)), d.good)
 	}
 	if !slices.Contains(d.never, http.StatusInternalServerError) {
-		i.ask(t, newAPI(t, failing(errors.New("nobody expected this"))), d.good)
+		i.ask(t, everything(t, failing(errors.New("nobody expected this"))), d.good)
 	}
-	i.ask(t, newAPI(t), d.good, func(r *http.Request) { r.ContentLength = DefaultBodyLimit + 1 })
-	works := newAPI(t, d.succeeds...)
+	i.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = DefaultBodyLimit + 1 })
+	works := everything(t, d.succeeds...)
 	switch i.route.access {
 	case forAdmins:
 		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
@@ -371,12 +378,12 @@ func (i *interview) askEverything(t *testing.T, d described) {
 	case forAll:
 	}
 	if i.route.access == forBuyers {
-		strict := newAPI(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
+		strict := everything(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
 		i.ask(t, strict, d.good)
 		i.ask(t, strict, d.good)
 	}
 	if !i.route.uncounted {
-		full := newAPI(t, d.succeeds[0])
+		full := everything(t, d.succeeds[0])
 		full.load.inside.Store(full.load.most)
 		i.ask(t, full, d.good)
 	}
@@ -396,7 +403,7 @@ func TestDescribedRoutesExist(t *testing.T) {
 		}
 	}
 	parameter := regexp.MustCompile(`:(\w+)`)
-	for _, r := range newAPI(t).routes() {
+	for _, r := range everything(t).routes() {
 		exist = append(exist, r.method+" "+parameter.ReplaceAllString(r.path, "{$1}"))
 	}
 	slices.Sort(described)

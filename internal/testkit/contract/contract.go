@@ -1,4 +1,4 @@
-// Package contract holds answers of the service to the description of its HTTP interface, api/openapi.yaml. Only tests
+// Package contract holds answers of the service to the description of its HTTP interface, web/openapi.yaml. Only tests
 // import it.
 //
 // An answer agrees when its route is described, with its status; when every header that the description requires is there;
@@ -6,7 +6,8 @@
 // that the route lists for the status, which are the names of its examples. What succeeded must besides have been asked
 // as the description says: else it would ask for more than the service does.
 //
-// What is at no described path, or has no described method there, must be told 404 NOT_FOUND or 405 METHOD.
+// What is at no described path, or has no described method there, must be told 404 NOT_FOUND or 405 METHOD, unless it is
+// a page or what pages load, which all have a Content-Security-Policy.
 package contract
 
 import (
@@ -23,7 +24,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"seckill/api"
+	"seckill/web"
 )
 
 // Contract is the description, read. It is safe for concurrent use.
@@ -52,12 +53,16 @@ type Exchange struct {
 
 // Load reads the description. An error says that it is no valid one; its examples are checked too.
 func Load(ctx context.Context) (*Contract, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	text, err := web.FS.ReadFile("openapi.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("api/openapi.yaml: %w", err)
+		return nil, err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, fmt.Errorf("web/openapi.yaml: %w", err)
 	}
 	if err := doc.Validate(ctx, openapi3.EnableExamplesValidation()); err != nil {
-		return nil, fmt.Errorf("api/openapi.yaml: %w", err)
+		return nil, fmt.Errorf("web/openapi.yaml: %w", err)
 	}
 	c := &Contract{doc: doc}
 	for path, item := range doc.Paths.Map() {
@@ -152,6 +157,9 @@ func (c *Contract) Check(x Exchange) error {
 
 // checkLost checks the answer to what is not described.
 func (c *Contract) checkLost(x Exchange) error {
+	if x.Header.Get("Content-Security-Policy") != "" {
+		return nil
+	}
 	told := strings.TrimSpace(strconv.Itoa(x.Status) + " " + CodeOf(x.Body)) // HEAD has no body
 	switch told {
 	case "404 NOT_FOUND", "404", "413 TOO_LARGE", "413":
