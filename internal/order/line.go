@@ -39,6 +39,7 @@ type line struct {
 	served  bool          // a goroutine serves the line
 	known   Mark          // the highest mark seen
 	pace    time.Duration // what a call takes, with the latest ones counting most; 0 in a line that stood still
+	calls   int           // since the line stood still
 
 	last   atomic.Pointer[sighting]
 	memory memory
@@ -100,12 +101,15 @@ func (l *line) join(ctx context.Context, a Applicant, recorded Mark) (Outcome, e
 // outlook is how long it takes to serve those who wait and one more, if the pace stays as it is. The caller has locked.
 func (l *line) outlook() time.Duration { return l.pace * time.Duration(len(l.waiting)/MaxBatch+1) }
 
-// kept adjusts the pace to what a call took, by half of the difference: a Redis that stays slow is known as such after a
-// few calls, and one that stalls once, while its disk is flushed, sends nobody home.
+// kept adjusts the pace to what a call took: by half of the difference in a line that has just begun, so that a Redis that
+// is slow is known as such after a few calls; by an eighth later, so that one that stalls for some calls, while its disk is
+// flushed or a crowd connects, sends nobody home.
 func (l *line) kept(took time.Duration) {
+	const quick, steady = 2, 8
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pace += (took - l.pace) / 2
+	l.calls++
+	l.pace += (took - l.pace) / time.Duration(min(max(l.calls, quick), steady))
 }
 
 // saw remembers how far the sale has got in Redis.
@@ -188,7 +192,7 @@ func (l *line) take() ([]*ticket, Mark) {
 		l.waiting = nil // lets the memory of a crowd go
 	}
 	if len(batch) == 0 {
-		l.served, l.pace = false, 0
+		l.served, l.pace, l.calls = false, 0, 0
 		return nil, Mark{}
 	}
 	return batch, l.known
