@@ -35,13 +35,15 @@ func (h half) take(ctx context.Context, r *round, at *place) (t turn, err error)
 	if h.probes {
 		group.Go(func() (err error) { waited, err = probe.fire(ctx); return err })
 	}
+	parties := at.stores.processes(ctx, to.child)
+	cpu := parties.read()
 	b, err := v.fire(ctx)
 	if err = errors.Join(err, group.Wait()); err != nil {
 		return turn{}, err
 	}
 	t = turn{
 		Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
-		RowP50: millis(waited.p50), RowP99: millis(waited.p99),
+		RowP50: millis(waited.p50), RowP99: millis(waited.p99), Cost: parties.since(cpu, b.answered+waited.answered),
 	}
 	if h.audit == nil {
 		return t, nil

@@ -80,30 +80,16 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
 func compare(ctx context.Context, base round, stdout, progress io.Writer) error {
 	p := base.plan
 	r := report{Machine: describeMachine(ctx, base.stores), Plan: p.describe()}
-	scale, err := takeScale(ctx, &base)
-	if err != nil {
-		return fmt.Errorf("sales, stock and buyers: %w", err)
-	}
-	r.Turns = append(r.Turns, scale...)
-	for _, t := range scale {
-		fmt.Fprintf(progress, "round %d/%d  %s\n", t.Round, p.rounds, &t)
-	}
-	if r.Rushes, err = takeRushes(ctx, &base); err != nil {
+	if err := r.prelude(ctx, &base, progress); err != nil {
 		return err
-	}
-	for _, d := range r.Rushes {
-		fmt.Fprintln(progress, d)
-	}
-	if r.Crashes, err = takeCrashes(ctx, &base); err != nil {
-		return err
-	}
-	for _, d := range r.Crashes {
-		fmt.Fprintln(progress, d)
 	}
 	for n := 1; n <= p.rounds; n++ {
 		this := base
 		this.number = n
 		for _, c := range contestants(base.bin) {
+			if !p.takesPart(c.name) {
+				continue
+			}
 			t, err := takeTurn(ctx, c, &this)
 			if err != nil {
 				return fmt.Errorf("%s, round %d: %w", c.name, n, err)
@@ -119,4 +105,34 @@ func compare(ctx context.Context, base round, stdout, progress io.Writer) error 
 		return nil
 	}
 	return r.write(p.out, progress)
+}
+
+// prelude is what is not done in turns.
+func (r *report) prelude(ctx context.Context, base *round, progress io.Writer) (err error) {
+	if base.plan.takesPart(oneSaleName, manySalesName, smallSalesName, fullSaleName) {
+		scale, err := takeScale(ctx, base)
+		if err != nil {
+			return fmt.Errorf("sales, stock and buyers: %w", err)
+		}
+		r.Turns = append(r.Turns, scale...)
+		for _, t := range scale {
+			fmt.Fprintf(progress, "round %d/%d  %s\n", t.Round, base.plan.rounds, &t)
+		}
+	}
+	if base.plan.only != nil {
+		return nil
+	}
+	if r.Rushes, err = takeRushes(ctx, base); err != nil {
+		return err
+	}
+	for _, d := range r.Rushes {
+		fmt.Fprintln(progress, d)
+	}
+	if r.Crashes, err = takeCrashes(ctx, base); err != nil {
+		return err
+	}
+	for _, d := range r.Crashes {
+		fmt.Fprintln(progress, d)
+	}
+	return nil
 }

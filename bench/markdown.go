@@ -23,6 +23,9 @@ func (r *report) markdown(name string) string {
 		"admission alone, with a backlog to drain afterwards. A drain that would take long is extrapolated from the speed of its first second. " +
 		"Half load is half of what this service accepted in the round, and comes when it is due, answered or not. " +
 		"After each turn rows, stocks and answers were compared; they agreed.\n\n")
+	b.WriteString("## Where the processors' time goes\n\n")
+	b.WriteString(r.costTable())
+	fmt.Fprintf(&b, "\n%s\n", r.bounds())
 	b.WriteString("## Everybody presses four times\n\n")
 	b.WriteString(r.rushTable())
 	b.WriteString("\n## SIGKILL in the middle of a sale, then a new start\n\n")

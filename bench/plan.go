@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"time"
 )
 
@@ -22,7 +24,8 @@ type plan struct {
 	stampede    int // connections at most
 	waiting     int // buyers who wait for their rows at once
 	closing     closingPlan
-	out         string // directory for the reports; "" writes none
+	only        *regexp.Regexp // who takes part; nil: all
+	out         string         // directory for the reports; "" writes none
 }
 
 func parse(args []string, stderr io.Writer) (plan, error) {
@@ -43,12 +46,19 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 	flags.DurationVar(&p.duration, "duration", 4*time.Second, "measured time of a turn; half a second of warm-up comes before it")
 	flags.IntVar(&p.connections, "connections", 128, "buyers who press the button at the same time")
 	flags.StringVar(&p.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
+	flags.Func("only", "only the contestants whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
+		p.only, err = regexp.Compile(text)
+		return err
+	})
 	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
 	smoke := flags.Bool("smoke", false, "1 round of 200ms, limits and curves too: that it runs and its books balance; the figures mean nothing")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
 	p.compares = !p.limits
+	if p.only != nil {
+		p.out = ""
+	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	short := func(rounds int, d time.Duration) {
@@ -85,6 +95,11 @@ func parse(args []string, stderr io.Writer) (plan, error) {
 		return p, err
 	}
 	return p, nil
+}
+
+// takesPart says whether one of the contestants is wanted.
+func (p plan) takesPart(names ...string) bool {
+	return p.only == nil || slices.ContainsFunc(names, p.only.MatchString)
 }
 
 // tokens is how many users a run needs.

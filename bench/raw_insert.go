@@ -21,6 +21,8 @@ func rawInsert(ctx context.Context, r *round, at *place) (turn, error) {
 		return turn{}, err
 	}
 	var rows int64
+	parties := at.stores.processes(ctx, nil)
+	cpu := parties.read()
 	began := time.Now()
 	for time.Since(began) < r.plan.duration {
 		if err := insertOrders(ctx, at.db, 1, rows, rawBatch); err != nil {
@@ -28,7 +30,7 @@ func rawInsert(ctx context.Context, r *round, at *place) (turn, error) {
 		}
 		rows += rawBatch
 	}
-	return turn{Draining: float64(rows) / time.Since(began).Seconds()}, nil
+	return turn{Draining: float64(rows) / time.Since(began).Seconds(), Cost: parties.since(cpu, rows)}, nil
 }
 
 // insertOrders writes n orders of a voucher in one transaction, of the users first+1, first+2, …

@@ -35,7 +35,8 @@ func rawScript(buyers int64) func(context.Context, *round, *place) (turn, error)
 		defer func() { _ = rdb.Close() }() // nothing is in flight any more
 		var group errgroup.Group
 		var accepted [rawConnections]int64
-		began := time.Now()
+		parties := at.stores.processes(ctx, nil)
+		cpu, began := parties.read(), time.Now()
 		for c := range int64(rawConnections) {
 			group.Go(func() (err error) {
 				const each = 1_000_000_000 // users of one connection
@@ -54,7 +55,8 @@ func rawScript(buyers int64) func(context.Context, *round, *place) (turn, error)
 		for _, n := range accepted {
 			all += n
 		}
-		return turn{Rate: float64(all) / passed.Seconds()}, auditRawScript(ctx, at, to.voucher, all)
+		t := turn{Rate: float64(all) / passed.Seconds(), Cost: parties.since(cpu, all)}
+		return t, auditRawScript(ctx, at, to.voucher, all)
 	}
 }
 

@@ -26,6 +26,7 @@ func (r *report) table(w io.Writer) {
 	fmt.Fprintf(w, "\nMedian of %d rounds of %.1f s, %d connections (lowest–highest)\n\n", r.Plan.Rounds, r.Plan.Seconds, r.Plan.Connections)
 	r.grid(w)
 	fmt.Fprintln(w)
+	fmt.Fprintln(w, r.costTable())
 	for _, q := range r.Ratios {
 		verdict := "missed"
 		if q.met() {

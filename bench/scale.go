@@ -44,6 +44,8 @@ func takeScale(ctx context.Context, r *round) (turns []turn, err error) {
 				crowd: r.crowd, doors: []door{{to.addr, sales[name]}}, connections: r.plan.connections, first: next[name],
 				wanted: http.StatusAccepted, duration: time.Minute, most: r.plan.scale.requests,
 			}
+			parties := at.stores.processes(ctx, to.child)
+			cpu := parties.read()
 			b, err := v.fire(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
@@ -53,7 +55,10 @@ func takeScale(ctx context.Context, r *round) (turns []turn, err error) {
 			if err = at.awaitRecorded(ctx, accepted); err != nil { // the next one starts without a backlog
 				return nil, err
 			}
-			turns = append(turns, turn{Contestant: name, Round: n + 1, Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99)})
+			turns = append(turns, turn{
+				Contestant: name, Round: n + 1, Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
+				Cost: parties.since(cpu, b.answered),
+			})
 		}
 	}
 	if err = to.stop(); err != nil {

@@ -60,6 +60,7 @@ func (r *report) sections(name string) map[string]string {
 		"stages":  r.stageTable(),
 		"rushes":  r.rushTable(),
 		"crashes": r.crashTable(),
+		"costs":   r.costTable() + "\n" + r.bounds(),
 		"targets": fmt.Sprintf("%s\n![How much of each target is reached](%s%s-targets.svg)\n", r.targetTable(), dir, name),
 	}
 }

@@ -20,6 +20,7 @@ func example() *report {
 		r.Turns = append(r.Turns, turn{
 			Contestant: c.name, Round: 1, Rate: 1000, P50: 1, P99: 2, Meanwhile: 500, Draining: 400, Backlog: 4000, Drain: 2,
 			RowP99: 8, WaitingBytes: 200, RecordedBytes: 90, ClientCPU: 0.5,
+			Cost: perAnswer{Client: 10, Contestant: 50, Redis: 8, Database: 12},
 		})
 	}
 	for _, name := range []string{oneSaleName, manySalesName, smallSalesName, fullSaleName} {
@@ -49,6 +50,26 @@ func TestReported(t *testing.T) {
 		if !q.measured() {
 			t.Errorf("%s, %s: not measured", q.ID, q.What)
 		}
+	}
+}
+
+// TestBounds: front, script and row are added up, and compared with the streams.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	got := example().bounds()
+	for _, want := range []string{"takes 80 µs for an answer", "at least 100 µs", "0.80 times", "0.91 times", "takes 80 µs and 80 µs"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("bounds() = %q, want %q in it", got, want)
+		}
+	}
+	r := example()
+	for i := range r.Turns {
+		r.Turns[i].Cost.Redis = 0
+	}
+	r.Lines = nil
+	r.summarize()
+	if got := r.bounds(); got != "" {
+		t.Errorf("without a Redis to be seen: %q", got)
 	}
 }
 

@@ -35,6 +35,7 @@ type line struct {
 	Drain      spread `json:"drainSeconds"`
 	RowP99     spread `json:"rowP99Millis"`
 	ClientCPU  spread `json:"loadGeneratorProcessors"`
+	Costs      costs  `json:"processorMicrosPerAnswer"`
 	// Extrapolated: at least one drain was computed and not waited for.
 	Extrapolated bool `json:"drainExtrapolated,omitempty"`
 }
@@ -56,15 +57,22 @@ func (r *report) summarize() {
 			return over(f)
 		}
 		r.Lines = append(r.Lines, line{
-			Contestant:   name,
-			Rate:         figures(rate),
-			P50:          figures(func(t turn) float64 { return t.P50 }),
-			P99:          figures(p99),
-			Meanwhile:    figures(func(t turn) float64 { return t.Meanwhile }),
-			Draining:     figures(draining),
-			Drain:        figures(func(t turn) float64 { return t.Drain }),
-			RowP99:       figures(rowP99),
-			ClientCPU:    figures(func(t turn) float64 { return t.ClientCPU }),
+			Contestant: name,
+			Rate:       figures(rate),
+			P50:        figures(func(t turn) float64 { return t.P50 }),
+			P99:        figures(p99),
+			Meanwhile:  figures(func(t turn) float64 { return t.Meanwhile }),
+			Draining:   figures(draining),
+			Drain:      figures(func(t turn) float64 { return t.Drain }),
+			RowP99:     figures(rowP99),
+			ClientCPU:  figures(func(t turn) float64 { return t.ClientCPU }),
+			Costs: costs{
+				Client:     figures(func(t turn) float64 { return t.Cost.Client }),
+				Contestant: figures(func(t turn) float64 { return t.Cost.Contestant }),
+				Redis:      figures(func(t turn) float64 { return t.Cost.Redis }),
+				Database:   figures(func(t turn) float64 { return t.Cost.Database }),
+				Sum:        figures(func(t turn) float64 { return t.Cost.sum() }),
+			},
 			Extrapolated: slices.ContainsFunc(turns, func(t turn) bool { return t.Extrapolated }),
 		})
 	}

@@ -33,6 +33,8 @@ type turn struct {
 	RecordedBytes float64 `json:"redisBytesPerRecordedOrder,omitempty"`
 	// ClientCPU is how many processors the load generator took: what it takes, the contestant has not.
 	ClientCPU float64 `json:"loadGeneratorProcessors,omitempty"`
+	// Cost is the processor time of an answer (of a row, where rows are inserted), while the load lasted.
+	Cost perAnswer `json:"processorMicrosPerAnswer,omitzero"`
 }
 
 func (t *turn) String() string {
@@ -55,6 +57,9 @@ func (t *turn) String() string {
 		if part.value > 0 {
 			fmt.Fprintf(&s, part.format, part.value)
 		}
+	}
+	if c := t.Cost; c.sum() > 0 {
+		fmt.Fprintf(&s, "  µs: %.0f + redis %.0f + database %.0f + client %.0f", c.Contestant, c.Redis, c.Database, c.Client)
 	}
 	return s.String()
 }
@@ -114,14 +119,16 @@ func (s sell) take(ctx context.Context, r *round, at *place) (t turn, err error)
 	}
 	v := r.volley(to, r.plan.duration/time.Duration(max(s.part, 1)))
 	v.wanted = s.status
-	cpu, wall := processorTime(), time.Now()
+	parties := at.stores.processes(ctx, to.child)
+	cpu, wall := parties.read(), time.Now()
 	b, err := v.fire(ctx)
 	if err != nil {
 		return turn{}, err
 	}
 	t = turn{
 		Answered: b.answered, Rate: b.rate, P50: millis(b.p50), P99: millis(b.p99),
-		ClientCPU: (processorTime() - cpu).Seconds() / time.Since(wall).Seconds(),
+		ClientCPU: (processorTime() - cpu.client).Seconds() / time.Since(wall).Seconds(),
+		Cost:      parties.since(cpu, b.answered),
 	}
 	if s.audit == nil {
 		return t, nil
