@@ -105,6 +105,10 @@ fuzz: ## each fuzz target for FUZZTIME
 		done; \
 	done
 
+.PHONY: mutants
+mutants: ## break the service on purpose, by name, and see the fault scenarios fail: ONLY=MAXLEN for one
+	@go run ./test/mutants $(if $(ONLY),'$(ONLY)')
+
 .PHONY: mutants-locks
 mutants-locks: ## break the locks on purpose, by name, and see their suite fail
 	@go run ./internal/lock/mutants

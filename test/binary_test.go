@@ -13,12 +13,19 @@ import (
 	"testing"
 )
 
+// envServer names a server to be tested instead of this checkout's: one with a bug that the tests should notice
+// (test/mutants).
+const envServer = "SECKILL_TEST_SERVER"
+
 // builtBinary builds the server once per test process, however many tests ask for it.
 var builtBinary = sync.OnceValues(buildBinary)
 
-// binary returns the path of the server, built from this checkout.
+// binary returns the path of the server, built from this checkout unless the environment names another.
 func binary(tb testing.TB) string {
 	tb.Helper()
+	if path := os.Getenv(envServer); path != "" {
+		return path
+	}
 	path, err := builtBinary()
 	if err != nil {
 		tb.Fatal(err)

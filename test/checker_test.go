@@ -67,21 +67,22 @@ func (s *site) check(tb testing.TB, c *crowd, issued int64) evidence {
 // liveRows returns how many units the ledger's orders hold.
 func (e evidence) liveRows() int64 { return e.Live() }
 
-// contradictions returns the findings of a report as one error, the first few of them in full.
+// contradictions returns the findings of a report as one error, the first few of each invariant in full.
 func contradictions(r checker.Report) error {
-	const shown = 12
+	const shown = 3
 	if r.Total == 0 {
 		return nil
 	}
 	var text strings.Builder
-	for i, f := range r.Findings {
-		if i == shown {
-			break
+	of := map[checker.Invariant]int{}
+	for _, f := range r.Findings {
+		if of[f.Invariant]++; of[f.Invariant] > shown {
+			continue
 		}
 		fmt.Fprintf(&text, "\n  %s", f)
 		for _, line := range f.History {
 			fmt.Fprintf(&text, "\n      %s", line)
 		}
 	}
-	return fmt.Errorf("%d contradictions, the first:%s", r.Total, text.String())
+	return fmt.Errorf("%d contradictions, the first of each kind:%s", r.Total, text.String())
 }

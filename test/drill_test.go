@@ -46,7 +46,7 @@ type drill struct {
 
 // outcome is what a drill is remembered by.
 type outcome struct {
-	accepted int           // orders that were given to buyers
+	accepted int           // buyers who were told that they have an order
 	recovery time.Duration // from heal until drained and checked
 	lost     int           // accepted orders that are gone, or failed
 }
@@ -187,7 +187,7 @@ func (d *drill) finish() evidence {
 	}
 	d.askWinners(50)
 	e = d.settled()
-	d.outcome.accepted = d.crowd.record.acceptedCount()
+	d.outcome.accepted = len(d.crowd.record.winners())
 	if e.liveRows() != d.units {
 		d.Errorf("%d units sold, want all %d", e.liveRows(), d.units)
 	}
@@ -228,7 +228,7 @@ func (d *drill) askWinners(n int) {
 // the contradictions that are left when time runs out.
 func (d *drill) settled() evidence {
 	d.Helper()
-	deadline := time.Now().Add(d.within + patience)
+	deadline := time.Now().Add(d.within)
 	for {
 		e, err := d.judge()
 		if err == nil {
@@ -243,9 +243,9 @@ func (d *drill) settled() evidence {
 
 // judge gathers the evidence and returns what contradicts it.
 func (d *drill) judge() (e evidence, err error) {
-	waiting, err := d.site.live.rdb.XLen(d.Context(), d.site.live.streamKey()).Result()
-	if err != nil || waiting > 0 { // not worth looking at everything
-		return e, fmt.Errorf("%d entries wait in Redis (%w)", waiting, err)
+	waiting, pending, err := d.site.live.queue(d.Context())
+	if err != nil || waiting+pending > 0 { // not worth looking at everything
+		return e, fmt.Errorf("%d entries wait in Redis, %d are pending (%w)", waiting, pending, err)
 	}
 	if e, err = d.site.gather(d.Context(), d.crowd, d.units); err != nil {
 		return e, err

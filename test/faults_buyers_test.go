@@ -23,11 +23,13 @@ func faultless(d *drill) {
 func impatientUser(d *drill) {
 	d.open(deployment{units: 10})
 	d.heal()
+	ctx, cancel := context.WithTimeout(d.Context(), 15*time.Second)
+	defer cancel()
 	user := slices.Repeat(d.people(1), 200)
-	d.crowd.rush(d.Context(), len(user), user)
-	d.crowd.rush(d.Context(), 1, user)
+	d.crowd.rush(ctx, len(user), user)
+	d.crowd.rush(ctx, 1, user)
 	if got := d.crowd.record.tally(); got["accepted"] < 1 || got["accepted"]+got["held"] != 400 {
-		d.Errorf("answers %v, want 400 that name the order", got)
+		d.Fatalf("answers %v, want 400 that name the order", got)
 	}
 	d.finish()
 }

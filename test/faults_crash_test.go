@@ -14,10 +14,10 @@ func killedAfterTheScript(d *drill) {
 	d.traffic(300)
 	n := d.victim()
 	d.killAt(n, d.wires[n].redis, admissionAnswered())
-	d.traffic(300) // at the others
-	d.must(d.site.servers[n].start())
+	d.traffic(300)
 	d.finish()
 	d.expectAnswer("held")
+	d.comesBack(n)
 }
 
 // killedAt kills an instance at a moment of recording. The others take over what it had read.
@@ -28,10 +28,17 @@ func killedAt(m testkit.Moment) func(*drill) {
 		d.traffic(300)
 		n := d.victim()
 		d.killAt(n, d.wires[n].mysql, m)
-		d.traffic(300) // at the others
-		d.must(d.site.servers[n].start())
-		d.finish()
+		d.traffic(300)
+		d.finish() // by the others alone
+		d.comesBack(n)
 	}
+}
+
+// comesBack starts an instance that was killed, which must change nothing.
+func (d *drill) comesBack(n int) {
+	d.Helper()
+	d.must(d.site.servers[n].start())
+	d.settled()
 }
 
 // killedInTurn kills each of three instances, one after the other, and starts each again at once.

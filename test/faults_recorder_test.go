@@ -112,9 +112,9 @@ func backlog(d *drill) {
 	for _, srv := range d.site.servers {
 		d.must(srv.kill())
 	}
-	n, err := d.site.live.rdb.XLen(d.Context(), d.site.live.streamKey()).Result()
+	n, pending, err := d.site.live.queue(d.Context())
 	d.must(err)
-	d.Logf("%d entries wait", n)
+	d.Logf("%d entries wait, %d of them with instances that are dead", n, pending)
 	if n < waiting {
 		d.Errorf("%d entries wait, want %d", n, waiting)
 	}

@@ -72,3 +72,15 @@ func (l *liveStore) view(ctx context.Context, voucher int64) (liveView, error) {
 	}
 	return v, nil
 }
+
+// queue returns how many entries the stream has, and how many are delivered and not acknowledged, of whatever sale.
+func (l *liveStore) queue(ctx context.Context) (waiting, pending int64, err error) {
+	if waiting, err = l.rdb.XLen(ctx, l.streamKey()).Result(); err != nil {
+		return 0, 0, fmt.Errorf("reading the stream: %w", err)
+	}
+	p, err := l.rdb.XPending(ctx, l.streamKey(), "recorder").Result()
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading what is pending: %w", err)
+	}
+	return waiting, p.Count, nil
+}

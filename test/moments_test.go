@@ -10,7 +10,7 @@ import (
 // The moments at which scenarios strike, as they pass on the wire between an instance and its stores. A script is known
 // by its digest, so it must have been called before, which the traffic before a fault has done.
 const (
-	insertOrders = "insert into tb_voucher_order"
+	insertOrders = "into tb_voucher_order"
 	commit       = "commit"
 )
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"seckill/test/overlay"
 )
 
 // pkg is what is broken, as seen from the module's root.
@@ -79,13 +80,13 @@ func (m mutant) try(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system's to clear
-	overlay, err := m.overlay(dir)
+	list, err := overlay.Write(dir, m.files())
 	if err != nil {
 		return err
 	}
 	suite := filepath.Join(dir, "suite.test")
 	//nolint:gosec // own paths
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", suite, pkg)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", list, "-o", suite, pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not build: %w\n%s", err, out)
 	}
@@ -107,36 +108,11 @@ func (m mutant) try(ctx context.Context) error {
 	return nil
 }
 
-// overlay writes the broken files and the list that makes the build use them, and returns the list's name.
-func (m mutant) overlay(dir string) (string, error) {
-	replaced := map[string]string{}
-	for _, c := range m.changes {
-		original, err := filepath.Abs(filepath.Join(pkg, c.file))
-		if err != nil {
-			return "", err
-		}
-		source := original
-		if broken, again := replaced[original]; again {
-			source = broken
-		}
-		text, err := os.ReadFile(source)
-		if err != nil {
-			return "", err
-		}
-		if n := strings.Count(string(text), c.from); n != 1 {
-			return "", fmt.Errorf("%s has %d places with %q, want 1: bring the mutant up to date", c.file, n, c.from)
-		}
-		broken := filepath.Join(dir, c.file)
-		text = []byte(strings.Replace(string(text), c.from, c.to, 1))
-		if err := os.WriteFile(broken, text, 0o600); err != nil { //nolint:gosec // names stand in mutants
-			return "", err
-		}
-		replaced[original] = broken
+// files returns the changes with the names of the files as seen from the module's root.
+func (m mutant) files() []overlay.Change {
+	files := make([]overlay.Change, len(m.changes))
+	for i, c := range m.changes {
+		files[i] = overlay.Change{File: filepath.Join(pkg, c.file), From: c.from, To: c.to}
 	}
-	list, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, "overlay.json")
-	return name, os.WriteFile(name, list, 0o600)
+	return files
 }
