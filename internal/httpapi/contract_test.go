@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,6 +135,10 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/voucher?limit=1&shopId=2"}, succeeds: []func(*Config){standing, shows(seckillVoucher()), shows(ordinaryVoucher())},
 			invalid: &request{target: "/admin/voucher?before=x"}, refusals: []error{unavailable},
 		},
+		"GET /admin/voucher/:id/live": {
+			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){watched}, invalid: &request{target: "/admin/voucher/x/live"},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable, errUserStreams},
+		},
 		"GET /admin/audit": {
 			good: request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"}, succeeds: []func(*Config){standing, audited(voucher.Changed), audited(voucher.Restocked)},
 			invalid: &request{target: "/admin/audit?adminId=0"}, refusals: []error{unavailable},
@@ -182,6 +187,17 @@ func audited(action voucher.Action) func(*Config) {
 	return func(cfg *Config) {
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return []voucher.Entry{e, e}, nil })
 	}
+}
+
+// watched is a shop whose sale can be watched for a second.
+func watched(cfg *Config) {
+	var asked atomic.Bool
+	cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) {
+		if asked.Swap(true) {
+			return order.Figures{}, voucher.ErrNotFound
+		}
+		return figures(), nil
+	})
 }
 
 func sells(s order.Status) func(*Config) {
@@ -276,6 +292,7 @@ func failing(err error) func(*Config) {
 		cfg.Watcher = fakeWatcher(func(context.Context, int64, int64, func(order.Order, bool) error) error { return err })
 		cfg.Shelf = fakeShelf(func(int64, int64, int) ([]voucher.Shown, error) { return nil, err })
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
+		cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) { return order.Figures{}, err })
 		cfg.Notices = fakeNotices(func(http.Header, []byte) (order.Notice, error) { return order.Notice{}, err })
 	}
 }

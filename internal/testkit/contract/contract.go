@@ -234,7 +234,7 @@ func (c *Contract) checkBody(r *openapi3.Response, x Exchange) error {
 
 // checkEvents checks the data of server-sent events.
 func (c *Contract) checkEvents(body []byte) error {
-	schemas := map[string]string{"order": "Order", "bye": "Bye"}
+	schemas := map[string]string{"order": "Order", "bye": "Bye", "figures": "SaleFigures", "away": "Away"}
 	event := ""
 	for line := range strings.Lines(string(body)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
