@@ -49,7 +49,11 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		if callback == "" {
 			callback = "http://" + reachable(self) + callbackPath
 		}
-		pages, err := sandbox.NewPages(provider, notices, callback, &http.Client{CheckRedirect: noRedirects}, log)
+		back := ""
+		if cfg.HTTP.Pages {
+			back = "/"
+		}
+		pages, err := sandbox.NewPages(provider, notices, callback, back, &http.Client{CheckRedirect: noRedirects}, log)
 		if err != nil {
 			return nil, err
 		}

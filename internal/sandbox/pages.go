@@ -32,18 +32,20 @@ type Pages struct {
 	provider *Provider
 	notices  *Notices
 	callback string // URL
+	back     string // where the buyer goes on
 	client   *http.Client
 	log      *slog.Logger
 	page     *template.Template
 }
 
-// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback.
-func NewPages(p *Provider, n *Notices, callbackURL string, client *http.Client, log *slog.Logger) (*Pages, error) {
+// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where a buyer
+// who has paid finds his way back to, "" for nowhere.
+func NewPages(p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: page: %w", err)
 	}
-	return &Pages{provider: p, notices: n, callback: callbackURL, client: client, log: log, page: page}, nil
+	return &Pages{provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page}, nil
 }
 
 // stage is how far the buyer has got.
@@ -119,11 +121,12 @@ type view struct {
 	Stage   stage
 	Amount  string
 	OrderID int64
+	Back    string
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, s stage, t ticket) {
 	v := view{
-		Chinese: prefersChinese(r), Stage: s, OrderID: t.OrderID,
+		Chinese: prefersChinese(r), Stage: s, OrderID: t.OrderID, Back: p.back,
 		Amount: fmt.Sprintf("%d.%02d", t.Amount/100, t.Amount%100),
 	}
 	var b bytes.Buffer

@@ -164,7 +164,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPages(providerOf(t), notices, s.server.URL, s.server.Client(), slog.New(slog.DiscardHandler))
+	p, err := NewPages(providerOf(t), notices, s.server.URL, "/", s.server.Client(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestPaying(t *testing.T) {
 	}{
 		"looking":              {method: http.MethodGet, status: 200, says: "10.05"},
 		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
-		"paying":               {method: http.MethodPost, status: 200, says: "The shop has been told", calls: 1},
+		"paying":               {method: http.MethodPost, status: 200, says: `href="/"`, calls: 1},
 		"paying, in Chinese":   {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
 		"a shop that recovers": {method: http.MethodPost, answers: []int{503}, status: 200, says: "The shop has been told", calls: 2},
 		"a shop that is down":  {method: http.MethodPost, answers: []int{500, 500, 500}, status: 502, says: "Please try again", calls: 3},

@@ -59,6 +59,16 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 	return daemon, installDB, nil
 }
 
+// ChromiumProgram returns the path of a Chromium or Chrome, installing it, with letters for Chinese, where that is possible.
+func ChromiumProgram(ctx context.Context) (string, error) {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	look := func() bool { return find(names...) != "" }
+	if err := ensure(ctx, look, []string{"chromium", "fonts-noto-cjk"}); err != nil {
+		return "", fmt.Errorf("chromium is %w; install it (Debian: apt-get install chromium fonts-noto-cjk)", err)
+	}
+	return find(names...), nil
+}
+
 // ensure installs the first of the package sets that apt-get accepts, unless found says that there is nothing to do.
 // Processes that run at the same time wait for each other.
 func ensure(ctx context.Context, found func() bool, packageSets ...[]string) error {

@@ -1,0 +1,221 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"seckill/internal/testkit"
+)
+
+// button is the one button of a voucher's card in a state.
+func button(state string) string { return fmt.Sprintf("button[data-state=%s]", state) }
+
+// TestBuying: somebody comes, becomes a buyer, gets one, pays, and gives it back.
+func TestBuying(t *testing.T) {
+	for _, kind := range []struct {
+		name string
+		open func(testing.TB) *shop
+	}{{"embedded", embeddedShop}, {"real", realShop}} {
+		for _, l := range []look{phone(), desktop()} {
+			t.Run(kind.name+" "+l.name, func(t *testing.T) {
+				s := kind.open(t)
+				embedded := kind.name == "embedded"
+				if !embedded {
+					s.onSale("50 for 10", 3)
+				}
+				w := open(t, s.url("/"), l)
+				w.sees(button("grab"), "Grab it for ¥10")
+				w.sees("h1", "Flash sale")
+				w.accessible()
+				if embedded {
+					w.picture("buyer-"+l.name, false)
+				}
+				w.click(button("grab"))
+				w.sees("dialog", "Sign in to buy")
+				w.accessible()
+				if embedded {
+					w.picture("buyer-sign-in-"+l.name, false)
+					w.click("[data-act=demo]")
+				} else {
+					w.seesNo("[data-act=demo]")
+					w.enter("#token", s.token(42))
+					w.click("dialog form button")
+				}
+				// Who presses the button and is asked who he is need not press it again.
+				w.sees(button("unpaid"), "Pay ¥10")
+				w.seesNo("dialog")
+				w.sees(".order .tag", "To be paid")
+				w.accessible()
+				w.picture("buyer-unpaid-"+kind.name+"-"+l.name, true)
+				if got := w.asked("POST /voucher/seckill/"); got != 1 {
+					t.Errorf("%d orders were sent, want 1", got)
+				}
+				w.click(button("unpaid"))
+				w.click("form[method=post] button")
+				w.sees(".paid", "The shop has been told")
+				w.accessible()
+				w.click("a.back")
+				w.sees(button("yours"), "It is yours")
+				w.sees(".order .tag", "Paid")
+				w.click(".order details summary")
+				w.sees(".order .history li:last-child", "Paid")
+				w.accessible()
+				if embedded {
+					w.picture("buyer-paid-"+l.name, true)
+				}
+				w.click(".order [data-act=refund]")
+				w.sees("dialog", "You get ¥10 back")
+				w.accessible()
+				w.click("dialog .button.danger")
+				w.sees(".order .tag", "Refunded")
+				w.sees(button("grab"), "Grab it")
+				w.click("[data-act=account]")
+				w.sees("[data-act=account]", "Sign in")
+				w.seesNo(".orders")
+			})
+		}
+	}
+}
+
+// TestSoldOut: the last one goes to somebody else while the page is looked at; it says so at the press, and offers it again
+// when it comes back.
+func TestSoldOut(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("50 for 10", 1)
+	w := open(t, s.url("/"), s.signedIn(phone(), 42))
+	w.sees(button("grab"), "")
+	var bought struct{ OrderID string }
+	s.must("POST", fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), 7, nil, &bought)
+	w.click(button("grab"))
+	w.sees(button("sold_out"), "Sold out")
+	w.accessible()
+	w.picture("buyer-sold-out-phone", false)
+	s.must("POST", "/order/"+bought.OrderID+"/cancel", 7, nil, nil)
+	w.sees(button("grab"), "Grab it")
+	if got := s.orders(42); len(got) != 0 {
+		t.Errorf("he has %v", got)
+	}
+}
+
+// TestOneClickOneOrder: however wildly somebody clicks, one order is sent.
+func TestOneClickOneOrder(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("50 for 10", 5)
+	p := testkit.NewProxy(t, s.addr)
+	w := open(t, s.through(p), s.signedIn(desktop(), 42))
+	w.sees(button("grab"), "")
+	p.Delay(200 * time.Millisecond) // so that there is a time to click in
+	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; i++) b.click(); return true; })()`)
+	w.sees(button("asking"), "Asking")
+	w.picture("buyer-asking-desktop", false)
+	w.click(".card-act button")
+	w.sees(button("unpaid"), "Pay")
+	if got := w.asked("POST /voucher/seckill/"); got != 1 {
+		t.Errorf("%d orders were sent, want 1", got)
+	}
+	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
+		t.Errorf("he has %s, want %s", got, want)
+	}
+}
+
+// TestLostAnswer: answers to a purchase get lost on their way. The page asks again by itself and finds the same order; when it
+// cannot, it says that it does not know, and finds the order when it is asked to.
+func TestLostAnswer(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("50 for 10", 5)
+	p := testkit.NewProxy(t, s.addr)
+	const press = "POST /voucher/seckill/"
+
+	w := open(t, s.through(p), s.signedIn(phone(), 42))
+	w.sees(button("grab"), "")
+	p.DropRepliesTo(press, 2)
+	w.click(button("grab"))
+	w.sees(".card-note", "The answer got lost")
+	w.accessible()
+	w.picture("buyer-again-phone", false)
+	w.sees(button("unpaid"), "Pay")
+	if p.Lost() != 2 || w.asked(press) < 3 {
+		t.Errorf("%d answers were lost and %d requests sent: nothing was tested", p.Lost(), w.asked(press))
+	}
+
+	other := open(t, s.through(p), s.signedIn(phone().in("zh-CN"), 43))
+	other.sees(button("grab"), "")
+	p.DropRepliesTo(press, 1000)
+	other.click(button("grab"))
+	other.sees(button("unknown"), "查询结果")
+	other.accessible()
+	other.picture("buyer-unknown-phone-zh", false)
+	p.Heal()
+	other.click(button("unknown"))
+	other.sees(button("unpaid"), "支付")
+	for _, user := range []int64{42, 43} {
+		if got, want := fmt.Sprint(s.orders(user)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
+			t.Errorf("user %d has %s, want %s", user, got, want)
+		}
+	}
+}
+
+// TestLanguages: the page speaks as the browser asks, until somebody chooses.
+func TestLanguages(t *testing.T) {
+	s := embeddedShop(t)
+	w := open(t, s.url("/"), desktop().in("zh-CN").inTheDark())
+	w.sees(button("grab"), "立即抢购")
+	w.until("document.documentElement.lang === 'zh-CN' && document.title === '限时秒杀'")
+	w.accessible()
+	w.picture("buyer-desktop-zh-dark", false)
+	w.click(button("grab"))
+	w.sees("dialog", "登录后抢购")
+	w.accessible()
+	w.click("[data-act=demo]")
+	w.sees(".order .tag", "待支付")
+	w.accessible()
+	w.picture("buyer-unpaid-desktop-zh-dark", true)
+	w.choose("select[aria-label=语言]", "en")
+	w.sees(".order .tag", "To be paid")
+	w.visit(s.url("/"))
+	w.sees(button("unpaid"), "Pay ¥10")
+	w.until("document.documentElement.lang === 'en-GB'")
+}
+
+// TestKeyboard: everything can be done without a mouse, and the focus is where one looks for it.
+func TestKeyboard(t *testing.T) {
+	s := embeddedShop(t)
+	w := open(t, s.url("/"), desktop())
+	w.sees(button("grab"), "")
+	tabTo := func(selector string) {
+		t.Helper()
+		for range 30 {
+			w.keys(kb.Tab)
+			if evaluate[bool](w, fmt.Sprintf("document.activeElement.matches(%s)", quoted(selector))) {
+				return
+			}
+		}
+		t.Fatalf("%s cannot be reached with the tabulator; the focus is on %s", selector, evaluate[string](w, "document.activeElement.outerHTML"))
+	}
+	w.keys(kb.Tab)
+	w.until("document.activeElement.matches('.skip')")
+	tabTo(button("grab"))
+	w.picture("buyer-focus-desktop", false)
+	w.keys(kb.Enter)
+	w.sees("dialog", "Sign in to buy")
+	w.until("document.activeElement.closest('dialog') !== null")
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+	w.until("document.activeElement.matches('button[data-state=grab]')") // where he came from
+	w.keys(kb.Enter)
+	w.sees("dialog", "Sign in to buy")
+	tabTo("[data-act=demo]")
+	w.keys(kb.Enter)
+	w.sees(button("unpaid"), "Pay")
+	w.until("document.getElementById('announcer').textContent.includes('You have got it') || document.getElementById('announcer').textContent.includes('To be paid')")
+	tabTo(".order [data-act=cancel]")
+	w.keys(kb.Enter)
+	w.sees("dialog", "Cancel this order?")
+	tabTo("dialog .button.danger")
+	w.keys(" ")
+	w.sees(".order .tag", "Cancelled")
+	w.sees(button("grab"), "Grab it")
+}

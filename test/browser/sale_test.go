@@ -1,0 +1,104 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+)
+
+// TestCountdown: the button opens when the sale begins by the server's clock, whatever the browser's says, and nobody has to
+// ask for that.
+func TestCountdown(t *testing.T) {
+	s := realShop(t)
+	l := desktop()
+	l.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
+	begin := time.Now().Add(20 * time.Second)
+	s.offer("50 for 10", 5, begin, begin.Add(time.Hour), "not_started")
+	w := open(t, s.url("/"), l)
+	w.sees(button("not_started"), "Not started yet")
+	w.sees(".clock", "Starts in")
+	w.accessible()
+	w.picture("buyer-not-started-desktop", false)
+	w.click(button("not_started")) // does nothing
+	w.seesNo("dialog")
+	w.sees(button("grab"), "Grab it")
+	if opened := time.Now(); opened.Before(begin) {
+		t.Errorf("it opened %s too early", begin.Sub(opened))
+	}
+	w.sees(".clock", "Ends in")
+	w.until("document.getElementById('announcer').textContent.includes('the sale has started')")
+}
+
+// TestStates: what a sale is in is what its card says, and changes by itself.
+func TestStates(t *testing.T) {
+	s := realShop(t)
+	now := time.Now()
+	ending := s.offer("Ends soon", 5, now.Add(-time.Hour), now.Add(25*time.Second), "on_sale")
+	paused := s.onSale("Coffee for two", 40)
+	s.must("POST", fmt.Sprintf("/voucher/%d/pause", paused), admin, nil, nil)
+	s.awaitState(paused, "paused")
+	s.offer("Cinema, two seats", 8, now.Add(-time.Hour), now.Add(50*time.Hour), "on_sale")
+	s.offer("Tonight at eight", 5000, now.Add(3*time.Hour), now.Add(5*time.Hour), "not_started")
+	var ordinary struct{ ID int64 }
+	s.must("POST", "/voucher", admin, map[string]any{
+		"shopId": 1, "title": "Any day", "subTitle": "As many as you like", "payValue": 9000, "actualValue": 10000,
+	}, &ordinary)
+
+	w := open(t, s.url("/"), s.signedIn(desktop(), 42))
+	w.sees(button("paused"), "Paused")
+	w.sees(button("not_started"), "Not started yet")
+	w.sees(button("grab"), "Buy for ¥90")
+	card := func(voucher int64) string { return fmt.Sprintf("article[aria-labelledby=voucher-%d] ", voucher) }
+
+	w.click(card(ordinary.ID) + "button")
+	w.sees(".order h3", "Any day")
+	w.sees(card(ordinary.ID)+button("grab"), "Buy for ¥90") // any number of times
+
+	w.sees(card(ending)+button("ended"), "Ended")
+	w.accessible()
+	w.picture("buyer-states-desktop", true)
+
+	s.must("POST", fmt.Sprintf("/voucher/%d/resume", paused), admin, nil, nil)
+	w.sees(card(paused)+button("grab"), "Grab it for ¥10")
+	s.must("PATCH", fmt.Sprintf("/voucher/%d", paused), admin, map[string]any{"status": 2}, nil)
+	w.sees(card(paused)+button("off_shelf"), "No longer offered")
+}
+
+// TestUnreachable: while the shop cannot be reached the page says so, sends nothing wrong, and goes on by itself.
+func TestUnreachable(t *testing.T) {
+	s := embeddedShop(t)
+	p := testkit.NewProxy(t, s.addr)
+	w := open(t, s.through(p), phone())
+	w.sees(button("grab"), "")
+	p.Cut()
+	w.sees(".note.warn", "not up to date")
+	w.accessible()
+	w.picture("buyer-unreachable-phone", false)
+	p.Heal()
+	w.seesNo(".note.warn")
+}
+
+// TestExpiredToken: a token that is no longer good leads to signing in, and buys nothing meanwhile.
+func TestExpiredToken(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("50 for 10", 5)
+	l := phone()
+	l.script = "if (location.host && !localStorage.getItem('seckill.token')) localStorage.setItem('seckill.token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiIsImV4cCI6OTk5OTk5OTk5OX0.forged');"
+	w := open(t, s.url("/"), l)
+	w.sees("dialog", "You are signed out")
+	w.enter("#token", "nonsense")
+	w.click("dialog form button")
+	w.sees("#token-problem", "This is not a token")
+	w.accessible()
+	evaluate[bool](w, "document.querySelector('#token').value = '', true")
+	w.enter("#token", "Bearer "+s.token(42))
+	w.click("dialog form button")
+	w.seesNo("dialog")
+	w.click(button("grab"))
+	w.sees(button("unpaid"), "Pay")
+	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
+		t.Errorf("he has %s, want %s", got, want)
+	}
+}

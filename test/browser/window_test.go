@@ -1,0 +1,289 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"seckill/internal/testkit/server"
+)
+
+// patience is how long a page may take for anything; a busy two-core machine needs seconds.
+const patience = 30 * time.Second
+
+// look is how somebody looks at a page.
+type look struct {
+	name          string // in names of tests and pictures
+	width, height int64  // CSS pixels
+	touch         bool
+	language      string // as browsers send it; "" is English
+	dark          bool
+	script        string // runs before the page's own, in every document
+}
+
+// The windows that the tests use.
+func phone() look   { return look{name: "phone", width: 390, height: 844, touch: true} }
+func desktop() look { return look{name: "desktop", width: 1280, height: 900} }
+
+func (l look) in(language string) look { l.language = language; return l }
+func (l look) inTheDark() look         { l.dark = true; return l }
+
+// window is a browser with one page, and with nothing that an earlier one has stored.
+type window struct {
+	tb   testing.TB
+	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
+	look look
+
+	mu       sync.Mutex
+	requests []string // method and path, of everything that was asked for
+	errors   []string // of the console
+}
+
+// open starts a browser and shows the address.
+func open(tb testing.TB, address string, l look) *window {
+	tb.Helper()
+	program, err := server.ChromiumProgram(context.WithoutCancel(tb.Context()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true),
+		chromedp.UserDataDir(tb.TempDir()), chromedp.Flag("lang", "en-GB"), chromedp.WSURLReadTimeout(2*patience),
+		chromedp.Flag("no-proxy-server", true))
+	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	w := &window{tb: tb, ctx: ctx, look: l}
+	tb.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // ends the browser and waits for it
+		cancel()
+		stop()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, e := range w.errors {
+			tb.Errorf("on the console: %s", e)
+		}
+	})
+	if err := chromedp.Do(ctx); err != nil { // starts it; not bounded, because the browser lives as long as this context
+		tb.Fatalf("starting the browser: %v", err)
+	}
+	if err := chromedp.Listen(ctx, w.hear); err != nil {
+		tb.Fatalf("listening to the browser: %v", err)
+	}
+	w.do(w.setUp())
+	w.visit(address)
+	return w
+}
+
+// setUp makes the window look as it should.
+func (w *window) setUp() chromedp.Action[chromedp.Void] {
+	l := w.look
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, t, log.Enable, cdp.Empty{}); err != nil {
+			return err
+		}
+		if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
+			return err
+		}
+		size := emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: 1, Mobile: l.touch}
+		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size); err != nil {
+			return err
+		}
+		scheme := "light"
+		if l.dark {
+			scheme = "dark"
+		}
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}}
+		if _, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media); err != nil {
+			return err
+		}
+		if l.language != "" {
+			agent := emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: l.language}
+			if _, err := cdp.Call(ctx, t, emulation.SetUserAgentOverride, agent); err != nil {
+				return err
+			}
+		}
+		if l.script == "" {
+			return nil
+		}
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: l.script})
+		return err
+	})
+}
+
+// hear keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the browser's
+// console, and none of the page.
+func (w *window) hear(event any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		path := e.Request.URL
+		if i := strings.Index(path, "://"); i >= 0 {
+			if _, rest, ok := strings.Cut(path[i+3:], "/"); ok {
+				path = "/" + rest
+			}
+		}
+		w.requests = append(w.requests, e.Request.Method+" "+path)
+	case *log.EventEntryAdded:
+		if e.Entry.Level == "error" && e.Entry.Source != "network" {
+			w.errors = append(w.errors, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		}
+	case *runtime.EventExceptionThrown:
+		d := e.ExceptionDetails
+		w.errors = append(w.errors, fmt.Sprintf("%s:%d: %s", d.URL, d.LineNumber, d.Text))
+		if d.Exception != nil {
+			w.errors = append(w.errors, d.Exception.Description)
+		}
+	}
+}
+
+// asked returns how often the page sent a request that begins so.
+func (w *window) asked(request string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, r := range w.requests {
+		if strings.HasPrefix(r, request) {
+			n++
+		}
+	}
+	return n
+}
+
+// do does something on the page, or fails the test.
+func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
+	w.tb.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		w.tb.Fatalf("%v\nthe page says:\n%s", err, w.said())
+	}
+}
+
+// evaluate returns what an expression is on the page.
+func evaluate[T any](w *window, expression string) T {
+	w.tb.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		w.tb.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// visit shows an address.
+func (w *window) visit(address string) {
+	w.tb.Helper()
+	w.do(chromedp.Navigate(address))
+}
+
+// until waits until an expression is true on the page.
+func (w *window) until(expression string) {
+	w.tb.Helper()
+	end := time.Now().Add(patience)
+	for {
+		ctx, cancel := context.WithTimeout(w.ctx, patience)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		cancel()
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(end) {
+			w.tb.Fatalf("%s never became true (%v)\nthe page says:\n%s", expression, err, w.said())
+		}
+		time.Sleep(30 * time.Millisecond) // between two looks at another process
+	}
+}
+
+// sees waits until the element shows the text; "" for any.
+func (w *window) sees(selector, text string) {
+	w.tb.Helper()
+	w.until(fmt.Sprintf("Array.from(document.querySelectorAll(%s)).some(e => e.checkVisibility() && e.innerText.includes(%s))", quoted(selector), quoted(text)))
+}
+
+// seesNo waits until nothing is there that the selector means.
+func (w *window) seesNo(selector string) {
+	w.tb.Helper()
+	w.until(fmt.Sprintf("document.querySelector(%s) === null", quoted(selector)))
+}
+
+// click presses the mouse on an element, as soon as it is there.
+func (w *window) click(selector string) {
+	w.tb.Helper()
+	w.sees(selector, "")
+	w.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// enter writes into a field as a person does.
+func (w *window) enter(selector, text string) {
+	w.tb.Helper()
+	w.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// keys presses keys, wherever the focus is.
+func (w *window) keys(keys string) {
+	w.tb.Helper()
+	w.do(chromedp.KeyEvent(keys))
+}
+
+// choose chooses a value in a <select>.
+func (w *window) choose(selector, value string) {
+	w.tb.Helper()
+	evaluate[bool](w, fmt.Sprintf(`(() => { const s = document.querySelector(%s); s.value = %s; s.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`,
+		quoted(selector), quoted(value)))
+}
+
+// said is the text of the page.
+func (w *window) said() string {
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// accessible fails the test for what axe-core finds serious on the page as it is now.
+func (w *window) accessible() {
+	w.tb.Helper()
+	source, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	found := evaluate[string](w, string(source)+`;
+axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => ({
+  id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map(n => n.target.join(' ') + ': ' + n.failureSummary)}))))`)
+	var violations []struct {
+		ID, Impact, Help string
+		Nodes            []string
+	}
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		w.tb.Fatal(err)
+	}
+	for _, v := range violations {
+		w.tb.Errorf("axe, %s, %s: %s\n%s", v.Impact, v.ID, v.Help, strings.Join(v.Nodes, "\n"))
+	}
+}
+
+// quoted writes a text as JavaScript.
+func quoted(s string) string {
+	b, _ := json.Marshal(s) //nolint:errchkjson // a string
+	return string(b)
+}
