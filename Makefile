@@ -11,7 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # What a person may change on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
-BOX       ?= ./test/...
+BOX       ?= $(shell go list ./test/... | grep -v '^seckill/test/browser$$')
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 COUNT     ?= 3
@@ -74,6 +74,14 @@ test-race: cc ## the packages' tests, with the race detector
 .PHONY: test-box
 test-box: ## black-box tests: the built program, alone and three of it, killed and restarted
 	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 10m -skip '^TestFaults$$' $(TESTFLAGS) $(BOX)
+
+.PHONY: test-browser
+test-browser: ## the pages as people use them, in Chromium
+	@$(WITH_SERVICES) go test -count=1 -timeout 10m $(TESTFLAGS) ./test/browser
+
+.PHONY: pictures
+pictures: ## the same, writing pictures of the pages into docs/images
+	@$(MAKE) test-browser TESTFLAGS="$(TESTFLAGS) -pictures $(CURDIR)/docs/images"
 
 # make test-faults RUN=F13 SEED=42 replays one; UPDATE=1 writes its row into the document all the same.
 .PHONY: test-faults

@@ -18,7 +18,7 @@ func TestBuying(t *testing.T) {
 	for _, kind := range []struct {
 		name string
 		open func(testing.TB) *shop
-	}{{"embedded", embeddedShop}, {"real", realShop}} {
+	}{{"embedded", embeddedShop}, {"real", func(tb testing.TB) *shop { return realShop(tb) }}} {
 		for _, l := range []look{phone(), desktop()} {
 			t.Run(kind.name+" "+l.name, func(t *testing.T) {
 				s := kind.open(t)
@@ -131,13 +131,14 @@ func TestLostAnswer(t *testing.T) {
 
 	w := open(t, s.through(p), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	p.DropRepliesTo(press, 2)
+	p.DropRepliesTo(press, 1000) // the browser repeats some by itself, unseen by the page
 	w.click(button("grab"))
 	w.sees(".card-note", "The answer got lost")
 	w.accessible()
 	w.picture("buyer-again-phone", false)
+	p.Heal()
 	w.sees(button("unpaid"), "Pay")
-	if p.Lost() != 2 || w.asked(press) < 3 {
+	if p.Lost() == 0 || w.asked(press) < 2 {
 		t.Errorf("%d answers were lost and %d requests sent: nothing was tested", p.Lost(), w.asked(press))
 	}
 
@@ -155,6 +156,29 @@ func TestLostAnswer(t *testing.T) {
 		if got, want := fmt.Sprint(s.orders(user)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
 			t.Errorf("user %d has %s, want %s", user, got, want)
 		}
+	}
+}
+
+// TestBusy: a press that may not be answered yet is sent again when it may, without anybody's doing.
+func TestBusy(t *testing.T) {
+	s := realShop(t, "SECKILL_USER_RATE", "1", "SECKILL_USER_BURST", "1")
+	voucher := s.onSale("50 for 10", 5)
+	w := open(t, s.url("/"), s.signedIn(phone(), 42))
+	w.sees(button("grab"), "")
+	// He has asked for something just now, so that he may not ask again for a second.
+	evaluate[bool](w, `fetch('/order', {headers: {Authorization: localStorage.getItem('seckill.token')}}).then(() => {
+  document.querySelector('button[data-state=grab]').click();
+  return true;
+})`)
+	w.sees(".card-note", "Many ask at once")
+	w.sees(button("unpaid"), "Pay")
+	if got := w.asked("POST /voucher/seckill/"); got < 2 {
+		t.Errorf("%d requests were sent: nothing was tested", got)
+	}
+	var has []struct{ VoucherID int64 }
+	s.must("GET", "/admin/order?userId=42", admin, nil, &has)
+	if len(has) != 1 || has[0].VoucherID != voucher {
+		t.Errorf("he has %v, want one of %d", has, voucher)
 	}
 }
 

@@ -54,6 +54,7 @@ func TestStates(t *testing.T) {
 
 	w.click(card(ordinary.ID) + "button")
 	w.sees(".order h3", "Any day")
+	w.sees(".order .tag", "To be paid")
 	w.sees(card(ordinary.ID)+button("grab"), "Buy for ¥90") // any number of times
 
 	w.sees(card(ending)+button("ended"), "Ended")

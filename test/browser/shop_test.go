@@ -59,14 +59,18 @@ func embeddedShop(tb testing.TB) *shop {
 	return start(tb, map[string]string{"SECKILL_DATA_DIR": filepath.Join(tb.TempDir(), "data"), "SECKILL_JWT_SECRET": secret})
 }
 
-// realShop is a service on real stores, with nothing on offer.
-func realShop(tb testing.TB) *shop {
+// realShop is a service on real stores, with nothing on offer; more are settings besides, NAME and value in turn.
+func realShop(tb testing.TB, more ...string) *shop {
 	tb.Helper()
 	_, prefix := testkit.Redis(tb)
-	return start(tb, map[string]string{
+	settings := map[string]string{
 		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(tb), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(tb),
 		"SECKILL_JWT_SECRET": secret, "SECKILL_PAYMENT_PROVIDER": "sandbox", "SECKILL_PAYMENT_SECRET": secret,
-	})
+	}
+	for i := 0; i < len(more); i += 2 {
+		settings[more[i]] = more[i+1]
+	}
+	return start(tb, settings)
 }
 
 // start starts a service on a free port and waits until it is ready to sell.

@@ -56,8 +56,8 @@
  * @property {AbortSignal} [signal] gives the request up
  */
 
-/** How many times something is asked before the page says that it does not know. */
-const ATTEMPTS = 8;
+/** How many times something is asked before the page says that it does not know: for some fifteen seconds. */
+const ATTEMPTS = 6;
 
 /** Order states after which nothing changes any more. */
 export const FINAL = new Set(['redeemed', 'refunded', 'failed']);
@@ -106,7 +106,7 @@ const pause = (seconds, signal) =>
   });
 
 /** Whether an answer says for certain that nothing was done, and asking again later can help. @param {Answer} a */
-const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
+export const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
 
 /** Whether asking again would give the same answer. @param {Answer} a */
 const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
@@ -165,7 +165,7 @@ export class Client {
 
   /**
    * Asks until the answer is certain, at most ATTEMPTS times. Only for what may be repeated. What is uncertain at the end has
-   * unknown set: it may have been done.
+   * unknown set: it may have been done. A paused sale is not waited for: that is a person's decision, and may last.
    * @param {string} method @param {string} path
    * @param {Options & {again?: (a: Answer) => void}} [options] again is told of each answer that is not the last
    * @returns {Promise<Answer & {unknown?: boolean}>}
@@ -176,7 +176,7 @@ export class Client {
       const answer = await this.ask(method, path, options);
       if (decided(answer)) return answer;
       if (!nothingDone(answer)) unknown = true;
-      if (attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
+      if (answer.code === 'PAUSED' || attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
       again?.(answer);
       await pause(pauseAfter(attempt, answer.retryAfter), options.signal);
     }
@@ -225,12 +225,12 @@ export class Client {
 
   /** One order with its history. @param {string} id @param {string} [wait] such as "10s", for as long as it is queued */
   order(id, wait) {
-    return this.ask('GET', `/order/${id}${wait ? `?wait=${wait}` : ''}`);
+    return this.insist('GET', `/order/${id}${wait ? `?wait=${wait}` : ''}`);
   }
 
   /** A page of my orders, newest first. @param {Record<string, string>} [filter] limit, before, status, voucherId */
   orders(filter = {}) {
-    return this.ask('GET', `/order?${new URLSearchParams(filter)}`);
+    return this.insist('GET', `/order?${new URLSearchParams(filter)}`);
   }
 
   /** Begins a payment; data.payUrl is where it is paid, none when there is nothing to pay. @param {string} id */

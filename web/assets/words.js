@@ -68,14 +68,13 @@ function money(locale, cents) {
 }
 
 /**
- * Milliseconds as days and a clock: {days, clock: "04:05:06"}. It counts down to nought: what is begun counts as a second.
+ * Milliseconds as days, a clock "04:05:06", and a short one without hours where there are none, "05:06". It counts down to
+ * nought: a second that has begun counts.
  * @param {number} ms
  */
 export function countdown(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
-  return {
-    days: Math.floor(seconds / 86_400),
-    clock: `${two(Math.floor(seconds / 3600) % 24)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`,
-  };
+  const clock = `${two(Math.floor(seconds / 3600) % 24)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+  return { days: Math.floor(seconds / 86_400), clock, short: seconds < 3600 ? clock.slice(3) : clock };
 }

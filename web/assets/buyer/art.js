@@ -13,22 +13,24 @@ const PALETTES = [
   ['#59400a', '#8d6814', '#ffffff'],
 ];
 
-/** @param {{id: number, value: string}} props value is what stands on it */
+/** @param {{id: number, value: string}} props value is what stands on it; the card's text says it too */
 export function Art({ id, value }) {
   const [deep, bright, ink] = PALETTES[id % PALETTES.length];
   const gradient = `art-${id}`;
   const turn = (id * 47) % 360;
-  return html`<svg class="art" viewBox="0 0 320 180" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false">
-    <defs>
-      <linearGradient id=${gradient} x1="0" y1="0" x2="1" y2="1">
-        <stop offset="0" stop-color=${deep} /><stop offset="1" stop-color=${bright} />
-      </linearGradient>
-    </defs>
-    <rect width="320" height="180" fill="url(#${gradient})" />
-    <g fill="none" stroke=${ink} stroke-opacity="0.13" stroke-width="14" transform="rotate(${turn} 160 90)">
-      <circle cx="285" cy="20" r="52" /><circle cx="285" cy="20" r="92" /><circle cx="20" cy="185" r="64" />
-    </g>
-    <path d="M236 0v180" stroke=${ink} stroke-opacity="0.4" stroke-width="2" stroke-dasharray="3 8" stroke-linecap="round" />
-    <text x="28" y="112" fill=${ink} font-size="58" font-weight="800" letter-spacing="-2">${value}</text>
-  </svg>`;
+  return html`<div class="art" aria-hidden="true">
+    <svg viewBox="0 0 320 180" preserveAspectRatio="xMaxYMid slice" focusable="false">
+      <defs>
+        <linearGradient id=${gradient} x1="0" y1="0" x2="1" y2="1">
+          <stop offset="0" stop-color=${deep} /><stop offset="1" stop-color=${bright} />
+        </linearGradient>
+      </defs>
+      <rect width="320" height="180" fill="url(#${gradient})" />
+      <g fill="none" stroke=${ink} stroke-opacity="0.13" stroke-width="14" transform="rotate(${turn} 160 90)">
+        <circle cx="285" cy="20" r="52" /><circle cx="285" cy="20" r="92" /><circle cx="20" cy="185" r="64" />
+      </g>
+      <path d="M262 0v180" stroke=${ink} stroke-opacity="0.4" stroke-width="2" stroke-dasharray="3 8" stroke-linecap="round" />
+    </svg>
+    <span style=${{ color: ink }}>${value}</span>
+  </div>`;
 }

@@ -68,7 +68,7 @@ function Page({ words }) {
 
   /** Says aloud what has happened. @param {string} event @param {any} values */
   function tell(event, values) {
-    if (event === 'refused') announce(values.message || t('note.busy'));
+    if (event === 'refused') announce(values.message || t('note.refused'));
     else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
     else announce(t(`tell.${event}`, values));
   }

@@ -4,13 +4,13 @@
 import { html } from '../vendor/htm-preact.js';
 import { countdown } from '../words.js';
 import { Art } from './art.js';
-import { stateOf } from './state.js';
+import { UNDER_WAY, stateOf } from './state.js';
 
 /** States in which pressing does something. */
 const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
 
-/** States in which something is under way. */
-const WORKING = new Set(['asking', 'again', 'queued']);
+/** States in which nobody asks what is left. */
+const OVER = new Set(['ended', 'off_shelf']);
 
 /** Codes of refusals that say nothing new beside the button's own words. */
 const SAID_BY_BUTTON = new Set(['SOLD_OUT', 'ENDED', 'OFF_SHELF', 'PAUSED', 'NOT_STARTED']);
@@ -42,11 +42,13 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
         ${voucher.subTitle && html`<p class="soft">${voucher.subTitle}</p>`}
       </div>
       <${Price} voucher=${voucher} words=${words} />
-      ${voucher.type === 1 && html`<${Stock} voucher=${voucher} words=${words} state=${state} /><${Clock} voucher=${voucher} words=${words} now=${now} />`}
+      ${voucher.type === 1 && html`
+        ${!OVER.has(state) && html`<${Stock} voucher=${voucher} words=${words} state=${state} />`}
+        <${Clock} voucher=${voucher} words=${words} now=${now} />`}
       <div class="card-act">
         <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
-          ${(WORKING.has(state) || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
+          ${(UNDER_WAY.has(state) || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
           ${t(voucher.type === 0 && state === 'grab' ? 'state.buy' : `state.${state}`, { price })}
         </button>
@@ -60,11 +62,11 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
 /** The line below the button. @returns {{text: string, tone: string}} */
 function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type {any} */ order, /** @type {any} */ { t }, /** @type {number} */ now) {
   if (state === 'unpaid' && order.payBefore) {
-    return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).clock }), tone: 'warn' };
+    return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }
-  if (['unknown', 'again'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
+  if (['unknown', 'again', 'busy'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
   if (press?.phase === 'refused' && !SAID_BY_BUTTON.has(press.code) && state === 'grab') {
-    return { text: press.message || t('note.busy'), tone: 'bad' };
+    return { text: press.message || t('note.refused'), tone: 'bad' };
   }
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
   return { text: '', tone: '' };

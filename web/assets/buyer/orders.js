@@ -45,11 +45,11 @@ function One({ order, shop, words, now }) {
       ${order.createTime && html`<time datetime=${order.createTime}>${moment(order.createTime)}</time>`}
       <span class="order-id">${t('order', { id: order.id })}</span>
     </p>
-    ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.busy')}</p>`}
+    ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.refused')}</p>`}
     ${order.status === 'unpaid' && html`<p class="row">
       <${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />
       <${Act} what="cancel" label=${t('cancel')} tone="quiet" doing=${doing} onPress=${() => ask('cancel')} />
-      ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).clock })}</span>`}
+      ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).short })}</span>`}
     </p>`}
     ${order.status === 'paid' && html`<p class="row">
       <${Act} what="refund" label=${t('refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
@@ -80,7 +80,7 @@ function History({ order, words: { t, time, has }, onOpen }) {
     <summary>${t('history')}</summary>
     <ol>
       ${(order.history ?? []).map((/** @type {any} */ e) => html`<li class=${TONES[e.status] ?? ''}>
-        <span>${t(`order.${e.status}`)}</span>
+        <span>${t(e.status === 'queued' ? 'event.accepted' : `order.${e.status}`)}</span>
         <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${has(`by.${e.by}`) && `, ${t(`by.${e.by}`)}`}${e.why && `, ${e.why}`}</span>
       </li>`)}
     </ol>

@@ -2,8 +2,8 @@
 // The page's memory: what is on offer, what the buyer has, and what is under way. It asks the service and tells whoever
 // shows it; it knows nothing of how it is shown.
 
-import { FINAL, LIVE } from '../client.js';
-import { LEARNED } from './state.js';
+import { FINAL, LIVE, nothingDone } from '../client.js';
+import { LEARNED, UNDER_WAY } from './state.js';
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
@@ -32,6 +32,8 @@ export class Shop {
 
   /** @type {Map<string, () => void>} stops, by order */
   #followed = new Map();
+  /** When something was told of an order, by performance.now(). @type {Map<string, number>} by order */
+  #heard = new Map();
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
   #timer = 0;
@@ -76,16 +78,17 @@ export class Shop {
   /** Reads the buyer's newest orders. */
   async readOrders() {
     if (!this.session.token) return;
+    const asked = performance.now();
     const answer = await this.client.orders({ limit: '20' });
     if (answer.status === 401) return this.signOut();
     if (!answer.success) return;
-    const histories = new Map(this.orders.map((o) => [o.id, o.history]));
-    const fresh = new Set(answer.data.map((/** @type {Order} */ o) => o.id));
-    // One that was bought a moment ago may not be in the list yet.
-    this.orders = [
-      ...this.orders.filter((o) => o.status === 'queued' && !fresh.has(o.id)),
-      ...answer.data.map((/** @type {Order} */ o) => ({ ...o, history: histories.get(o.id) })),
-    ];
+    const all = new Map(this.orders.map((o) => [o.id, o]));
+    for (const order of answer.data) {
+      const known = all.get(order.id);
+      // What was told of an order since then is newer than the list.
+      if (!known || (this.#heard.get(order.id) ?? 0) < asked) all.set(order.id, { ...known, ...order });
+    }
+    this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     this.#followNewest();
     this.view.changed();
   }
@@ -106,10 +109,10 @@ export class Shop {
    */
   async press(voucher) {
     const before = this.presses.get(voucher.id);
-    if (before?.phase === 'asking' || before?.phase === 'again') return;
+    if (before && UNDER_WAY.has(before.phase)) return;
     if (voucher.type === 1 && this.liveOrder(voucher.id)) return;
     this.#note(voucher.id, { phase: 'asking' });
-    const again = () => this.#note(voucher.id, { phase: 'again' });
+    const again = (/** @type {import('../client.js').Answer} */ a) => this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
     const outcome = voucher.type === 1
       ? await this.client.buy(voucher.id, again)
       : await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
@@ -196,6 +199,7 @@ export class Shop {
   #put(order) {
     const i = this.orders.findIndex((o) => o.id === order.id);
     const old = this.orders[i];
+    this.#heard.set(order.id, performance.now());
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, { ...old, ...order });
     if (old && old.status !== order.status) this.view.tell('order', { status: order.status });

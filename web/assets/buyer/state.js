@@ -6,12 +6,12 @@
 
 /**
  * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
- * refused: it bought nothing; unknown: nobody knows, and pressing again finds out.
- * @typedef {{phase: 'asking' | 'again' | 'refused' | 'unknown', code?: string, message?: string}} Press
+ * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: nobody knows, and pressing again finds out.
+ * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown', code?: string, message?: string}} Press
  */
 
 /** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
- *   'unknown' | 'queued' | 'unpaid' | 'yours'} State */
+ *   'busy' | 'unknown' | 'queued' | 'unpaid' | 'yours'} State */
 
 /**
  * A list is a moment old, and nobody should have to ask again only because the clock has moved on: begin and end are
@@ -40,6 +40,9 @@ export function stateOf(voucher, now, order, press) {
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
   return (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
 }
+
+/** Phases in which a press is not answered yet. */
+export const UNDER_WAY = new Set(['asking', 'again', 'busy']);
 
 /** What each refusal of a purchase tells of the sale. @type {Record<string, Partial<Voucher>>} */
 export const LEARNED = {
