@@ -19,7 +19,7 @@ import (
 )
 
 // pictures is where pictures go; empty: none are taken.
-var pictures = flag.String("pictures", "", "write pictures of the pages' states into this `directory`") //nolint:gochecknoglobals // a flag
+var pictures = flag.String("pictures", "", "write pictures of the pages' states into this `directory`")
 
 // picture keeps how the window looks now, or with whole the page to its end.
 func (w *window) picture(name string, whole bool) {

@@ -35,7 +35,7 @@ type shop struct {
 }
 
 // binary is the server as it is released, built once for all tests.
-var binary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+var binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
