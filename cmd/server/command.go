@@ -20,6 +20,8 @@ func commands() []command {
 	return []command{
 		{"serve", "sell coupons over HTTP (the default)", serve},
 		{"migrate", "bring the schema of the SQL database up to date", migrate},
+		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
+		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"token", "print a token for trying the service out", token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},
@@ -65,7 +67,7 @@ func usage(w io.Writer) {
 
 `)
 	for _, c := range commands() {
-		_, _ = fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+		_, _ = fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	_, _ = fmt.Fprint(w, `
 Settings are environment variables: server serve --help lists them. Without any,
@@ -74,8 +76,19 @@ server <command> --help tells more about a command.
 `)
 }
 
-// parse reads a command's flags; about says, in its help, what it does and how it is used.
+// parse reads a command's flags; about says, in its help, what it does and how it is used. It takes nothing behind them.
 func parse(env environment, set *flag.FlagSet, about string) error {
+	if err := parseFlags(env, set, about); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
+	}
+	return nil
+}
+
+// parseFlags is parse for a command that takes something behind its flags.
+func parseFlags(env environment, set *flag.FlagSet, about string) error {
 	set.SetOutput(io.Discard) // what is wrong is said in our words
 	err := set.Parse(env.args)
 	set.SetOutput(env.err)
@@ -92,8 +105,6 @@ func parse(env environment, set *flag.FlagSet, about string) error {
 		return err
 	case err != nil:
 		return misuse(set, err.Error())
-	case set.NArg() > 0:
-		return misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
 	default:
 		return nil
 	}

@@ -23,6 +23,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // it ran and failed
 	exitUsage  = 2 // the command line or the settings are wrong; starting again cannot help
+	exitFound  = 3 // it ran, and found what should not be
 )
 
 func main() {
@@ -39,6 +40,9 @@ type environment struct {
 	out, err io.Writer
 	stop     func() // gives the signals back, so that a second one ends the process at once
 }
+
+// errFound: the command has found, and said, what should not be.
+var errFound = errors.New("something is wrong")
 
 // errUsage: the command line is wrong; what is wrong has been said already.
 var errUsage = errors.New("wrong usage")
@@ -58,6 +62,8 @@ func realMain(ctx context.Context, env environment) int {
 		return exitUsage
 	case errors.Is(err, errUsage):
 		return exitUsage
+	case errors.Is(err, errFound):
+		return exitFound
 	default:
 		_, _ = fmt.Fprintln(env.err, "server:", err)
 		return exitFailed

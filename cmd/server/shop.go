@@ -23,6 +23,7 @@ const partition = 0
 // shop is the domain: everybody who works on vouchers and orders, with the stores they work on.
 type shop struct {
 	catalog    *order.Catalog
+	complaints *order.Complaints
 	shut       func() // lets nobody in any more, once those in the lines are answered; may be called more than once
 	desk       *order.Desk
 	clerk      *order.Clerk
@@ -59,10 +60,10 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 	vouchers := voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now)
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
 	return &shop{
-		catalog: catalog,
-		shut:    sync.OnceFunc(admission.Close),
-		desk:    order.NewDesk(admission, lookup, ledger, ids, room, order.DeskOptions{WaitForRow: cfg.Embedded()}),
-		clerk:   order.NewClerk(ledger, lookup, room, catalog, outbox, idworker.Time),
+		catalog: catalog, complaints: complaints,
+		shut:  sync.OnceFunc(admission.Close),
+		desk:  order.NewDesk(admission, lookup, ledger, ids, room, order.DeskOptions{WaitForRow: cfg.Embedded()}),
+		clerk: order.NewClerk(ledger, lookup, room, catalog, outbox, idworker.Time),
 		cashier: order.NewCashier(ledger, provider, order.CashierDesk{Lookup: lookup, Room: room, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		storefront: order.NewStorefront(ledger, ids),

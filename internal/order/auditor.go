@@ -170,7 +170,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	}
 	balances := make([]Balance, 0, len(vs))
 	for _, v := range vs {
-		b, err := a.look(ctx, v.ID)
+		b, err := a.Look(ctx, v.ID)
 		switch {
 		case errors.Is(err, voucher.ErrNotSeckill): // retired since
 			continue
@@ -197,7 +197,7 @@ func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error)
 	if has && time.Since(known.At) < freshBalance {
 		return known, nil
 	}
-	b, err := a.look(ctx, voucherID)
+	b, err := a.Look(ctx, voucherID)
 	if err != nil {
 		return Balance{}, err
 	}
@@ -207,8 +207,9 @@ func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error)
 	return b, nil
 }
 
-// look reads one sale until both stores belong together, or says that they did not.
-func (a *Auditor) look(ctx context.Context, voucherID int64) (Balance, error) {
+// Look draws the balance of one sale anew: it reads until both stores belong together, or says that they did not. Its
+// errors are those of Balance.
+func (a *Auditor) Look(ctx context.Context, voucherID int64) (Balance, error) {
 	for try := 1; ; try++ {
 		b, err := a.read(ctx, voucherID)
 		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == looks || b.Redis.Mode == SaleMissing {

@@ -123,7 +123,7 @@ func (d *DeadLetters) sale(c Claim) SaleRef {
 // Replay queues the letter's order again, once, whoever else does and wherever he dies. It returns what was queued:
 // ErrNoLetter, or ErrNotReplayable for a letter whose order is not known to wait. by and why go into the log.
 func (d *DeadLetters) Replay(ctx context.Context, id, by, why string) (Claim, error) {
-	l, err := d.find(ctx, id)
+	l, err := d.Find(ctx, id)
 	if err != nil {
 		return Claim{}, err
 	}
@@ -145,7 +145,8 @@ func (d *DeadLetters) Replay(ctx context.Context, id, by, why string) (Claim, er
 	return l.Claim, nil
 }
 
-func (d *DeadLetters) find(ctx context.Context, id string) (DeadLetter, error) {
+// Find returns one letter with what is known of its order, or ErrNoLetter.
+func (d *DeadLetters) Find(ctx context.Context, id string) (DeadLetter, error) {
 	l, err := d.stores.Letters.Letter(ctx, d.partition, id)
 	if err != nil {
 		return DeadLetter{}, orUnavailable(err)
@@ -169,7 +170,7 @@ func notReplayable(l DeadLetter) error {
 // unit goes back on sale. It returns the letter with what became of its order: Status is Failed then. ErrNoLetter, or
 // ErrUnavailable, after which the letter is still there. by and why go into the log, and why into the failed row.
 func (d *DeadLetters) Discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
-	l, err := d.find(ctx, id)
+	l, err := d.Find(ctx, id)
 	if err != nil {
 		return DeadLetter{}, err
 	}

@@ -9,7 +9,8 @@
 //	Waitroom   tells those who wait that their order has its row, and those who watch of every change
 //	Keeper     keeps Redis holding every sale that the ledger says it should (rebuild.go, retire.go); what others find
 //	           wrong is among its Complaints
-//	DeadLetters what an operator does about entries that cannot be decoded: lists, replays, discards
+//	DeadLetters  what an operator does about entries that cannot be decoded: lists, replays, discards
+//	Auditor    looks, while sales run, whether all units are accounted for (balance.go), and acts on what is proved
 //	Lookup     finds an order, recorded or still queued, for its owner (reading.go: many lookups, few queries)
 //	Storefront sells ordinary vouchers, which have no sale: straight into the ledger
 //

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+const reconcileHelp = `server reconcile holds Redis and the SQL database against each other, for every sale that Redis is
+to hold, or for one, and says whether all units are accounted for. It works beside running
+instances, also while a sale runs; they do the same every few seconds by themselves.
+
+  server reconcile
+  server reconcile -voucher 7
+  server reconcile -voucher 7 -repair
+
+What it finds of a sale:
+
+  balanced       every unit issued is left, waiting, or held by a live order
+  undecided      the sale is being rebuilt, or changes too fast to be read: try again
+  redis_wrong    Redis does not hold what the database says
+  orders_lost    accepted orders are neither in the stream nor in the database
+  ledger_short   the database lacks units: stock + live orders is less than issued
+  ledger_excess  the database has units that nobody issued; the instances pause the sale
+
+-repair rebuilds, from the database, the sales that are redis_wrong or orders_lost twice in a row; the
+orders that were lost are queued again. It never changes the database. There, find out which
+number is wrong in the sale's row in tb_seckill_voucher: stock, or issued, or
+whether rows of tb_voucher_order are missing. Correct it, run server reconcile -repair, and
+resume the sale if it was paused.
+
+Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be looked at.`
+
+// lookTwice is how long reconcile waits before it looks once more at a sale that is not balanced.
+const lookTwice = time.Second
+
+// reconcile is the command reconcile.
+func reconcile(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
+	id := set.Int64("voucher", 0, "the `id` of the only voucher to look at")
+	repair := set.Bool("repair", false, "rebuild what is proved to be wrong in Redis")
+	if err := parse(env, set, reconcileHelp); err != nil {
+		return err
+	}
+	if *id < 0 || *id > voucher.MaxID {
+		return misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
+	}
+	w, err := openWorkbench(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	balances, err := w.balances(ctx, *id)
+	if err != nil {
+		return err
+	}
+	var repaired []string
+	for i, b := range balances {
+		if b.Finding == order.Balanced {
+			continue
+		}
+		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
+			return err
+		}
+		if !*repair || !b.Mendable() || !balances[i].Mendable() {
+			continue
+		}
+		if err := w.mend(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
+			return err
+		}
+		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s", b.VoucherID, balances[i].Finding, balances[i].Why))
+		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
+			return err
+		}
+	}
+	if err := printBalances(env.out, balances, repaired); err != nil {
+		return err
+	}
+	for _, b := range balances {
+		if b.Finding != order.Balanced {
+			return errFound
+		}
+	}
+	return nil
+}
+
+// balances draws the balance of one sale, or of all with id 0.
+func (w *workbench) balances(ctx context.Context, id int64) ([]order.Balance, error) {
+	if id == 0 {
+		return w.auditor.All(ctx)
+	}
+	b, err := w.auditor.Balance(ctx, id)
+	switch {
+	case errors.Is(err, voucher.ErrNotFound):
+		return nil, fmt.Errorf("there is no voucher %d", id)
+	case errors.Is(err, voucher.ErrNotSeckill):
+		return nil, fmt.Errorf("voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
+	}
+	return []order.Balance{b}, err
+}
+
+// again draws a sale's balance once more, a moment later: what is wrong twice in a row is wrong.
+func (w *workbench) again(ctx context.Context, id int64) (order.Balance, error) {
+	select {
+	case <-time.After(lookTwice):
+	case <-ctx.Done():
+		return order.Balance{}, ctx.Err()
+	}
+	return w.auditor.Look(ctx, id)
+}
+
+func printBalances(out io.Writer, balances []order.Balance, repaired []string) error {
+	if len(balances) == 0 {
+		_, err := fmt.Fprintln(out, "there is no sale that Redis is to hold")
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tPLACES\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
+	for _, b := range balances {
+		waiting := "many"
+		if b.Redis.Waiting != order.TooMany {
+			waiting = fmt.Sprint(b.Redis.Waiting)
+		}
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding, b.Ledger.Issued, b.Ledger.Stock,
+			b.Ledger.Live, b.Redis.Stock, b.Redis.Places, waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
+	}
+	if err := table.Flush(); err != nil { // it has kept what went wrong before
+		return err
+	}
+	for _, line := range repaired {
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	for _, b := range balances {
+		if b.Why == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "voucher %d: %s\n", b.VoucherID, b.Why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
