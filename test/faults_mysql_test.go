@@ -26,6 +26,30 @@ func mysqlKilled(d *drill) {
 	d.finish()
 }
 
+// mysqlSlow makes every answer of MySQL three seconds late, lets nothing pass at all for a while, and breaks all
+// connections in the end. Buyers are accepted all the while.
+func mysqlSlow(d *drill) {
+	d.open(deployment{units: 12_000})
+	d.load(16, 100*time.Millisecond)
+	d.traffic(200)
+	for _, w := range d.wires {
+		w.mysql.Delay(3 * time.Second / 2) // in each direction
+	}
+	<-time.After(10 * time.Second)
+	d.traffic(50)
+	for _, w := range d.wires {
+		w.mysql.Blackhole()
+	}
+	<-time.After(10 * time.Second)
+	d.traffic(50)
+	for _, w := range d.wires {
+		w.mysql.Reset()
+		w.mysql.Heal()
+	}
+	d.heal()
+	d.finish()
+}
+
 // lockWait keeps the sale's row locked for longer than the instances wait for it. Only the statement that waited is
 // rolled back by the server; the rest of the transaction must not be committed without it.
 func lockWait(d *drill) {

@@ -1,6 +1,9 @@
 package test
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // redisKilled kills Redis in the middle of a sale, several times, and starts it again with what its file holds. With
 // every write flushed before it is answered nothing may be lost; with one flush a second, what is lost is counted.
@@ -41,4 +44,27 @@ func redisHarassed(d *drill) {
 	d.heal()
 	d.traffic(100)
 	d.finish()
+}
+
+// redisFull takes Redis's memory away. It then refuses to write, and buyers are told so, clearly: nobody is accepted and
+// nobody's outcome is unknown.
+func redisFull(d *drill) {
+	d.open(deployment{units: 8000})
+	d.load(32, 30*time.Millisecond)
+	d.traffic(300)
+	rdb := d.site.live.rdb
+	d.must(rdb.ConfigSet(d.Context(), "maxmemory", "1mb").Err())
+	eventually(d, "refusals", func() error {
+		if n := d.crowd.record.tally()["later UNAVAILABLE"]; n < 200 {
+			return fmt.Errorf("%d buyers were told UNAVAILABLE", n)
+		}
+		return nil
+	})
+	d.must(rdb.ConfigSet(d.Context(), "maxmemory", "0").Err())
+	d.heal()
+	d.traffic(100)
+	d.finish()
+	if n := d.crowd.record.tally()["unknown"]; n > 0 {
+		d.Errorf("%d outcomes were unknown", n)
+	}
 }
