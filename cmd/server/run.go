@@ -58,7 +58,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Desk: shop.desk, Watcher: shop.desk, Clerk: shop.clerk,
-		Shelf: shop.vouchers, Audit: stores.ledger, Monitor: shop.monitor,
+		Shelf: shop.vouchers, Audit: stores.ledger, Monitor: shop.monitor, DeadLetters: shop.letters,
 		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, DemoBuyers: demoBuyers(cfg), Log: log,
 		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
 		Checks:  checks(stores, shop.keeper),

@@ -11,11 +11,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Audit tells who changed what: the ledger.
+// Audit is the trail of who changed what: the ledger.
 type Audit interface {
 	// Entries returns lines of the audit trail that the filter lets through, with an id below before, newest first, at most
 	// limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note writes down what somebody is about to do outside the ledger. ID and At of the entry are the ledger's.
+	Note(ctx context.Context, e voucher.Entry) error
 }
 
 // audit answers GET /admin/audit: what admins changed, newest first, in pages as GET /order.

@@ -36,10 +36,12 @@ type Config struct {
 	Shelf          Shelf
 	Audit          Audit
 	Monitor        Monitor
-	Clerk          Clerk
-	Cashier        Cashier
-	Storefront     Storefront
-	Watcher        Watcher
+	// DeadLetters need the Audit, too.
+	DeadLetters DeadLetters
+	Clerk       Clerk
+	Cashier     Cashier
+	Storefront  Storefront
+	Watcher     Watcher
 	// Notices reads what the payment provider calls back with. Its route is there only with the Cashier, too.
 	Notices Notices
 

@@ -141,7 +141,7 @@ func newAPI(tb testing.TB, change ...func(*Config)) *API {
 	tb.Helper()
 	cfg := Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Desk: fakeDesk{}, Clerk: fakeClerk{}, Cashier: fakeCashier{},
-		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Shelf: fakeShelf(nil), Audit: fakeAudit(nil), Monitor: fakeMonitor(nil), Notices: fakeNotices(nil),
+		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Shelf: fakeShelf(nil), Audit: fakeAudit(nil), Monitor: fakeMonitor(nil), DeadLetters: fakeLetters{}, Notices: fakeNotices(nil),
 		Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon },
 	}
 	for _, f := range change {

@@ -204,3 +204,34 @@ func (f fakeMonitor) Figures(_ context.Context, voucherID int64) (order.Figures,
 	}
 	return f(voucherID)
 }
+
+// Note takes everything.
+func (f fakeAudit) Note(context.Context, voucher.Entry) error { return nil }
+
+// fakeLetters answers with what its functions say; without them there is no letter.
+type fakeLetters struct {
+	list    func(after string, n int) ([]order.DeadLetter, int64, error)
+	replay  func(id, by, why string) (order.Claim, error)
+	discard func(id, by, why string) (order.DeadLetter, error)
+}
+
+func (f fakeLetters) List(_ context.Context, after string, n int) ([]order.DeadLetter, int64, error) {
+	if f.list == nil {
+		return nil, 0, nil
+	}
+	return f.list(after, n)
+}
+
+func (f fakeLetters) Replay(_ context.Context, id, by, why string) (order.Claim, error) {
+	if f.replay == nil {
+		return order.Claim{}, order.ErrNoLetter
+	}
+	return f.replay(id, by, why)
+}
+
+func (f fakeLetters) Discard(_ context.Context, id, by, why string) (order.DeadLetter, error) {
+	if f.discard == nil {
+		return order.DeadLetter{}, order.ErrNoLetter
+	}
+	return f.discard(id, by, why)
+}

@@ -37,6 +37,21 @@ func writeEntry(tx *gorm.DB, now time.Time, by voucher.Author, row auditRow) err
 	return nil
 }
 
+// Note adds a line of what somebody is about to do outside the ledger.
+func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
+	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+		now, err := s.moment(tx)
+		if err != nil {
+			return err
+		}
+		return writeEntry(tx, now, e.By, auditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
+	})
+	if err != nil {
+		return readError("writing the audit trail", err)
+	}
+	return nil
+}
+
 // Entries returns lines of the audit trail that the filter lets through, with an id below before, newest first, at most
 // limit. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {

@@ -94,6 +94,15 @@ func TestAuditInPages(t *testing.T) {
 		if diff := cmp.Diff(all[1:2], page); err != nil || diff != "" {
 			t.Errorf("second page: %v (-want +got):\n%s", err, diff)
 		}
+		note := voucher.Entry{By: voucher.Author{AdminID: 10, Request: "r-2"}, Action: voucher.Replayed, Changes: []voucher.FieldChange{{Field: "why", To: "x"}}}
+		if err := l.Note(t.Context(), note); err != nil {
+			t.Fatal(err)
+		}
+		noted := l.entries(t, voucher.AuditFilter{AdminID: 10})
+		note.At = recordedAt
+		if diff := cmp.Diff([]voucher.Entry{note}, noted, cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
+			t.Errorf("noted (-want +got):\n%s", diff)
+		}
 		if of := l.entries(t, voucher.AuditFilter{AdminID: 9}); len(of) != 1 || of[0].Delta != 1 {
 			t.Errorf("of one admin: %+v", of)
 		}
