@@ -1,0 +1,68 @@
+// @ts-check
+// What can be done to a voucher. What stops or takes something asks first and says what will happen.
+
+import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { newKey } from './desk.js';
+import { VoucherForm } from './form.js';
+import { Ask, Field, problems, tellChange, tied, trouble } from './parts.js';
+
+/** @param {any} props left is how many units are left to sell */
+export function Actions({ voucher, desk, words, left, onDone }) {
+  const { t } = words;
+  const [open, setOpen] = useState('');
+  const close = () => setOpen('');
+  /** @param {string} method @param {string} path @param {any} [body] */
+  const change = async (method, path, body) => {
+    const answer = await desk.insist(method, `/voucher/${voucher.id}${path}`, { body });
+    if (!answer.success) return trouble(answer, t);
+    tellChange(answer, t);
+    onDone();
+    return '';
+  };
+  const sells = voucher.type === 1;
+  const paused = voucher.saleState === 'paused';
+  const off = voucher.status !== 1;
+  /** @param {string} act @param {string} [kind] */
+  const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen(act)}>${t(`act.${act}`)}</button>`;
+  /** @param {string} act @param {() => Promise<string>} run @param {boolean} [danger] */
+  const ask = (act, run, danger) => open === act && html`<${Ask} title=${t(`ask.${act}`, { title: voucher.title })} says=${t(`says.${act}`)} yes=${t(`act.${act}`)} danger=${danger} t=${t} run=${run} onClose=${close} />`;
+  return html`<div class="row actions">
+    ${sells && (paused ? button('resume', 'primary') : button('pause', 'danger'))}
+    ${sells && button('restock')}
+    ${button('edit')}
+    ${off ? button('shelve') : button('unshelve')}
+    ${ask('pause', () => change('POST', '/pause'), true)}
+    ${ask('resume', () => change('POST', '/resume'))}
+    ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
+    ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
+    ${open === 'edit' && html`<${VoucherForm} desk=${desk} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
+    ${open === 'restock' && html`<${Restock} voucher=${voucher} desk=${desk} words=${words} left=${left} onClose=${close} onDone=${onDone} />`}
+  </div>`;
+}
+
+/** Adds units, or takes some of what is left; once, however often it is sent. @param {any} props */
+function Restock({ voucher, desk, words, left, onClose, onDone }) {
+  const { t, number } = words;
+  const [delta, setDelta] = useState('');
+  const [wrong, setWrong] = useState('');
+  const key = useRef({ key: newKey(), delta: '' });
+  const n = /^[+-]?\d+$/.test(delta.trim()) ? Number(delta) : NaN;
+  const run = async () => {
+    if (key.current.delta !== delta) key.current = { key: newKey(), delta }; // another wish
+    const body = { delta: Number.isNaN(n) ? delta : n };
+    const answer = await desk.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: key.current.key });
+    setWrong(problems(answer).delta ?? '');
+    if (answer.success) return tellChange(answer, t), onDone(), '';
+    if (answer.code === 'INSUFFICIENT_STOCK') return t('restock.few', { left: number(answer.data.left) });
+    return answer.errors ? ' ' : trouble(answer, t);
+  };
+  const says = Number.isNaN(n) || n === 0 ? '' : n > 0
+    ? t('restock.adds', { n: number(n), left: number(left + n) })
+    : t('restock.takes', { n: number(-n), left: number(Math.max(0, left + n)) });
+  return html`<${Ask} title=${t('ask.restock', { title: voucher.title })} yes=${t(n < 0 ? 'restock.take' : 'restock.add')} danger=${n < 0} t=${t} run=${run} onClose=${onClose}>
+    <${Field} name="delta" label=${t('field.delta')} hint=${t('hint.delta', { left: number(left) })} wrong=${wrong}>
+      <input ...${tied('delta', wrong, true)} inputmode="text" autocomplete="off" value=${delta} onInput=${(/** @type {any} */ e) => setDelta(e.target.value)} />
+    <//>
+    <p class="note ${n < 0 ? 'warn' : ''}" role="status">${says || t('restock.says')}</p>
+  <//>`;
+}

@@ -1,0 +1,54 @@
+// @ts-check
+// A sale over time: units left, and how many were accepted each second. uPlot draws it; the figures beside it say the same.
+
+import { html, useEffect, useRef } from '../vendor/htm-preact.js';
+
+/** Seconds that the chart shows at most. */
+export const SPAN = 600;
+
+/** A colour of base.css as the canvas needs it: resolved for light or dark. @param {HTMLElement} probe @param {string} name */
+function colour(probe, name) {
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color;
+}
+
+/** @param {any} props points is [times, stock, accepted a second], each an array */
+export function Chart({ points, words, names }) {
+  const place = useRef(/** @type {any} */ (null));
+  const probe = useRef(/** @type {any} */ (null));
+  const plot = useRef(/** @type {any} */ (null));
+  useEffect(() => {
+    const ink = (/** @type {string} */ name) => () => colour(probe.current, name);
+    const faint = { stroke: ink('line'), width: 1 };
+    const axis = { stroke: ink('soft'), grid: faint, ticks: faint, font: '12px system-ui, sans-serif' };
+    const values = (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((n) => words.number(n));
+    plot.current = new /** @type {any} */ (window).uPlot({
+      width: place.current.clientWidth, height: 240, legend: { show: false }, cursor: { show: false },
+      scales: { x: { time: true }, stock: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.05)] },
+        rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
+      axes: [
+        { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90 },
+        { ...axis, scale: 'stock', size: 64, values }, { ...axis, scale: 'rate', side: 1, size: 64, grid: { show: false }, values },
+      ],
+      series: [
+        {},
+        { scale: 'stock', stroke: ink('accent'), width: 2, points: { show: false } },
+        { scale: 'rate', stroke: ink('focus'), width: 1.5, points: { show: false } },
+      ],
+    }, points, place.current);
+    const resized = new ResizeObserver(() => plot.current.setSize({ width: place.current.clientWidth, height: 240 }));
+    resized.observe(place.current);
+    const again = () => plot.current.redraw(false, true);
+    const themed = new MutationObserver(again);
+    themed.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', again);
+    return () => (resized.disconnect(), themed.disconnect(), dark.removeEventListener('change', again), plot.current.destroy());
+  }, [words.language]);
+  useEffect(() => plot.current.setData(points), [points]);
+  return html`<figure class="chart">
+    <figcaption class="row"><span class="key stock">${names.stock}</span><span class="key rate">${names.rate}</span></figcaption>
+    <span ref=${probe} hidden></span>
+    <div ref=${place} role="img" aria-label=${names.describe}></div>
+  </figure>`;
+}

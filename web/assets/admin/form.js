@@ -1,0 +1,110 @@
+// @ts-check
+// Creating a voucher, and changing its texts and window. What is wrong is said at the field, in the service's words: it
+// alone knows the rules.
+
+import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { Dialog, announce } from '../shell.js';
+import { Field, problems, tellChange, tied, trouble } from './parts.js';
+
+/** Money as it is typed, in cents; what is no number is left for the service to refuse. @param {string} text */
+const cents = (text) => (text === '' ? undefined : /^-?\d+([.,]\d+)?$/.test(text) ? Math.round(Number(text.replace(',', '.')) * 1e4) / 100 : text);
+/** @param {string} text */
+const whole = (text) => (text === '' ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+/** A local time as it is typed, with the browser's zone. @param {string} text */
+const instant = (text) => (text === '' ? undefined : Number.isNaN(Date.parse(text)) ? text : new Date(text).toISOString());
+/** A time for <input type=datetime-local>. @param {string | number} time */
+function local(time) {
+  const at = new Date(time);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** @param {any} props voucher is the one to be changed; without one, a new one is made */
+export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
+  const { t } = words;
+  const [seckill, setSeckill] = useState(voucher ? voucher.type === 1 : true);
+  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
+  const [problem, setProblem] = useState('');
+  const [sending, setSending] = useState(false);
+  const form = useRef(/** @type {any} */ (null));
+
+  /** @param {any} e */
+  const submit = async (e) => {
+    e.preventDefault();
+    if (sending) return;
+    setSending(true);
+    const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
+    const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
+    const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
+    const answer = voucher
+      ? await desk.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved(window, voucher) } })
+      : await desk.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
+        shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
+        ...(text('payWithin') && { payWithinSeconds: minutes(text('payWithin')) }),
+        ...(seckill && { stock: whole(text('stock')) }), ...window,
+      } });
+    setSending(false);
+    if (answer.success) {
+      tellChange(answer, t);
+      onClose();
+      onDone(answer.data);
+      return;
+    }
+    const found = problems(answer);
+    setWrong(found);
+    const known = Object.keys(found).filter((name) => form.current.elements[name]);
+    const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
+    const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
+    setProblem(answer.status === 0 && !voucher ? t('create.unknown') : said);
+    announce(said);
+    if (known[0]) setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
+  };
+  /** A text field. @param {string} name @param {any} [props] */
+  const input = (name, { hint = '', value = '', kind = '', ...props } = {}) => html`
+    <${Field} name=${name} label=${t(`field.${name}`)} hint=${hint} wrong=${wrong[name] ?? (name === 'payWithin' && wrong.payWithinSeconds)} class=${kind}>
+      <input ...${tied(name, wrong[name], hint !== '')} defaultValue=${value} autocomplete="off" ...${props} />
+    <//>`;
+  const now = desk.clock.now();
+  const begin = voucher?.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
+  const end = voucher?.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
+  return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
+    <form ref=${form} class="grid" noValidate onSubmit=${submit}>
+      ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
+        ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => setSeckill(kind)} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
+      </fieldset>`}
+      ${input('title', { value: voucher?.title, kind: 'wide' })}
+      ${input('subTitle', { value: voucher?.subTitle, kind: 'wide' })}
+      ${!voucher && html`
+        ${input('payValue', { inputmode: 'decimal', hint: t('hint.money') })}
+        ${input('actualValue', { inputmode: 'decimal', hint: t('hint.money') })}
+        ${input('shopId', { inputmode: 'numeric', value: '1' })}
+        ${seckill && input('stock', { inputmode: 'numeric' })}
+        ${input('payWithin', { inputmode: 'numeric', value: '15', hint: t('hint.payWithin') })}`}
+      ${seckill && html`
+        ${input('beginTime', { type: 'datetime-local', step: 1, value: local(begin), kind: 'from' })}
+        ${input('endTime', { type: 'datetime-local', step: 1, value: local(end) })}`}
+      <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
+        <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${voucher?.rules ?? ''}></textarea>
+      <//>
+      <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
+      <p class="field-problem wide" role="alert">${problem}</p>
+      <div class="row end wide">
+        <button type="button" class="button quiet" onClick=${onClose}>${t('keep')}</button>
+        <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t(voucher ? 'save' : 'create')}</button>
+      </div>
+    </form>
+  <//>`;
+}
+
+/** Minutes as they are typed, in seconds. @param {string} text */
+function minutes(text) {
+  const n = whole(text);
+  return typeof n === 'number' ? n * 60 : n;
+}
+
+/**
+ * The window without what the form shows to the second and nobody changed.
+ * @param {any} window @param {any} voucher
+ */
+function unmoved(window, voucher) {
+  return Object.fromEntries(Object.entries(window).filter(([name, time]) => time === undefined || local(/** @type {any} */ (time)) !== local(voucher[name])));
+}

@@ -1,0 +1,145 @@
+// @ts-check
+// One voucher: how its sale goes, live, and what can be done to it.
+
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { announce, useTick } from '../shell.js';
+import { countdown } from '../words.js';
+import { Actions } from './actions.js';
+import { Trail } from './audit.js';
+import { Balance } from './balance.js';
+import { Chart, SPAN } from './chart.js';
+import { State, trouble } from './parts.js';
+
+/** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
+const SUMMARY = 30;
+
+/** @param {any} props */
+export function Live({ id, desk, words }) {
+  const { t, number } = words;
+  const [voucher, setVoucher] = useState(/** @type {any} */ (null));
+  const [failed, setFailed] = useState(/** @type {any} */ (null));
+  const [version, setVersion] = useState(0); // raised by what was done here
+  const sale = useSale(id, desk, voucher?.type === 1, words);
+  useTick(1000);
+  const read = async () => {
+    const answer = await desk.ask('GET', `/voucher/${id}`);
+    setFailed(answer.success ? null : answer);
+    if (answer.success) setVoucher(answer.data);
+  };
+  useEffect(() => void read(), [id, version]);
+  if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
+  if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
+  const f = sale.now;
+  const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState } : voucher;
+  return html`
+    <header class="head">
+      <div>
+        <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
+        <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
+        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, desk.clock.now(), words)}`}</p>
+      </div>
+      <${Actions} voucher=${shown} desk=${desk} words=${words} left=${f?.stock ?? voucher.stock} onDone=${() => setVersion(version + 1)} />
+    </header>
+    ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
+    ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
+    ${f && html`
+      <div class="tiles figures" role="group" aria-label=${t('live')}>
+        <${Tile} name="stock" label=${t('stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
+        <${Tile} name="accepted" label=${t('accepted')} value=${number(f.accepted)} note=${t('rate', { n: number(sale.rates.accepted) })} />
+        <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${t('rate', { n: number(sale.rates.refused) })} />
+        <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : t('rate', { n: number(sale.rates.recorded) })} tone=${f.stale ? 'warn' : ''} />
+        <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${t('waiting', { n: number(f.waiting) })} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
+        <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
+      </div>
+      <div class="columns">
+        <section class="panel flat"><h2>${t('over.time')}</h2>
+          <${Chart} points=${sale.points} words=${words} names=${{
+            stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: number(sale.rates.accepted) }),
+          }} />
+        </section>
+        <div class="stack">
+          <${Balance} figures=${f} words=${words} />
+          <section class="panel flat"><h2>${t('refused.why')}</h2>
+            <table class="plain figures"><tbody>
+              ${Object.entries(f.refused).sort((a, b) => Number(b[1]) - Number(a[1])).map(([code, n]) => html`<tr key=${code} class=${n ? '' : 'soft'}><th scope="row">${t(`code.${code}`)}</th><td class="n">${number(n)}</td></tr>`)}
+            </tbody></table>
+          </section>
+        </div>
+      </div>`}
+    <section><h2>${t('place.audit')}</h2><${Trail} desk=${desk} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
+  `;
+}
+
+/** @param {any} props */
+function Tile({ name, label, value, note, bar, tone }) {
+  return html`<div class="tile ${tone ?? ''}" data-tile=${name}>
+    <p class="tile-label">${label}</p><p class="tile-value">${value}</p><p class="tile-note">${note}</p>
+    ${bar !== undefined && html`<div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round(bar * 100)}%` }}></div></div>`}
+  </div>`;
+}
+
+/** @param {Record<string, number>} counts */
+const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
+
+/** @param {number} ms @param {import('../words.js').Words} words */
+const lag = (ms, words) => words.t('seconds', { n: (ms / 1000).toFixed(ms < 10_000 ? 1 : 0) });
+
+/** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
+function clockOf(v, now, { t, time }) {
+  const begin = Date.parse(v.beginTime), end = Date.parse(v.endTime);
+  if (now >= end) return t('ended.at', { time: time(end) });
+  const { days, clock } = countdown((now < begin ? begin : end) - now);
+  return t(now < begin ? 'begins.in' : 'ends.in', { clock: days ? `${t('days', { n: days })} ${clock}` : clock });
+}
+
+/**
+ * The figures of a sale as they come, what they are a second, and those of the last minutes for the chart.
+ * @param {number} id @param {any} desk @param {boolean} wanted @param {import('../words.js').Words} words
+ */
+function useSale(id, desk, wanted, words) {
+  const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, points: [[], [], []] }));
+  const said = useRef({ state: '', at: 0 });
+  const speaker = useRef(words);
+  speaker.current = words;
+  useEffect(() => {
+    if (!wanted) return undefined;
+    return desk.watch(id, {
+      /** @param {import('./desk.js').Figures} f */
+      figures(f) {
+        set((/** @type {any} */ s) => next(s, f));
+        tell(f, said.current, speaker.current);
+      },
+      /** @param {string} why */
+      away: (why) => set((/** @type {any} */ s) => ({ ...s, away: why })),
+    });
+  }, [id, wanted]);
+  return sale;
+}
+
+/** @param {any} s @param {import('./desk.js').Figures} f */
+function next(s, f) {
+  const at = Date.parse(f.at) / 1000;
+  const before = s.now;
+  const passed = before ? at - Date.parse(before.at) / 1000 : 0;
+  // What was counted may lack a second of an instance, or begin anew after a day: a rate is never negative.
+  const rate = (/** @type {number} */ a, /** @type {number} */ b) => (passed > 0 ? Math.max(0, Math.round((a - b) / passed)) : 0);
+  const rates = before
+    ? { accepted: rate(f.accepted, before.accepted), refused: rate(total(f.refused), total(before.refused)), recorded: rate(f.recorded, before.recorded) }
+    : { accepted: 0, refused: 0, recorded: 0 };
+  if (before && passed <= 0) return { ...s, now: f, away: '' };
+  const add = (/** @type {number[]} */ list, /** @type {number} */ n) => [...list.slice(-SPAN + 1), n];
+  return { now: f, away: '', rates, points: [add(s.points[0], at), add(s.points[1], f.stock), add(s.points[2], rates.accepted)] };
+}
+
+/**
+ * Says aloud that the sale's state has changed, and now and then how it goes.
+ * @param {import('./desk.js').Figures} f @param {{state: string, at: number}} said @param {import('../words.js').Words} words
+ */
+function tell(f, said, { t, number }) {
+  const now = Date.now();
+  if (said.state !== '' && said.state !== f.saleState) announce(t('tell.state', { state: t(`state.${f.saleState}`) }));
+  else if (f.saleState === 'on_sale' && now - said.at > SUMMARY * 1000) announce(t('tell.figures', { accepted: number(f.accepted), stock: number(f.stock) }));
+  else if (said.state !== '') return void (said.state = f.saleState);
+  said.state = f.saleState;
+  said.at = now;
+}

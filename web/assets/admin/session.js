@@ -1,0 +1,37 @@
+// @ts-check
+// Who the admin is: a token, kept for as long as this tab is open.
+
+import { claims } from '../client.js';
+
+const KEPT = 'seckill.admin';
+
+export class Session {
+  token = sessionStorage.getItem(KEPT) ?? '';
+
+  /** The admin's number; "" for nobody. */
+  get user() {
+    return claims(this.token)?.user ?? '';
+  }
+
+  /**
+   * Says what is wrong with a token, as far as it says so itself: the key of a text, "" for nothing.
+   * @param {string} token @param {number} now
+   */
+  static problem(token, now) {
+    const who = claims(token);
+    if (!who) return 'sign.none';
+    if (!who.admin) return 'sign.buyer';
+    return who.expires <= now ? 'sign.expired' : '';
+  }
+
+  /** @param {string} token */
+  keep(token) {
+    this.token = token;
+    sessionStorage.setItem(KEPT, token);
+  }
+
+  forget() {
+    this.token = '';
+    sessionStorage.removeItem(KEPT);
+  }
+}

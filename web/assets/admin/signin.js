@@ -1,0 +1,47 @@
+// @ts-check
+// Signing in: with an admin's token. What is wrong with one is said before the service is asked, where the token says it.
+
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { claims } from '../client.js';
+import { Session } from './session.js';
+
+/** @param {any} props why is the key of a text that says why one has to sign in again, or "" */
+export function SignIn({ desk, session, words, why, onSignedIn }) {
+  const { t } = words;
+  const [problem, setProblem] = useState('');
+  const [asking, setAsking] = useState(false);
+  const field = useRef(/** @type {any} */ (null));
+  useEffect(() => field.current.focus(), []);
+  /** @param {any} e */
+  const submit = async (e) => {
+    e.preventDefault();
+    const token = field.current.value.trim().replace(/^bearer\s+/i, '');
+    const wrong = Session.problem(token, desk.clock.now());
+    if (wrong) return setProblem(t(wrong, { user: claims(token)?.user ?? '' }));
+    setAsking(true);
+    session.token = token; // only for this question
+    const refused = desk.refused;
+    desk.refused = () => {};
+    const answer = await desk.list('/admin/voucher', { limit: '1' });
+    desk.refused = refused;
+    setAsking(false);
+    if (answer.success) return session.keep(token), onSignedIn();
+    session.token = '';
+    if (answer.status === 401) setProblem(t('sign.refused'));
+    else setProblem(answer.errorMsg || t('no.answer'));
+  };
+  return html`
+    <form class="panel sign-in stack" onSubmit=${submit}>
+      <h1>${t('title')}</h1>
+      ${why && html`<p class="note warn" role="alert">${t(why, { user: '' })}</p>`}
+      <div class="field">
+        <label for="token">${t('sign.token')}</label>
+        <textarea id="token" ref=${field} rows="4" required spellcheck="false" autocomplete="off" autocapitalize="off"
+          aria-invalid=${String(problem !== '')} aria-describedby="token-hint token-problem"></textarea>
+        <p class="field-hint" id="token-hint">${t('sign.hint')}</p>
+        <p class="field-problem" id="token-problem" role="alert">${problem}</p>
+      </div>
+      <button class="button primary" aria-disabled=${String(asking)}>${t('sign.in')}</button>
+    </form>
+  `;
+}
