@@ -58,6 +58,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
 		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
 	vouchers := voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now)
+	auditor := order.NewAuditor(order.AuditorStores{
+		Sales: ledger, Vouchers: ledger, Accounts: ledger, Redis: redis, Locker: locks, Brake: brake{vouchers},
+	}, complaints, metrics, log)
 	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
 	return &shop{
 		catalog: catalog, complaints: complaints,
@@ -71,15 +74,13 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 		letters: order.NewDeadLetters(
 			order.DeadLetterStores{Letters: redis, Held: redis, Rows: ledger, Ledger: ledger, Places: redis, Outbox: outbox},
 			partition, ids, complaints, room, metrics, log),
-		monitor: order.NewMonitor(ledger, catalog, redis),
+		monitor: order.NewMonitor(ledger, catalog, redis, auditor),
 		room:    room,
 		crier:   order.NewCrier(admission, redis, metrics, log),
 		keeper:  keeper,
 		outbox:  outbox,
 		closer:  order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
-		auditor: order.NewAuditor(order.AuditorStores{
-			Sales: ledger, Vouchers: ledger, Accounts: ledger, Redis: redis, Locker: locks, Brake: brake{vouchers},
-		}, complaints, metrics, log),
+		auditor: auditor,
 		recorder: order.NewRecorder(
 			order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis, Outbox: outbox},
 			order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},

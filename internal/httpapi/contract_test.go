@@ -137,7 +137,19 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/voucher/:id/live": {
 			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){watched}, invalid: &request{target: "/admin/voucher/x/live"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable, errUserStreams},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, errUserStreams, unavailable},
+		},
+		"GET /admin/deadletter": {
+			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){standing, lettered},
+			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoLetter, unavailable},
+		},
+		"POST /admin/deadletter/:id/replay": {
+			good: request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}, succeeds: []func(*Config){lettered},
+			invalid: &request{target: "/admin/deadletter/9-0/replay", body: `{}`}, refusals: []error{order.ErrNoLetter, order.ErrNotReplayable, unavailable},
+		},
+		"POST /admin/deadletter/:id/discard": {
+			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){lettered},
+			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoLetter, unavailable},
 		},
 		"GET /admin/audit": {
 			good: request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"}, succeeds: []func(*Config){standing, audited(voucher.Changed), audited(voucher.Restocked)},
@@ -173,6 +185,17 @@ func shows(v voucher.Shown) func(*Config) {
 			list: func(int64) ([]voucher.Shown, error) { return []voucher.Shown{v}, nil },
 		}
 		cfg.Shelf = fakeShelf(func(int64, int64, int) ([]voucher.Shown, error) { return []voucher.Shown{v, v}, nil })
+	}
+}
+
+// lettered is a shop with dead letters.
+func lettered(cfg *Config) {
+	cfg.DeadLetters = fakeLetters{
+		list: func(string, int) ([]order.DeadLetter, int64, error) {
+			return []order.DeadLetter{deadLetter(), {ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}}}, 2, nil
+		},
+		replay:  func(string, string, string) (order.Claim, error) { return deadLetter().Claim, nil },
+		discard: func(string, string, string) (order.DeadLetter, error) { return deadLetter(), nil },
 	}
 }
 
@@ -293,6 +316,11 @@ func failing(err error) func(*Config) {
 		cfg.Shelf = fakeShelf(func(int64, int64, int) ([]voucher.Shown, error) { return nil, err })
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
 		cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) { return order.Figures{}, err })
+		cfg.DeadLetters = fakeLetters{
+			list:    func(string, int) ([]order.DeadLetter, int64, error) { return nil, 0, err },
+			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },
+			discard: func(string, string, string) (order.DeadLetter, error) { return order.DeadLetter{}, err },
+		}
 		cfg.Notices = fakeNotices(func(http.Header, []byte) (order.Notice, error) { return order.Notice{}, err })
 	}
 }

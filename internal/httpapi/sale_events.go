@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,6 +114,29 @@ type figuresJSON struct {
 	Waiting     int64 `json:"waiting"`   // accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the first of them has waited
 	DeadLetters int64 `json:"deadLetters"`
+
+	Balance *balanceJSON `json:"balance,omitempty"` // absent when nobody can say
+}
+
+// balanceJSON says whether all units are accounted for. Its numbers are of the moment at which it was drawn.
+type balanceJSON struct {
+	At         time.Time `json:"at"`
+	Finding    string    `json:"finding"`       // balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess
+	Why        string    `json:"why,omitempty"` // in English
+	Issued     int64     `json:"issued"`
+	Stock      int64     `json:"stock"`      // left to sell, in Redis
+	Held       int64     `json:"held"`       // places, in Redis
+	Live       int64     `json:"live"`       // live orders, in the ledger
+	Difference int64     `json:"difference"` // units too many, or below 0 too few
+	Lost       int64     `json:"lost"`       // accepted orders that are in no stream and no ledger
+}
+
+func balanceView(b order.Balance) *balanceJSON {
+	return &balanceJSON{
+		At: shownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
+		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Places, Live: b.Ledger.Live,
+		Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
+	}
 }
 
 func figuresView(f order.Figures) figuresJSON {
@@ -122,6 +146,9 @@ func figuresView(f order.Figures) figuresJSON {
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Told[order.ToldAccepted], Refused: make(map[string]int64, order.ToldKinds-1),
 		Waiting: f.Waiting, WaitingMS: f.Oldest.Milliseconds(), DeadLetters: f.Dead,
+	}
+	if f.Balance != nil {
+		v.Balance = balanceView(*f.Balance)
 	}
 	for told := order.ToldAccepted + 1; told < order.ToldKinds; told++ {
 		v.Refused[strings.ToUpper(told.String())] = f.Told[told]

@@ -28,13 +28,18 @@ func figures() order.Figures {
 			Waiting: 2, Oldest: 1500 * time.Microsecond, Dead: 1,
 		},
 		Issued: 10, Recorded: 6,
+		Balance: &order.Balance{
+			At: redisNoon, Finding: order.RedisWrong, Why: "redis has 4 too many", RedisDifference: 4,
+			Ledger: order.Account{Issued: 10, Live: 6}, Redis: order.Holdings{Stock: 7, Places: 7},
+		},
 	}
 }
 
 const figuresDocument = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","beginTime":"2026-01-02T11:00:00Z","endTime":"2026-01-02T13:00:00Z",` +
 	`"epoch":2,"sequence":9,"issued":10,"stock":3,"held":7,"recorded":6,"stale":false,"accepted":8,` +
 	`"refused":{"ALREADY_BOUGHT":0,"ENDED":0,"NOT_STARTED":0,"OFF_SHELF":0,"PAUSED":0,"SOLD_OUT":5,"UNAVAILABLE":0,"UNKNOWN_OUTCOME":1},` +
-	`"waiting":2,"waitingMs":1,"deadLetters":1}`
+	`"waiting":2,"waitingMs":1,"deadLetters":1,` +
+	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
 
 // watchSale asks an API that listens for the figures of voucher 5.
 func watchSale(t *testing.T, a *API) *http.Response {

@@ -59,6 +59,7 @@ func TestCrierTellsEverybodyWasTold(t *testing.T) {
 				t.Error(err)
 			}
 		}()
+		time.Sleep(cryEvery / 2) // so that what is looked at lies between two cries
 		cry := func(refused int) {
 			for range refused {
 				refuse(t, a, 3)
@@ -140,6 +141,16 @@ type ledgerOf struct {
 
 func (l ledgerOf) Voucher(context.Context, int64) (voucher.Voucher, error) { return l.voucher, l.fails }
 
+// balances has one, or none.
+type balances struct{ balance *Balance }
+
+func (b balances) Balance(context.Context, int64) (Balance, error) {
+	if b.balance == nil {
+		return Balance{}, voucher.ErrNotSeckill
+	}
+	return *b.balance, nil
+}
+
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	pulse := Pulse{State: voucher.StateOnSale, View: SaleView{Stock: 3, Buyers: 7}, Waiting: 2}
@@ -147,13 +158,18 @@ func TestFigures(t *testing.T) {
 	selling := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}
 	over := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 4, Retired: true}}
 	for name, tc := range map[string]struct {
-		ledger ledgerOf
-		known  *voucher.Voucher // by the catalog
-		pulses pulses
-		want   Figures
-		err    error
+		ledger   ledgerOf
+		known    *voucher.Voucher // by the catalog
+		pulses   pulses
+		balances balances
+		want     Figures
+		err      error
 	}{
-		"selling":              {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, want: Figures{Pulse: pulse, Issued: 10, Recorded: 5}},
+		"selling": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, want: Figures{Pulse: pulse, Issued: 10, Recorded: 5}},
+		"with its balance": {
+			ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, balances: balances{&Balance{Finding: Balanced}},
+			want: Figures{Pulse: pulse, Issued: 10, Recorded: 5, Balance: &Balance{Finding: Balanced}},
+		},
 		"retired":              {ledger: ledgerOf{voucher: over}, want: Figures{Pulse: retired, Issued: 10, Recorded: 6}},
 		"the ledger is away":   {ledger: ledgerOf{fails: errAway}, known: &selling, pulses: pulses{pulse: pulse}, want: Figures{Pulse: pulse, Issued: 10, Recorded: 5, Stale: true}},
 		"away and not known":   {ledger: ledgerOf{fails: errAway}, err: ErrUnavailable},
@@ -168,7 +184,7 @@ func TestFigures(t *testing.T) {
 			if tc.known != nil {
 				catalog.keep([]voucher.Voucher{*tc.known})
 			}
-			got, err := NewMonitor(tc.ledger, catalog, tc.pulses).Figures(t.Context(), 1)
+			got, err := NewMonitor(tc.ledger, catalog, tc.pulses, tc.balances).Figures(t.Context(), 1)
 			if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}

@@ -24,6 +24,13 @@ type Pulses interface {
 	Pulse(ctx context.Context, v voucher.Voucher) (Pulse, error)
 }
 
+// Balances says whether the units of sales are accounted for: Auditor.
+type Balances interface {
+	// Balance returns the balance of a sale, a few seconds old at most. voucher.ErrNotSeckill for a sale that Redis no
+	// longer holds, ErrUnavailable.
+	Balance(ctx context.Context, voucherID int64) (Balance, error)
+}
+
 // Figures is how a sale goes, across all instances.
 type Figures struct {
 	Pulse
@@ -31,21 +38,25 @@ type Figures struct {
 	Recorded int64 // live orders in the ledger
 	// Stale: the ledger could not be asked just now. Issued and Recorded are what was known last.
 	Stale bool
+	// Balance is whether all units are accounted for; nil when nobody can say.
+	Balance *Balance
 }
 
 // Monitor tells how a sale goes, for those who watch over it.
 type Monitor struct {
-	ledger  Vouchers
-	catalog *Catalog
-	pulses  Pulses
+	ledger   Vouchers
+	catalog  *Catalog
+	pulses   Pulses
+	balances Balances
 }
 
 // NewMonitor returns a monitor. The catalog helps out while the ledger is away.
-func NewMonitor(ledger Vouchers, catalog *Catalog, pulses Pulses) *Monitor {
-	return &Monitor{ledger: ledger, catalog: catalog, pulses: pulses}
+func NewMonitor(ledger Vouchers, catalog *Catalog, pulses Pulses, balances Balances) *Monitor {
+	return &Monitor{ledger: ledger, catalog: catalog, pulses: pulses, balances: balances}
 }
 
-// Figures returns how the sale goes now. It costs a query and two round trips to Redis, however many buy. It returns
+// Figures returns how the sale goes now. It costs a query and two round trips to Redis,
+// and every few seconds a balance, however many buy. It returns
 // voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a store that is needed is away.
 func (m *Monitor) Figures(ctx context.Context, voucherID int64) (Figures, error) {
 	v, stale, err := m.voucher(ctx, voucherID)
@@ -62,6 +73,9 @@ func (m *Monitor) Figures(ctx context.Context, voucherID int64) (Figures, error)
 	if v.Sale.Retired { // Redis holds nothing of it any more
 		f.State, f.View.Stock, f.View.Buyers = voucher.StateEnded, v.Sale.Stock, f.Recorded
 		f.View.Begin, f.View.End = v.Sale.Begin, v.Sale.End
+	}
+	if b, err := m.balances.Balance(ctx, voucherID); err == nil {
+		f.Balance = &b
 	}
 	return f, nil
 }

@@ -1,17 +1,20 @@
 // @ts-check
-// The conservation light: whether every unit that was issued is accounted for.
+// The conservation light: whether every unit that was issued is accounted for, with the numbers.
 
 import { html } from '../vendor/htm-preact.js';
 
 /** @param {any} props */
-export function Balance({ figures: f, words }) {
+export function Balance({ figures, words }) {
   const { t, number, time } = words;
-  const check = f.check;
-  const light = !check ? 'none' : check.state;
-  const tone = { balanced: 'good', broken: 'bad' }[light] ?? 'warn';
-  return html`<section class="panel flat balance ${check ? tone : ''}" data-balance=${light}>
-    <h2><span class="light ${check ? tone : ''}" aria-hidden="true"></span>${t('balance')}</h2>
-    <p role="status">${t(`balance.${light}`, { difference: number(Math.abs(check?.difference ?? 0)) })}</p>
-    ${check && html`<p class="soft small-text">${t('balance.at', { time: time(check.at) })}</p>`}
+  const b = figures.balance;
+  const light = !b ? 'none' : b.finding === 'balanced' || b.finding === 'undecided' ? b.finding : 'broken';
+  const tone = { balanced: 'good', broken: 'bad', undecided: 'warn' }[light] ?? '';
+  const units = b && { issued: number(b.issued), stock: number(b.stock), waiting: number(Math.max(0, b.held - b.live)), live: number(b.live) };
+  return html`<section class="panel flat balance ${tone}" data-balance=${light}>
+    <h2><span class="light ${tone}" aria-hidden="true"></span>${t('balance')}</h2>
+    <p role="status">${t(`balance.${light}`, { n: number(Math.abs(b?.difference || b?.lost || 0)) })}</p>
+    ${light === 'balanced' && html`<p class="figures small-text">${t('balance.sum', units)}</p>`}
+    ${light === 'broken' && html`<p class="small-text" lang="en">${b.why}</p>`}
+    ${b && html`<p class="soft small-text figures">${t('balance.at', { time: time(b.at) })}</p>`}
   </section>`;
 }

@@ -13,7 +13,7 @@ import { Client } from '../client.js';
  * @property {number} issued @property {number} stock @property {number} held @property {number} recorded @property {boolean} stale
  * @property {number} accepted @property {Record<string, number>} refused by code
  * @property {number} waiting @property {number} waitingMs @property {number} deadLetters
- * @property {{state: string, at: string, difference: number}} [check]
+ * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
  */
 
 /** Seconds between two attempts to watch again. */
