@@ -21,15 +21,17 @@ var (
 )
 
 var (
-	readPrelude  = clockLua + tokenLua + readersLua + queueLua + readWriteLua
-	readAcquire  = redis.NewScript(readPrelude + readLua + reentrantAcquireLua)
+	readAcquire = redis.NewScript(
+		clockLua + tokenLua + readersLua + queueLua + readWriteLua + readLua + reentrantAcquireLua,
+	)
 	readRenew    = redis.NewScript(clockLua + readersLua + reentrantRenewLua)
-	readRelease  = redis.NewScript(readPrelude + reentrantReleaseLua)
+	readRelease  = redis.NewScript(clockLua + tokenLua + readersLua + queueLua + readWriteLua + reentrantReleaseLua)
 	readReadings = redis.NewScript(clockLua + readersStateLua)
 
-	writePrelude = clockLua + tokenLua + holdsLua + queueLua + readWriteLua
-	writeAcquire = redis.NewScript(writePrelude + writeLua + reentrantAcquireLua)
-	writeRelease = redis.NewScript(writePrelude + reentrantReleaseLua)
+	writeAcquire = redis.NewScript(
+		clockLua + tokenLua + holdsLua + queueLua + readWriteLua + writeLua + reentrantAcquireLua,
+	)
+	writeRelease = redis.NewScript(clockLua + tokenLua + holdsLua + queueLua + readWriteLua + reentrantReleaseLua)
 
 	readWriteStay  = redis.NewScript(clockLua + queueLua + readWriteLua + queueStayLua)
 	readWriteForce = redis.NewScript(clockLua + queueLua + readWriteLua + queueForceLua)
