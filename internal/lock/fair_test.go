@@ -98,8 +98,6 @@ func firstComeFirstServed(t *testing.T, s stage) {
 			}
 		}()
 	}
-	_, err := s.lock().TryLock(t.Context())
-	wantErr(t, "TryLock while others wait", err, lock.ErrNotObtained)
 	mustRelease(t, first)
 	for want := range waiters {
 		if got := receive(t, "turn", turns); got != want {
@@ -149,6 +147,8 @@ func deadAtTheHead(t *testing.T, s stage) {
 		crowd.kill(t)
 		killed := time.Now()
 		mustRelease(t, h)
+		_, err := s.lock().TryLock(t.Context())
+		wantErr(t, "TryLock while others wait", err, lock.ErrNotObtained)
 		next := mustReceive(t, alive)
 		if took := next.at.Sub(killed); took > waitSlot+slack {
 			t.Errorf("%d dead ones delayed the next by %v, want %v at most", dead, took, waitSlot)
@@ -158,22 +158,33 @@ func deadAtTheHead(t *testing.T, s stage) {
 }
 
 func placesAreKept(t *testing.T, s stage) {
+	const early = 20
 	h := mustLock(t, s.lock())
-	first := s.lineUp(t.Context(), t, s.lock())
+	watched := &spy{Client: s.client}
+	locker := lock.New(watched, s.prefix)
+	var waiting []<-chan locked
+	for range early {
+		waiting = append(waiting, s.lineUp(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner())))
+	}
+	asked := watched.scripts.Load()
 	time.Sleep(waitSlot + waitSlot/4) // longer than a place is kept of which nothing is heard
-	second := s.lineUp(t.Context(), t, s.lock())
-	if n := s.places(t); n != 2 {
-		t.Errorf("%d places, want 2", n)
+	if n := watched.scripts.Load() - asked; n > early {
+		t.Errorf("%d scripts were called by those who wait", n)
 	}
+	if requests, places := watched.pipelines.Load(), watched.renewals.Load(); requests > places/early*2 {
+		t.Errorf("%d places were kept by %d requests, want batches", places, requests)
+	}
+	waiting = append(waiting, s.lineUp(t.Context(), t, s.lock()))
 	mustRelease(t, h)
-	next := mustReceive(t, first)
-	select {
-	case <-second:
-		t.Error("the second had the lock beside the first")
-	default:
+	var last int64
+	for i, got := range waiting {
+		next := mustReceive(t, got)
+		if next.hold.Token() <= last {
+			t.Errorf("waiter %d has token %d after %d", i, next.hold.Token(), last)
+		}
+		last = next.hold.Token()
+		mustRelease(t, next.hold)
 	}
-	mustRelease(t, next.hold)
-	mustRelease(t, mustReceive(t, second).hold)
 }
 
 // clockReader is a client that fails the test when a script is told a time of its clock.
@@ -249,5 +260,25 @@ func queuesVanish(t *testing.T, s stage) {
 	mustRelease(t, mustReceive(t, next).hold)
 	if found := s.remains(t); len(found) > 0 {
 		t.Errorf("%q is left", found)
+	}
+}
+
+func TestAPlaceThatWasLostIsTakenAgain(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Fair", "Write", "Read"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, name)
+			h := mustLock(t, s.rivals().lock())
+			waiting := s.lineUp(t.Context(), t, s.lock())
+			for _, key := range s.remains(t) {
+				if strings.HasSuffix(key, ":places") || strings.HasSuffix(key, ":queue") {
+					s.client.Del(t.Context(), key)
+				}
+			}
+			eventually(t, "in the queue again", func() bool { return s.places(t) == 1 })
+			mustRelease(t, h)
+			mustRelease(t, mustReceive(t, waiting).hold)
+		})
 	}
 }

@@ -7,8 +7,7 @@ local function turn(now)
   prune(now)
   local owner = redis.call('HGET', KEYS[7], 'owner')
   if owner ~= ARGV[1] and reads(ARGV[1], now) then
-    vacate(ARGV[4])
-    return {-2, 0}
+    return {-2, 0} -- he gives up a place that he has, and that wakes whose turn it is then
   end
   local taken = math.max(redis.call('PTTL', KEYS[7]), redis.call('PTTL', KEYS[8])) -- -2: neither is there
   if owner == ARGV[1] or taken == -2 and not ahead(KEYS[4]) and not ahead(KEYS[6]) then

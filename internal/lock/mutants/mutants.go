@@ -190,7 +190,7 @@ end
 end
 
 -- tell`},
-		}, "Fair", 32},
+		}, "Fair", 34},
 		{"a queue's key stays", []change{
 			{"queue.lua", `  redis.call('PEXPIRE', queue, ms)`, ``},
 		}, "Fair", 37},
