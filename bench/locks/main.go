@@ -57,18 +57,23 @@ func (b *bench) round(ctx context.Context, r *report, round int) error {
 	}
 	r.RoundTrip = append(r.RoundTrip, micros(trip))
 	all := libraries()
-	for i := range all {
-		l := all[(i+round)%len(all)]
-		for _, s := range scenarios() {
-			perSecond, commands, err := b.throughput(ctx, l, s)
-			if err != nil {
+	for _, s := range scenarios() {
+		scores := make([]score, len(all))
+		for i := range slicesOfTurn * len(all) {
+			n := (i + i/len(all) + round) % len(all)
+			if err := b.slice(ctx, all[n], s, &scores[n]); err != nil {
 				return err
 			}
-			r.add(l.name, s.name, perSecond)
+		}
+		for n, got := range scores {
+			r.add(all[n].name, s.name, got.pairs/got.took.Seconds())
 			if s.clients*s.perClient == 64 {
-				r.add(l.name, perHandover, commands)
+				r.add(all[n].name, perHandover, got.commands/got.pairs)
 			}
 		}
+	}
+	for i := range all {
+		l := all[(i+round)%len(all)]
 		delay, err := b.handover(ctx, l)
 		if err != nil {
 			return fmt.Errorf("%s, handover: %w", l.name, err)

@@ -44,14 +44,24 @@ func (b *bench) name() string {
 	return "lock" + strconv.Itoa(b.names)
 }
 
-// throughput returns acquire + release pairs per second, and how many commands each took.
-func (b *bench) throughput(ctx context.Context, l library, s scenario) (perSecond, commands float64, err error) {
+// slicesOfTurn is in how many slices a library has its turn at a scenario: what is compared is to meet the same machine.
+const slicesOfTurn = 4
+
+// score is what a library did in its slices so far.
+type score struct {
+	pairs, commands float64 // acquire + release; Redis commands that they took
+	took            time.Duration
+}
+
+// slice adds one slice of a scenario to the score.
+func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) error {
 	before, err := b.count(ctx, l)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	name := b.name()
-	limited, cancel := context.WithTimeout(ctx, b.turn+patience)
+	length := b.turn / slicesOfTurn
+	limited, cancel := context.WithTimeout(ctx, length+patience)
 	defer cancel()
 	var pairs atomic.Int64
 	var holders atomic.Int32
@@ -60,12 +70,12 @@ func (b *bench) throughput(ctx context.Context, l library, s scenario) (perSecon
 	for range s.clients {
 		p, err := l.connect(b.addr)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 		defer p.close()
 		for range s.perClient {
 			group.Go(func() error {
-				for time.Since(begin) < b.turn {
+				for time.Since(begin) < length {
 					release, err := p.lock(limited, name)
 					if limited.Err() != nil {
 						return nil // it missed a release; what it did till then counts, and the time
@@ -87,15 +97,16 @@ func (b *bench) throughput(ctx context.Context, l library, s scenario) (perSecon
 		}
 	}
 	if err := group.Wait(); err != nil {
-		return 0, 0, fmt.Errorf("%s, %s: %w", l.name, s.name, err)
+		return fmt.Errorf("%s, %s: %w", l.name, s.name, err)
 	}
-	took := time.Since(begin) // with the last waiters
+	to.took += time.Since(begin) // with the last waiters
 	after, err := b.count(ctx, l)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	n := float64(pairs.Load())
-	return n / took.Seconds(), float64(after-before) / n, nil
+	to.pairs += float64(pairs.Load())
+	to.commands += float64(after - before)
+	return nil
 }
 
 // handover returns the median time from the call of release to the other's return of lock.
