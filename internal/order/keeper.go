@@ -31,7 +31,13 @@ type Notifier interface {
 const (
 	sweepEvery = time.Second
 	lookTime   = time.Minute // how long reading all sales may take
+	// buildSweeps is for how many sweeps in a row sales may wait to be rebuilt before that is worth a warning: another
+	// instance, or whoever has just created the sale, is usually at it.
+	buildSweeps = 5
 )
+
+// errWaiting: sales wait to be rebuilt.
+var errWaiting = errors.New("sales wait to be rebuilt")
 
 // Keeper keeps Redis holding every sale that the ledger says it should (rules 9, 10 and 13): it opens new sales,
 // rebuilds missing and outdated ones, has the outbox bring up those that are behind by operations, and retires those long
@@ -52,6 +58,7 @@ type Keeper struct {
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
+	waits int                   // sweeps in a row after which sales waited to be rebuilt; only sweep uses it
 }
 
 // KeeperStores are the stores of a Keeper.
@@ -129,13 +136,20 @@ func (k *Keeper) sweep(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil {
+	if errors.Is(err, errWaiting) {
+		k.waits++
+	} else {
+		k.waits = 0
+	}
+	switch {
+	case err == nil:
+		k.ready.Store(true)
+	case k.waits > 0 && k.waits < buildSweeps:
+		k.log.DebugContext(ctx, "sales are being built", "error", err)
+	default:
 		k.log.WarnContext(ctx, "sweep of the sales failed; trying again", "error", err)
 	}
 	k.state.Store(&err)
-	if err == nil {
-		k.ready.Store(true)
-	}
 }
 
 func (k *Keeper) sweepOnce(ctx context.Context) error {
@@ -160,7 +174,7 @@ func (k *Keeper) sweepOnce(ctx context.Context) error {
 		}
 	}
 	if waiting > 0 {
-		return fmt.Errorf("%d of %d sales wait to be rebuilt", waiting, len(vs))
+		return fmt.Errorf("%w: %d of %d", errWaiting, waiting, len(vs))
 	}
 	return nil
 }

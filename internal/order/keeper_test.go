@@ -3,6 +3,8 @@ package order
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -320,5 +322,33 @@ func TestRetiringGivesWayToAChange(t *testing.T) {
 	}
 	if diff := cmp.Diff(rebuildTo(2), f.built); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// A sale that somebody else is just building is no reason to warn; one that nobody gets built is.
+func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
+	t.Parallel()
+	f := &fakeSales{kept: []voucher.Voucher{at(0, 0)}}
+	k := newTestKeeper(t, f)
+	var lines strings.Builder
+	k.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	f.locked.Lock() // another instance is at it
+	for range buildSweeps - 1 {
+		k.sweep(t.Context())
+	}
+	if lines.Len() > 0 || k.Healthy() == nil {
+		t.Errorf("healthy: %v; logged:\n%s", k.Healthy(), &lines)
+	}
+	k.sweep(t.Context())
+	if !strings.Contains(lines.String(), "WARN") {
+		t.Errorf("logged after %d sweeps:\n%s", buildSweeps, &lines)
+	}
+	f.locked.Unlock()
+	k.sweep(t.Context())
+	f.before["sales"] = 1
+	lines.Reset()
+	k.sweep(t.Context())
+	if !strings.Contains(lines.String(), "WARN") {
+		t.Errorf("a store is away, and nobody is told:\n%s", &lines)
 	}
 }
