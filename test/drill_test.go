@@ -33,6 +33,9 @@ type drill struct {
 	within time.Duration
 	// loss says that a store lost what it had acknowledged. What is lost then is counted, not forbidden.
 	loss bool
+	// rebuilt says that the sale may be rebuilt, since Redis was restarted or its contents were touched. Otherwise a
+	// rebuild means that the service had to mend what it had done itself.
+	rebuilt bool
 	// dead is how many dead letters the scenario has made.
 	dead int64
 
@@ -190,6 +193,11 @@ func (d *drill) finish() evidence {
 	d.outcome.accepted = len(d.crowd.record.winners())
 	if e.liveRows() != d.units {
 		d.Errorf("%d units sold, want all %d", e.liveRows(), d.units)
+	}
+	epoch, err := d.site.ledger.epoch(d.Context(), d.crowd.voucher)
+	d.must(err)
+	if epoch != 1 && !d.loss && !d.rebuilt {
+		d.Errorf("the sale is at epoch %d: it was rebuilt, and Redis had lost nothing", epoch)
 	}
 	return e
 }

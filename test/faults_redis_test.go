@@ -10,6 +10,7 @@ import (
 func redisKilled(everySecond bool) func(*drill) {
 	return func(d *drill) {
 		p := deployment{}
+		d.rebuilt = true // by instances that see another run of Redis
 		if everySecond {
 			p.redis, d.loss = []string{"--appendonly", "yes", "--appendfsync", "everysec"}, true
 		}

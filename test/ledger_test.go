@@ -46,6 +46,12 @@ func (l ledger) sale(ctx context.Context, voucher int64) (stock, issued int64, e
 	return stock, issued, nil
 }
 
+// epoch returns how often a sale was built in Redis.
+func (l ledger) epoch(ctx context.Context, voucher int64) (n int64, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&n)
+	return n, err
+}
+
 // hold keeps a sale's row locked, so that nothing of it can be recorded, until the returned function is called, or the
 // test ends. MySQL only: the embedded file is read-only to the tests.
 func (l ledger) hold(tb testing.TB, voucher int64) (release func()) {

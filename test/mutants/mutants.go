@@ -34,7 +34,7 @@ func inAdmission() []mutant {
 	return verdict, err
 }`},
 		}},
-		{"MAXLEN in admission", "F13", "is not there", []overlay.Change{
+		{"MAXLEN in admission", "F13", "it was rebuilt, and Redis had lost nothing", []overlay.Change{
 			{File: script, From: `call('XADD', orders_key, '*'`, To: `call('XADD', orders_key, 'MAXLEN', 100, '*'`},
 		}},
 		{"already bought, without the order's id", "F02", "want 400 that name the order", []overlay.Change{
@@ -46,7 +46,7 @@ func inAdmission() []mutant {
 `, To: `outcomes[i] = order
 `},
 		}},
-		{"a place is not looked for", "F02", "I2 one per user", []overlay.Change{
+		{"a place is not looked for", "F02", "want 400 that name the order", []overlay.Change{
 			{File: script, From: `local place = place_of[user] or held[i]`, To: `local place = place_of[user]`},
 		}},
 		{"an answer that was lost is called a refusal", "F03", "the record is", []overlay.Change{
@@ -62,7 +62,7 @@ func inAdmission() []mutant {
 func inRecording() []mutant {
 	const record, fetcher = "internal/sqlstore/record.go", "internal/order/recorder_fetcher.go"
 	return []mutant{
-		{"acknowledged before the commit", "F06", "is not there", []overlay.Change{
+		{"acknowledged before the commit", "F06", "it was rebuilt, and Redis had lost nothing", []overlay.Change{
 			{File: fetcher, From: `	f.last = newBatch(entries)
 `, To: `	keys := make([]string, len(entries))
 	for i, e := range entries {
