@@ -22,11 +22,11 @@ func watchBacklog(ctx context.Context, redis *redisstore.Store, metrics *telemet
 			return nil
 		case <-ticker.C:
 		}
-		waiting, dead, err := redis.Backlog(ctx, partition)
+		b, err := redis.Backlog(ctx, partition)
 		if err != nil {
 			metrics.SetBacklogUnknown()
 			continue
 		}
-		metrics.SetBacklog(waiting, dead)
+		metrics.SetBacklog(b.Waiting, b.Oldest, b.Dead)
 	}
 }

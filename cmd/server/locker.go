@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/lock"
 	"seckill/internal/order"
+	"seckill/internal/telemetry"
 )
 
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
@@ -14,10 +15,23 @@ const lockLease = 5 * time.Second
 
 // locker gives the domain its locks: order.Locker and order.FencedLocker. What the keeper writes is fenced by the sale's
 // epoch, which lives in the ledger, so it does not need the lock's token; the closer's work is fenced by the token.
-type locker struct{ locks *lock.Locker }
+type locker struct {
+	locks   *lock.Locker
+	metrics *telemetry.Metrics
+}
 
 func (l locker) Do(ctx context.Context, name string, f func(context.Context) error) error {
-	return l.mutex(name).Do(ctx, func(ctx context.Context, _ *lock.Hold) error { return f(ctx) })
+	asked := time.Now()
+	held := false
+	err := l.mutex(name).Do(ctx, func(ctx context.Context, _ *lock.Hold) error {
+		held = true
+		l.metrics.Locked(time.Since(asked))
+		return f(ctx)
+	})
+	if !held && ctx.Err() == nil {
+		l.metrics.LockFailed()
+	}
+	return err
 }
 
 func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
@@ -25,9 +39,21 @@ func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) 
 }
 
 func (l locker) TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error {
-	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, h *lock.Hold) error { return f(ctx, h.Token()) })
-	if errors.Is(err, lock.ErrNotObtained) {
+	asked := time.Now()
+	held := false
+	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, h *lock.Hold) error {
+		held = true
+		l.metrics.Locked(time.Since(asked))
+		return f(ctx, h.Token())
+	})
+	switch {
+	case held:
+		return err
+	case errors.Is(err, lock.ErrNotObtained):
+		l.metrics.LockBusy()
 		return order.ErrBusy
+	case ctx.Err() == nil:
+		l.metrics.LockFailed()
 	}
 	return err
 }

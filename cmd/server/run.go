@@ -71,6 +71,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	if err != nil {
 		return err
 	}
+	metrics.WatchPools(stores.pools)
 	metrics.WatchLoad(func() (int64, int64, int64) { l := api.Load(); return l.InFlight, l.Streams, l.Refused })
 	public, err := listen(ctx, cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
 	if err != nil {

@@ -47,7 +47,7 @@ type shop struct {
 // openShop wires the domain. Nothing works in the background yet; close ends what it holds.
 func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
 	ledger, redis := s.ledger, s.redis
-	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+"lock:")}
+	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+"lock:"), metrics}
 	catalog, complaints, room := order.NewCatalog(ledger), order.NewComplaints(), order.NewWaitroom(ledger, log)
 	lookup := order.NewLookup(ledger, redis, ledger, catalog)
 

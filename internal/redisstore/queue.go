@@ -239,15 +239,30 @@ func (c *Consumer) streamAndConsumers() []string {
 	return []string{c.store.keys.orders(c.partition), c.store.keys.consumers(c.partition)}
 }
 
-// Backlog returns how many accepted orders wait in the partition's stream, and how many dead letters there are.
-func (s *Store) Backlog(ctx context.Context, partition int) (waiting, dead int64, err error) {
-	var w, d *redis.IntCmd
+// Backlog is what waits in a partition.
+type Backlog struct {
+	Waiting int64         // accepted orders
+	Oldest  time.Duration // how long the first of them has waited
+	Dead    int64         // dead letters
+}
+
+// Backlog returns what waits in the partition.
+func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err error) {
+	var (
+		waiting, dead *redis.IntCmd
+		first         *redis.XMessageSliceCmd
+	)
 	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
-		w, d = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
+		waiting, dead = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
+		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
 		return nil
 	})
 	if err != nil {
-		return 0, 0, translate(err)
+		return Backlog{}, translate(err)
 	}
-	return w.Val(), d.Val(), nil
+	now, err := s.commands.Time(ctx).Result()
+	if err != nil {
+		return Backlog{}, translate(err)
+	}
+	return Backlog{Waiting: waiting.Val(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
 }

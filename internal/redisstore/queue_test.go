@@ -429,9 +429,12 @@ func testBacklogFigures(t *testing.T, r *rig) {
 	c := r.Consumer(0, "a")
 	r.must(c.Bury(r.ctx(), r.next(c, 1)[0]))
 	r.queued(3)
-	waiting, dead, err := r.Backlog(r.ctx(), 0)
+	b, err := r.Backlog(r.ctx(), 0)
 	r.must(err)
-	equal(t, []int64{3, 1}, []int64{waiting, dead})
+	equal(t, []int64{3, 1}, []int64{b.Waiting, b.Dead})
+	if b.Oldest <= 0 || b.Oldest > time.Minute {
+		t.Errorf("the first of them has waited for %s", b.Oldest)
+	}
 }
 
 // TestTrimmedStream: entries that somebody trimmed away while they were pending are noticed (F27).

@@ -81,6 +81,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Connections returns how the connections to the database are used.
+func (s *Store) Connections() sql.DBStats { return s.pool.Stats() }
+
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error {
 	if err := s.pool.Close(); err != nil {

@@ -18,6 +18,7 @@ const auditedSales = 100
 type audit struct {
 	difference *prometheus.Desc
 	lost       *prometheus.Desc
+	stock      *prometheus.Desc
 	sales      *prometheus.Desc
 
 	last     prometheus.Gauge
@@ -39,7 +40,9 @@ func newAudit() *audit {
 	a := &audit{
 		difference: desc("difference_units", "Units of a sale too many (above 0) or too few in a store, as of the last look.", "voucher", "store"),
 		lost:       desc("lost_orders", "Accepted orders of a sale that are in no stream and no ledger, as of the last look.", "voucher"),
-		sales:      desc("sales", "Sales by what the last look found.", "finding"),
+		stock: prometheus.NewDesc(prometheus.BuildFQName(namespace, "sale", "stock_units"),
+			"Units that a sale had left to sell, as of the last look; returned ones that are not yet sellable included.", []string{"voucher"}, nil),
+		sales: desc("sales", "Sales by what the last look found.", "finding"),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
 			Help: "When this instance last looked at all sales, seconds since 1970; 0 for never. The highest of all instances counts.",
@@ -61,6 +64,7 @@ func (a *audit) collectors() []prometheus.Collector {
 func (a *audit) Describe(to chan<- *prometheus.Desc) {
 	to <- a.difference
 	to <- a.lost
+	to <- a.stock
 	to <- a.sales
 }
 
@@ -84,6 +88,9 @@ func (a *audit) Collect(to chan<- prometheus.Metric) {
 		gauge(a.difference, b.LedgerDifference, voucher, "ledger")
 		gauge(a.difference, b.RedisDifference, voucher, "redis")
 		gauge(a.lost, b.Lost, voucher)
+		if b.Redis.Mode != order.SaleMissing && b.Redis.Mode != order.SaleRebuilding { // else nobody knows
+			gauge(a.stock, b.Redis.Stock, voucher)
+		}
 	}
 	for f := order.Undecided; f <= order.LedgerExcess; f++ {
 		gauge(a.sales, found[f], f.String())

@@ -23,6 +23,7 @@ type Metrics struct {
 	recorder  *recorder
 	orders    *orders
 	audit     *audit
+	locks     *locks
 }
 
 var (
@@ -44,6 +45,7 @@ func NewMetrics(b Build) *Metrics {
 		recorder:  newRecorder(),
 		orders:    newOrders(),
 		audit:     newAudit(),
+		locks:     newLocks(),
 	}
 	// Registering into a registry that nobody else has fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -57,6 +59,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
+	m.registry.MustRegister(m.locks.collectors()...)
 	return m
 }
 

@@ -33,7 +33,7 @@ func used() *Metrics {
 	m.RecordRetried(errors.New("away"))
 	m.Buried()
 	m.Rebuilt(time.Millisecond, nil)
-	m.SetBacklog(7, 1)
+	m.SetBacklog(7, time.Second, 1)
 	m.Followed(2, 1, time.Millisecond, nil)
 	m.Followed(0, 0, time.Millisecond, errors.New("away"))
 	m.Behind(3)
@@ -41,10 +41,16 @@ func used() *Metrics {
 	m.Received(order.PaymentReceived)
 	m.Repaid(nil)
 	m.Repaid(errors.New("declined"))
-	m.Audited([]order.Balance{{VoucherID: 7, Finding: order.Balanced}}, nil)
+	m.Audited([]order.Balance{{VoucherID: 7, Finding: order.Balanced, Redis: order.Holdings{Mode: order.SaleOpen, Stock: 3}}}, nil)
 	m.Mended()
 	m.Stopped()
+	m.Locked(time.Millisecond)
+	m.LockBusy()
+	m.LockFailed()
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
+	m.WatchPools(func() []Pool {
+		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
+	})
 	return m
 }
 
@@ -71,8 +77,34 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 35 {
-		t.Errorf("%d families of the service, want 35: is one not registered?", own)
+	if own != 43 {
+		t.Errorf("%d families of the service, want 43: is one not registered?", own)
+	}
+}
+
+func TestPoolsAndLocks(t *testing.T) {
+	t.Parallel()
+	compare(t, used(), `
+# HELP seckill_lock_refusals_total Locks that were not obtained: another instance had it and nobody meant to wait (busy), or Redis was away (failed).
+# TYPE seckill_lock_refusals_total counter
+seckill_lock_refusals_total{reason="busy"} 1
+seckill_lock_refusals_total{reason="failed"} 1
+# HELP seckill_pool_connections Connections to a store that are open.
+# TYPE seckill_pool_connections gauge
+seckill_pool_connections{pool="redis",state="idle"} 3
+seckill_pool_connections{pool="redis",state="in_use"} 2
+# HELP seckill_pool_timeouts_total How often somebody waited for a connection in vain.
+# TYPE seckill_pool_timeouts_total counter
+seckill_pool_timeouts_total{pool="redis"} 1
+# HELP seckill_pool_wait_seconds_total How long all those who waited for a connection did so.
+# TYPE seckill_pool_wait_seconds_total counter
+seckill_pool_wait_seconds_total{pool="redis"} 1.5
+# HELP seckill_pool_waits_total How often somebody had to wait for a connection.
+# TYPE seckill_pool_waits_total counter
+seckill_pool_waits_total{pool="redis"} 4
+`, "seckill_lock_refusals_total", "seckill_pool_connections", "seckill_pool_timeouts_total", "seckill_pool_wait_seconds_total", "seckill_pool_waits_total")
+	if n, _ := observed(t, used(), "seckill_lock_wait_seconds"); n != 1 {
+		t.Errorf("%d locks waited for, want 1", n)
 	}
 }
 
@@ -132,7 +164,7 @@ func TestRecorder(t *testing.T) {
 	m.Buried()
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
-	m.SetBacklog(1234, 2)
+	m.SetBacklog(1234, 1500*time.Millisecond, 2)
 	compare(t, m, `
 # HELP seckill_dead_letters_waiting Dead letters that nobody has replayed or discarded yet; NaN when it is not known.
 # TYPE seckill_dead_letters_waiting gauge
@@ -218,7 +250,7 @@ func TestBacklogIsUnknownUntilAsked(t *testing.T) {
 	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
 		t.Errorf("backlog of a new process is %v, want NaN", v)
 	}
-	m.SetBacklog(3, 1)
+	m.SetBacklog(3, time.Second, 1)
 	m.SetBacklogUnknown()
 	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.lettersLeft} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {

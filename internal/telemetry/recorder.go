@@ -16,6 +16,7 @@ type recorder struct {
 	retries     prometheus.Counter
 	deadLetters prometheus.Counter
 	backlog     prometheus.Gauge
+	oldest      prometheus.Gauge
 	lettersLeft prometheus.Gauge
 
 	rebuilds       *prometheus.CounterVec
@@ -41,6 +42,10 @@ func newRecorder() *recorder {
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
 		}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",
+			Help: "For how long the first accepted order has waited for its row, of all instances; 0 when none waits, NaN when it is not known.",
+		}),
 		lettersLeft: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
 			Help: "Dead letters that nobody has replayed or discarded yet; NaN when it is not known.",
@@ -50,6 +55,7 @@ func newRecorder() *recorder {
 	}
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
+	r.oldest.Set(math.NaN())
 	r.backlog.Set(math.NaN()) // not asked yet; 0 would be a claim
 	r.lettersLeft.Set(math.NaN())
 	return r
@@ -57,7 +63,7 @@ func newRecorder() *recorder {
 
 func (r *recorder) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.lettersLeft, r.rebuilds,
+		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.oldest, r.lettersLeft, r.rebuilds,
 		r.rebuildSeconds,
 	}
 }
@@ -88,15 +94,17 @@ func (m *Metrics) Rebuilt(took time.Duration, err error) {
 	r.rebuilt.Inc()
 }
 
-// SetBacklog says how many accepted orders wait for their row, and how many dead letters for somebody, in all partitions
-// together.
-func (m *Metrics) SetBacklog(entries, letters int64) {
+// SetBacklog says how many accepted orders wait for their row, for how long the first of them has, and how many dead
+// letters wait for somebody, in all partitions together.
+func (m *Metrics) SetBacklog(entries int64, oldest time.Duration, letters int64) {
 	m.recorder.backlog.Set(float64(entries))
+	m.recorder.oldest.Set(oldest.Seconds())
 	m.recorder.lettersLeft.Set(float64(letters))
 }
 
 // SetBacklogUnknown says that the streams could not be asked: numbers of before would be taken for those of now.
 func (m *Metrics) SetBacklogUnknown() {
 	m.recorder.backlog.Set(math.NaN())
+	m.recorder.oldest.Set(math.NaN())
 	m.recorder.lettersLeft.Set(math.NaN())
 }

@@ -1,0 +1,39 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// locks counts what this process does with the locks that instances share. Their names, which hold voucher ids, are no
+// label: the number of series would not be bounded.
+type locks struct {
+	seconds prometheus.Histogram
+	busy    prometheus.Counter
+	failed  prometheus.Counter
+
+	refusals *prometheus.CounterVec
+}
+
+func newLocks() *locks {
+	const subsystem = "lock"
+	l := &locks{seconds: histogram(subsystem, "wait_seconds", "Time from asking for a lock of all instances to holding it.", seconds())}
+	l.refusals = counters(subsystem, "refusals_total",
+		"Locks that were not obtained: another instance had it and nobody meant to wait (busy), or Redis was away (failed).", "reason")
+	l.busy, l.failed = l.refusals.WithLabelValues("busy"), l.refusals.WithLabelValues("failed")
+	return l
+}
+
+func (l *locks) collectors() []prometheus.Collector {
+	return []prometheus.Collector{l.seconds, l.refusals}
+}
+
+// Locked says that a lock was obtained, and how long that took.
+func (m *Metrics) Locked(took time.Duration) { m.locks.seconds.Observe(took.Seconds()) }
+
+// LockBusy says that another instance had the lock.
+func (m *Metrics) LockBusy() { m.locks.busy.Inc() }
+
+// LockFailed says that a lock could not be asked for.
+func (m *Metrics) LockFailed() { m.locks.failed.Inc() }
