@@ -122,7 +122,7 @@ mutants-locks: ## break the locks on purpose, by name, and see their suite fail
 	@go run ./internal/lock/mutants
 
 .PHONY: compose-check
-compose-check: ## check docker-compose.yml as the compose library reads it; no engine needed
+compose-check: ## check docker-compose.yml, the alerts (with promtool) and their runbook; no engine needed
 	@go test $(TESTFLAGS) ./test/compose
 
 .PHONY: docs-check

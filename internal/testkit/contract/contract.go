@@ -7,7 +7,7 @@
 // as the description says: else it would ask for more than the service does.
 //
 // What is at no described path, or has no described method there, must be told 404 NOT_FOUND or 405 METHOD, unless it is
-// a page or what pages load, which all have a Content-Security-Policy.
+// a page or what pages load, which all have a Content-Security-Policy, or of the operations listener.
 package contract
 
 import (
@@ -157,7 +157,8 @@ func (c *Contract) Check(x Exchange) error {
 
 // checkLost checks the answer to what is not described.
 func (c *Contract) checkLost(x Exchange) error {
-	if x.Header.Get("Content-Security-Policy") != "" {
+	path := x.Request.URL.Path
+	if x.Header.Get("Content-Security-Policy") != "" || path == "/metrics" || strings.HasPrefix(path, "/debug/pprof/") {
 		return nil
 	}
 	told := strings.TrimSpace(strconv.Itoa(x.Status) + " " + CodeOf(x.Body)) // HEAD has no body

@@ -69,6 +69,15 @@ func ChromiumProgram(ctx context.Context) (string, error) {
 	return find(names...), nil
 }
 
+// PromtoolProgram returns the path of Prometheus's promtool, installing it where that is possible.
+func PromtoolProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("promtool") != "" }
+	if err := ensure(ctx, look, []string{"prometheus"}); err != nil {
+		return "", fmt.Errorf("promtool is %w; install it (Debian: apt-get install prometheus; its service need not run)", err)
+	}
+	return find("promtool"), nil
+}
+
 // ensure installs the first of the package sets that apt-get accepts, unless found says that there is nothing to do.
 // Processes that run at the same time wait for each other.
 func ensure(ctx context.Context, found func() bool, packageSets ...[]string) error {

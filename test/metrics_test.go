@@ -1,0 +1,139 @@
+package test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// series are the metrics of a running server as Prometheus reads them: the label values of each name.
+type series map[string]map[string]map[string]bool
+
+// scrape reads the metrics of a server.
+func scrape(tb testing.TB, s *site, srv *server) series {
+	tb.Helper()
+	r := s.client.must(tb, http.StatusOK, request{method: http.MethodGet, url: "http://" + srv.opsAddr + "/metrics"})
+	all := series{}
+	line := regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? `)
+	label := regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
+	for text := range strings.Lines(string(r.body)) {
+		match := line.FindStringSubmatch(text)
+		if match == nil {
+			continue
+		}
+		name := match[1]
+		if all[name] == nil {
+			all[name] = map[string]map[string]bool{}
+		}
+		for _, l := range label.FindAllStringSubmatch(match[2], -1) {
+			if all[name][l[1]] == nil {
+				all[name][l[1]] = map[string]bool{}
+			}
+			all[name][l[1]][l[2]] = true
+		}
+	}
+	return all
+}
+
+// queries are those of the alerts and of the dashboard.
+func queries(t *testing.T) []string {
+	t.Helper()
+	rules, err := os.ReadFile("../deploy/prometheus/rules.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, expr := range regexp.MustCompile(`(?ms)^        expr: (.*?)\n        (?:for|labels):`).FindAllStringSubmatch(string(rules), -1) {
+		all = append(all, expr[1])
+	}
+	text, err := os.ReadFile("../deploy/grafana/dashboards/seckill.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			all = append(all, target.Expr)
+		}
+	}
+	if len(all) < 40 {
+		t.Fatalf("found only %d queries", len(all))
+	}
+	return all
+}
+
+// missing says what a query names that the server does not have.
+func (all series) missing(query string) error {
+	grouped := regexp.MustCompile(`by \(([^)]*)\)`).FindAllStringSubmatch(query, -1)
+	query = regexp.MustCompile(`by \([^)]*\)`).ReplaceAllString(query, "")
+	selector := regexp.MustCompile(`\b((?:seckill|go|process)_\w+)(?:\{([^}]*)\})?`) // a metric with its matchers
+	known := map[string]bool{"instance": true, "job": true}                          // Prometheus adds them
+	for _, m := range selector.FindAllStringSubmatch(query, -1) {
+		labels, has := all[m[1]]
+		if !has {
+			return fmt.Errorf("there is no %s", m[1])
+		}
+		for name := range labels {
+			known[name] = true
+		}
+		for _, matcher := range regexp.MustCompile(`(\w+)(=|!=)"([^"]*)"`).FindAllStringSubmatch(m[2], -1) {
+			name, value := matcher[1], matcher[3]
+			switch {
+			case name == "job":
+			case labels[name] == nil:
+				return fmt.Errorf("%s has no label %s", m[1], name)
+			case !labels[name][value] && name != "status" && name != "code": // of requests, which come with the first
+				return fmt.Errorf("%s has no %s=%q", m[1], name, value)
+			}
+		}
+	}
+	for _, names := range grouped {
+		for name := range strings.SplitSeq(names[1], ",") {
+			if name = strings.TrimSpace(name); !known[name] {
+				return fmt.Errorf("grouped by %s, which nothing in it has", name)
+			}
+		}
+	}
+	return nil
+}
+
+// TestDashboardAndAlertsUseMetricsThatExist: a query over something that does not exist shows nothing and never fires. The
+// names and labels are those of a running server that has sold something.
+func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	s := realSite(t, 1)
+	voucher := s.createSale(t, 1, time.Now().Add(time.Hour))
+	s.crowd(voucher).rush(t.Context(), 2, people(1, 3))
+	order := s.client.must(t, http.StatusConflict, request{
+		method: http.MethodPost, url: s.url(fmt.Sprintf("/voucher/seckill/%d", voucher)), token: buyerToken(1),
+	})
+	if order.Code != "ALREADY_BOUGHT" && order.Code != "SOLD_OUT" {
+		t.Fatalf("%s", order.body)
+	}
+	eventOnce := request{method: http.MethodHead, url: s.url("/order/5/events"), token: buyerToken(1)}
+	s.client.must(t, http.StatusNotFound, eventOnce) // so that its route has been asked
+	all := queries(t)
+	eventually(t, "the metrics that are queried", func() error {
+		has := scrape(t, s, s.servers[0])
+		for _, query := range all {
+			if err := has.missing(query); err != nil {
+				return fmt.Errorf("%s: %w", query, err)
+			}
+		}
+		return nil
+	})
+}
