@@ -89,6 +89,16 @@ var kinds = []kind{
 		parts:  2,
 		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 48), span(50, 50)),
 	},
+	{
+		name: "Red",
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
+			return lock.Red(l.Mutex(name, opts...), l.Mutex(name+"/2", opts...), l.Mutex(name+"/3", opts...))
+		},
+		parts:  3,
+		claims: slices.Concat(
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 48), span(50, 50),
+		),
+	},
 }
 
 // locks is how many locks of Redis one lock of the kind is.
@@ -106,7 +116,7 @@ func span(first, last int) []int {
 // rows returns all promises, in order.
 func rows() []row {
 	return slices.Concat(
-		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows,
+		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows, redRows,
 		fencedRows,
 	)
 }

@@ -1,4 +1,4 @@
-// Package lock keeps two processes from doing the same work at the same time, through one Redis.
+// Package lock keeps two processes from doing the same work at the same time, through Redis.
 //
 //	locker := lock.New(client, "myapp:")
 //	err := locker.Mutex("report").Do(ctx, func(ctx context.Context, h *lock.Hold) error {
@@ -18,6 +18,7 @@
 // Of several locks, of one Locker or more, a function makes one.
 //
 //	Multi      all of them, or none
+//	Red        the same lock on independent servers: a majority of them
 //
 // # What it promises, and what not
 //
@@ -91,6 +92,9 @@
 // Its members are tried at the same time, each as always, under one request. What was obtained is one Hold if it is
 // enough, and is given back if not. Each part of it is renewed by its own Locker, and when one ends the rest is counted.
 // Who waits for such a lock waits for one member, and has none of the others meanwhile.
+//
+// A majority hides the loss of servers, not of their memory or their clocks: one that restarts empty, or whose clock
+// jumps, gives its part away, and with enough of them two have the lock. The token is what the resource can tell them by.
 //
 // # Another kind of lock
 //

@@ -138,6 +138,30 @@ func ExampleMulti() {
 	// <nil>
 }
 
+// Most of three servers are enough, and a holder is safe from the loss of one.
+func ExampleRed() {
+	var members []*lock.Lock
+	for range 3 { // servers that know nothing of each other
+		locker, done := exampleLocker()
+		defer done() //nolint:gocritic // of three, at the end
+		members = append(members, locker.Mutex("leader"))
+	}
+	ctx := context.Background()
+	leader := lock.Red(members[0], members[1:]...)
+	h, err := leader.TryLock(ctx)
+	fmt.Println(err, h.Token() > 0)
+	_, err = members[2].ForceUnlock(ctx)
+	fmt.Println(err, h.Err())
+	_, err = leader.TryLock(ctx)
+	fmt.Println(errors.Is(err, lock.ErrNotObtained))
+	fmt.Println(h.Release(ctx))
+	// Output:
+	// <nil> true
+	// <nil> <nil>
+	// true
+	// <nil>
+}
+
 // A stale holder is harmless where its token is checked.
 func ExampleHold_Token() {
 	locker, done := exampleLocker()

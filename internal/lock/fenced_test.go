@@ -195,9 +195,7 @@ func nothingIsLeft(t *testing.T, s stage) {
 		t.Error(err)
 	}
 	eventually(t, "disconnected", func() bool { return connections(t, s.client) <= before })
-	if found := s.remains(t); len(found) > 0 {
-		t.Errorf("%q is left", found)
-	}
+	s.wantKeys(t, "at the end", 0)
 }
 
 // connections returns how many a server has.

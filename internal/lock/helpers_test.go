@@ -93,6 +93,17 @@ func (s stage) remains(t *testing.T) []string {
 	return found
 }
 
+// wantKeys fails unless so many keys of locks and queues are there.
+func (s stage) wantKeys(t *testing.T, when string, n int) {
+	t.Helper()
+	if s.kind.parts > 0 { // a member that nobody waited for may be on its way out
+		eventually(t, "left with the right keys", func() bool { return len(s.remains(t)) == n })
+	}
+	if found := s.remains(t); len(found) != n {
+		t.Errorf("%s: %q, want %d keys", when, found, n)
+	}
+}
+
 // counter returns the key of the last token.
 func (s stage) counter(t *testing.T) string {
 	t.Helper()

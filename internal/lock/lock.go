@@ -6,7 +6,7 @@ import (
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises; Multi makes one of several. What is below is the same for all. A Lock is only a
+// say what the kind promises; Multi and Red make one of several. What is below is the same for all. A Lock is only a
 // description: it may be used any number of times, from any goroutine, and needs no end.
 type Lock struct {
 	locker   *Locker

@@ -38,13 +38,20 @@ func startServers(t *testing.T, n int) servers {
 	return s
 }
 
-// mutexes returns the mutex with the name on each server.
-func (s servers) mutexes(name string, opts ...lock.Option) []*lock.Lock {
+// mutexes returns the mutex "m" of each server.
+func (s servers) mutexes(opts ...lock.Option) []*lock.Lock {
 	var locks []*lock.Lock
 	for _, l := range s.lockers {
-		locks = append(locks, l.Mutex(name, opts...))
+		locks = append(locks, l.Mutex("m", opts...))
 	}
 	return locks
+}
+
+// kill stops some of the servers.
+func (s servers) kill(numbers ...int) {
+	for _, n := range numbers {
+		s.redis[n].Kill()
+	}
 }
 
 // multi returns the lock of all of these.
@@ -151,7 +158,7 @@ func lossOfOne(t *testing.T, s stage) {
 // everyReleaseIsTried releases locks of four servers, of which the second is away and the third has lost its lock.
 func everyReleaseIsTried(t *testing.T) {
 	s := startServers(t, 4)
-	members := s.mutexes("m", lock.WithLease(time.Minute))
+	members := s.mutexes(lock.WithLease(time.Minute))
 	h := mustLock(t, multi(members))
 	s.redis[1].Kill()
 	if _, err := members[2].ForceUnlock(t.Context()); err != nil {
@@ -238,7 +245,7 @@ func sameNameElsewhere(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			members := s.mutexes("m")
+			members := s.mutexes()
 			if i%2 == 1 {
 				slices.Reverse(members)
 			}

@@ -10,7 +10,11 @@ import (
 
 // patience is how long a majority waits for those who do not answer. A member whose server is gone says so at once;
 // one that is silent would take as long as its own time limits, one after the other.
-const patience = time.Second
+const patience = 2 * time.Second
+
+// grace is how long those are waited for at least that are not needed any more. In a good state they all answer in that
+// time, and nothing is under way when the round is over.
+const grace = 5 * time.Millisecond
 
 // errSilent is why a member does not count that has not answered in time.
 var errSilent = fmt.Errorf("no answer within %v", patience)
@@ -61,27 +65,39 @@ func (l *Lock) round(ctx context.Context, request string, number int, lead *Hold
 	return h, r.lowest, err
 }
 
-// gather hears the members until it is clear how the round ends. Where all are needed that is when all have answered:
-// then nothing is under way when the round is over.
+// gather hears all members where all are needed. Else it goes on until it is clear how the round ends, and then as long
+// again for the rest.
 func (r *round) gather() {
-	g := r.lock.group
-	var tooLate <-chan time.Time
-	if !g.all() {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		tooLate = timer.C
+	if r.lock.group.all() {
+		for r.open > 0 {
+			r.hear(<-r.replies)
+		}
+		return
 	}
-	for r.open > 0 && (g.all() || len(r.got) < g.need && len(r.got)+r.open >= g.need) {
+	begin := time.Now()
+	tooLate := time.NewTimer(patience)
+	defer tooLate.Stop()
+	for decided := false; r.open > 0; {
+		if !decided && r.decided() {
+			decided = true
+			tooLate.Reset(max(time.Since(begin), grace))
+		}
 		select {
 		case a := <-r.replies:
 			r.hear(a)
-		case <-tooLate:
+		case <-tooLate.C:
 			for range r.open {
 				r.errs = append(r.errs, errSilent)
 			}
 			return
 		}
 	}
+}
+
+// decided reports whether enough members were obtained, or enough cannot be any more.
+func (r *round) decided() bool {
+	need := r.lock.group.need
+	return len(r.got) >= need || len(r.got)+r.open < need
 }
 
 func (r *round) hear(a reply) {
@@ -102,6 +118,9 @@ func (r *round) hear(a reply) {
 // conclude makes a hold of what was obtained if it is enough, and else gives it back.
 func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	g := r.lock.group
+	if !g.all() && r.valid() >= g.need {
+		r.lift(ctx)
+	}
 	slices.SortFunc(r.got, func(a, b reply) int { return a.member - b.member })
 	if r.valid() >= g.need {
 		return r.lock.newWhole(r.got), nil
@@ -118,7 +137,7 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	case obtained >= g.need:
 		return nil, fmt.Errorf("lock %q: %w: the answers took longer than the lease", r.lock.name, ErrLost)
 	case r.refused > 0 && len(r.errs) <= len(g.members)-g.need: // without the failed ones there are enough
-		return nil, fmt.Errorf("lock %q: %w", r.lock.name, ErrNotObtained)
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, errors.Join(append([]error{ErrNotObtained}, r.errs...)...))
 	default:
 		return nil, fmt.Errorf("lock %q: %w", r.lock.name, errors.Join(r.errs...))
 	}

@@ -131,6 +131,18 @@ func inPackage() []mutant {
 		}
 	}`},
 		}, "Multi", 43},
+		{"red without the validity rule", []change{
+			{"round.go", `if a.hold.valid() {`, `if a.hold != nil {`},
+		}, "Red", 45},
+		{"red keeps who answers late", []change{
+			{"round.go", `(whole == nil || !whole.adopt(a.hold))`, `whole != nil && !whole.adopt(a.hold)`},
+		}, "Red", 45},
+		{"red takes the token of its members' clocks", []change{
+			{"lift.go", `if !ok || h.token >= token {`, `if true || !ok {`},
+		}, "Red", 45},
+		{"red waits for all", []change{
+			{"round.go", `if !decided && r.decided() {`, `if decided {`},
+		}, "Red", 45},
 		{"who waits for one of several keeps the others", []change{
 			{"round.go", `firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })`, `time.Sleep(0)`},
 		}, "Multi", 43},

@@ -1,0 +1,18 @@
+package lock
+
+// Red returns the lock that is had by who has most of these, the same lock on Redis servers that do not depend on each
+// other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when fewer than half of the
+// servers are gone, and says within two seconds that too few of them answer, at once where nothing listens any more.
+//
+// It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. What counts is not
+// one validity for the whole, but each member's lease, counted from the moment it was asked and less what clocks may
+// drift; the hold is lost as soon as fewer than a majority can be relied on. Members are renewed one by one. The token
+// of a hold is higher than those of earlier ones, because it is written to a majority before the hold is returned.
+//
+// The members that could not be asked, or whose answer is not known, are released; those that answer late join the hold.
+// Servers that are restarted without what they knew give the lock away too early: keep them away for as long as a lease,
+// or let them flush at every write. Of two servers both are needed, so that there is nothing to gain from an even number.
+func Red(first *Lock, more ...*Lock) *Lock {
+	members := append([]*Lock{first}, more...)
+	return newGroup(members, len(members)/2+1)
+}
