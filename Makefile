@@ -188,6 +188,12 @@ $(LINT): tools/go.mod tools/go.sum
 	@cd tools && CGO_ENABLED=0 go build -trimpath -o '$(CURDIR)/$@' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
+# Needs Node.js, and fetches the type checker once; without it everything else works, because browsers get the files as
+# they are.
+.PHONY: types
+types: ## check the types in the pages' JavaScript
+	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p .
+
 .PHONY: tidy-check
 tidy-check: ## fail when go.mod or go.sum is not tidy
 	@go mod tidy -diff

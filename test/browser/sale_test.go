@@ -11,6 +11,7 @@ import (
 // TestCountdown: the button opens when the sale begins by the server's clock, whatever the browser's says, and nobody has to
 // ask for that.
 func TestCountdown(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	l := desktop()
 	l.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
@@ -33,25 +34,33 @@ func TestCountdown(t *testing.T) {
 
 // TestStates: what a sale is in is what its card says, and changes by itself.
 func TestStates(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	now := time.Now()
 	ending := s.offer("Ends soon", 5, now.Add(-time.Hour), now.Add(25*time.Second), "on_sale")
 	paused := s.onSale("Coffee for two", 40)
 	s.must("POST", fmt.Sprintf("/voucher/%d/pause", paused), admin, nil, nil)
 	s.awaitState(paused, "paused")
-	s.offer("Cinema, two seats", 8, now.Add(-time.Hour), now.Add(50*time.Hour), "on_sale")
+	cinema := s.offer("Cinema, two seats", 200, now.Add(-time.Hour), now.Add(50*time.Hour), "on_sale")
 	s.offer("Tonight at eight", 5000, now.Add(3*time.Hour), now.Add(5*time.Hour), "not_started")
 	var ordinary struct{ ID int64 }
 	s.must("POST", "/voucher", admin, map[string]any{
 		"shopId": 1, "title": "Any day", "subTitle": "As many as you like", "payValue": 9000, "actualValue": 10000,
 	}, &ordinary)
 
-	w := open(t, s.url("/"), s.signedIn(desktop(), 42))
+	l := desktop()
+	l.height = 760
+	w := open(t, s.url("/"), s.signedIn(l, 42))
 	w.sees(button("paused"), "Paused")
 	w.sees(button("not_started"), "Not started yet")
 	w.sees(button("grab"), "Buy for ¥90")
 	card := func(voucher int64) string { return fmt.Sprintf("article[aria-labelledby=voucher-%d] ", voucher) }
 
+	for user := range int64(83) {
+		s.must("POST", fmt.Sprintf("/voucher/seckill/%d", cinema), 1000+user, nil, nil)
+	}
+	w.sees(card(cinema)+".stock", "117 of 200 left")
+	w.picture("buyer-shop-desktop", false)
 	w.click(card(ordinary.ID) + "button")
 	w.sees(".order h3", "Any day")
 	w.sees(".order .tag", "To be paid")
@@ -69,6 +78,7 @@ func TestStates(t *testing.T) {
 
 // TestUnreachable: while the shop cannot be reached the page says so, sends nothing wrong, and goes on by itself.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	p := testkit.NewProxy(t, s.addr)
 	w := open(t, s.through(p), phone())

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,23 +35,25 @@ type shop struct {
 	addr string
 }
 
-// binary is the server as it is released, built once for all tests.
+// binary is the server as it is released, built once for all tests. The file has one name for each checkout, so that runs
+// leave no trail of binaries behind, and is moved into place whole, so that another run never starts half of it.
 var binary = sync.OnceValues(func() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(cache, "seckill-test", "browser-"+strconv.Itoa(os.Getpid()))
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/server")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	path := filepath.Join(cache, "seckill-test", fmt.Sprintf("browser-%x", sha256.Sum256([]byte(root)))[:24])
+	built := fmt.Sprintf("%s.%d", path, os.Getpid())
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", built, "./cmd/server")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the server: %w\n%s", err, out)
 	}
-	return path, nil
+	return path, os.Rename(built, path)
 })
 
 // embeddedShop is a service with nothing but a data directory, and with its demonstration sale.
@@ -212,7 +215,7 @@ func (s *shop) offer(title string, stock int64, begin, end time.Time, state stri
 	s.tb.Helper()
 	var made struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-		"shopId": 1, "title": title, "subTitle": "Noodle house, ground floor", "payValue": 1000, "actualValue": 5000,
+		"shopId": 1, "title": title, "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000,
 		"rules": "One to a person. Not together with other offers.", "stock": stock, "beginTime": begin, "endTime": end,
 	}, &made)
 	s.awaitState(made.ID, state)

@@ -13,7 +13,7 @@ const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
 const OVER = new Set(['ended', 'off_shelf']);
 
 /** Codes of refusals that say nothing new beside the button's own words. */
-const SAID_BY_BUTTON = new Set(['SOLD_OUT', 'ENDED', 'OFF_SHELF', 'PAUSED', 'NOT_STARTED']);
+const SAID_BY_BUTTON = new Set(['SOLD_OUT', 'ENDED', 'OFF_SHELF', 'PAUSED']);
 
 /**
  * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
@@ -45,6 +45,7 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
       ${voucher.type === 1 && html`
         ${!OVER.has(state) && html`<${Stock} voucher=${voucher} words=${words} state=${state} />`}
         <${Clock} voucher=${voucher} words=${words} now=${now} />`}
+      ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
       <div class="card-act">
         <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
@@ -54,7 +55,6 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
         </button>
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
       </div>
-      ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
     </div>
   </article>`;
 }

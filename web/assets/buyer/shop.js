@@ -37,6 +37,7 @@ export class Shop {
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
   #timer = 0;
+  #turn = 0; // how often somebody began to watch
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
@@ -57,14 +58,17 @@ export class Shop {
   /** Looks at the list now, and from then on now and then while the page is looked at. */
   async watch() {
     clearTimeout(this.#timer);
-    if (!document.hidden) await this.#look();
+    const turn = ++this.#turn;
+    const answer = document.hidden ? null : await this.client.vouchers(this.shopId);
+    if (turn !== this.#turn) return; // somebody has begun to look since then, and goes on
+    if (answer) this.#take(answer);
     const now = this.client.clock.now();
     const busy = this.trouble !== null || this.vouchers?.some((v) => v.type === 1 && nearSale(v, now));
     this.#timer = window.setTimeout(() => this.watch(), (busy ? SOON : LATER) * (1 + Math.random() / 4));
   }
 
-  async #look() {
-    const answer = await this.client.vouchers(this.shopId);
+  /** Takes a list. @param {import('../client.js').Answer} answer */
+  #take(answer) {
     if (answer.success) {
       this.trouble = null;
       const gone = (this.vouchers ?? []).filter((old) => !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
@@ -121,6 +125,7 @@ export class Shop {
       this.#keys.delete(voucher.id);
       this.#put({ id: outcome.orderId, voucherId: voucher.id, status: outcome.status });
       this.view.tell('bought', { title: voucher.title });
+      this.watch(); // there is one fewer now
       await this.#settle(outcome.orderId);
       return;
     }
