@@ -51,7 +51,10 @@
 // piece is written with a deadline of its own, so a caller who does not read is cut off; streams end after 30 minutes, and
 // when the server shuts down.
 //
-// A browser's EventSource cannot send headers. On this route alone the token may therefore stand in the query, as
+// An admin's stream of how a sale goes (sale_events.go) asks the stores once a second, as long as somebody looks. It counts
+// among the event streams and is bounded with them.
+//
+// A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query, as
 // access_token. This package logs paths and never queries; whatever logs requests in front of the service has to do the
 // same, or every reader of its log can act as these users until their tokens expire.
 //

@@ -19,5 +19,7 @@
 //	a rebuild comes between          what gives is in the rebuilt sale; what takes is void, and begun again here
 //	fewer units are left             [InsufficientStockError] with how many; nothing was taken
 //
+// Who changed what is written down with each change, in its transaction ([Entry]).
+//
 // The package imports no framework. Adapters (sqlstore, redisstore, httpapi) depend on it, never the other way.
 package voucher

@@ -6,6 +6,10 @@ import { html, useEffect, useRef } from '../vendor/htm-preact.js';
 /** Seconds that the chart shows at most. */
 export const SPAN = 600;
 
+/** Seconds that it shows at least, and its height in pixels. */
+const LEAST = 60;
+const HEIGHT = 330;
+
 /** A colour of base.css as the canvas needs it: resolved for light or dark. @param {HTMLElement} probe @param {string} name */
 function colour(probe, name) {
   probe.style.color = `var(--${name})`;
@@ -23,8 +27,8 @@ export function Chart({ points, words, names }) {
     const axis = { stroke: ink('soft'), grid: faint, ticks: faint, font: '12px system-ui, sans-serif' };
     const values = (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((n) => words.number(n));
     plot.current = new /** @type {any} */ (window).uPlot({
-      width: place.current.clientWidth, height: 240, legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: true }, stock: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.05)] },
+      width: place.current.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { show: false },
+      scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => [Math.min(first, last - LEAST), last] }, stock: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.05)] },
         rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
       axes: [
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90 },
@@ -36,7 +40,7 @@ export function Chart({ points, words, names }) {
         { scale: 'rate', stroke: ink('focus'), width: 1.5, points: { show: false } },
       ],
     }, points, place.current);
-    const resized = new ResizeObserver(() => plot.current.setSize({ width: place.current.clientWidth, height: 240 }));
+    const resized = new ResizeObserver(() => plot.current.setSize({ width: place.current.clientWidth, height: HEIGHT }));
     resized.observe(place.current);
     const again = () => plot.current.redraw(false, true);
     const themed = new MutationObserver(again);

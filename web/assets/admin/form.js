@@ -1,17 +1,19 @@
 // @ts-check
 // Creating a voucher, and changing its texts and window. What is wrong is said at the field, in the service's words: it
-// alone knows the rules.
+// alone knows the rules. The page only says what it cannot even read.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { Field, problems, tellChange, tied, trouble } from './parts.js';
 
-/** Money as it is typed, in cents; what is no number is left for the service to refuse. @param {string} text */
-const cents = (text) => (text === '' ? undefined : /^-?\d+([.,]\d+)?$/.test(text) ? Math.round(Number(text.replace(',', '.')) * 1e4) / 100 : text);
+/** What is typed as a number. @param {string} text */
+const NUMBER = /^-?\d+([.,]\d+)?$/;
 /** @param {string} text */
-const whole = (text) => (text === '' ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+const whole = (text) => Number(text.replace(',', '.'));
+/** Money as it is typed, in cents. @param {string} text */
+const cents = (text) => Math.round(whole(text) * 1e4) / 100;
 /** A local time as it is typed, with the browser's zone. @param {string} text */
-const instant = (text) => (text === '' ? undefined : Number.isNaN(Date.parse(text)) ? text : new Date(text).toISOString());
+const instant = (text) => new Date(text).toISOString();
 /** A time for <input type=datetime-local>. @param {string | number} time */
 function local(time) {
   const at = new Date(time);
@@ -20,7 +22,7 @@ function local(time) {
 
 /** @param {any} props voucher is the one to be changed; without one, a new one is made */
 export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
-  const { t } = words;
+  const { t, has, locale } = words;
   const [seckill, setSeckill] = useState(voucher ? voucher.type === 1 : true);
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   const [problem, setProblem] = useState('');
@@ -31,15 +33,17 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
   const submit = async (e) => {
     e.preventDefault();
     if (sending) return;
-    setSending(true);
     const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
+    const unread = unreadable(form.current, text, t);
+    if (Object.keys(unread).length > 0) return say(unread, t('form.wrong', { n: Object.keys(unread).length }));
+    setSending(true);
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
     const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
     const answer = voucher
       ? await desk.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved(window, voucher) } })
       : await desk.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
-        ...(text('payWithin') && { payWithinSeconds: minutes(text('payWithin')) }),
+        ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
         ...(seckill && { stock: whole(text('stock')) }), ...window,
       } });
     setSending(false);
@@ -49,19 +53,25 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
       onDone(answer.data);
       return;
     }
-    const found = problems(answer);
-    setWrong(found);
+    const { payWithinSeconds: payWithin, ...others } = problems(answer);
+    const found = { ...others, ...(payWithin && { payWithin }) };
+    for (const name of ['payValue', 'actualValue']) if (found[name]) found[name] = inYuan(found[name], locale);
     const known = Object.keys(found).filter((name) => form.current.elements[name]);
     const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
     const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
-    setProblem(answer.status === 0 && !voucher ? t('create.unknown') : said);
+    say(found, answer.status === 0 && !voucher ? t('create.unknown') : said);
+  };
+  /** Says what is wrong at the fields and in all, and goes to the first. @param {Record<string, string>} found @param {string} said */
+  const say = (found, said) => {
+    setWrong(found);
+    setProblem(said);
     announce(said);
-    if (known[0]) setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
+    setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
   };
   /** A text field. @param {string} name @param {any} [props] */
-  const input = (name, { hint = '', value = '', kind = '', ...props } = {}) => html`
-    <${Field} name=${name} label=${t(`field.${name}`)} hint=${hint} wrong=${wrong[name] ?? (name === 'payWithin' && wrong.payWithinSeconds)} class=${kind}>
-      <input ...${tied(name, wrong[name], hint !== '')} defaultValue=${value} autocomplete="off" ...${props} />
+  const input = (name, { value = '', kind = '', ...props } = {}) => html`
+    <${Field} name=${name} label=${t(has(`form.${name}`) ? `form.${name}` : `field.${name}`)} wrong=${wrong[name]} class=${kind}>
+      <input ...${tied(name, wrong[name])} defaultValue=${value} autocomplete="off" ...${props} />
     <//>`;
   const now = desk.clock.now();
   const begin = voucher?.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
@@ -74,11 +84,11 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
       ${input('title', { value: voucher?.title, kind: 'wide' })}
       ${input('subTitle', { value: voucher?.subTitle, kind: 'wide' })}
       ${!voucher && html`
-        ${input('payValue', { inputmode: 'decimal', hint: t('hint.money') })}
-        ${input('actualValue', { inputmode: 'decimal', hint: t('hint.money') })}
+        ${input('payValue', { inputmode: 'decimal' })}
+        ${input('actualValue', { inputmode: 'decimal' })}
         ${input('shopId', { inputmode: 'numeric', value: '1' })}
         ${seckill && input('stock', { inputmode: 'numeric' })}
-        ${input('payWithin', { inputmode: 'numeric', value: '15', hint: t('hint.payWithin') })}`}
+        ${input('payWithin', { inputmode: 'numeric', value: '15' })}`}
       ${seckill && html`
         ${input('beginTime', { type: 'datetime-local', step: 1, value: local(begin), kind: 'from' })}
         ${input('endTime', { type: 'datetime-local', step: 1, value: local(end) })}`}
@@ -88,17 +98,29 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
       <p class="field-problem wide" role="alert">${problem}</p>
       <div class="row end wide">
-        <button type="button" class="button quiet" onClick=${onClose}>${t('keep')}</button>
+        <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>
         <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t(voucher ? 'save' : 'create')}</button>
       </div>
     </form>
   <//>`;
 }
 
-/** Minutes as they are typed, in seconds. @param {string} text */
-function minutes(text) {
-  const n = whole(text);
-  return typeof n === 'number' ? n * 60 : n;
+/** What the service says of an amount in cents, in yuan as the form has it. @param {string} problem @param {string} locale */
+function inYuan(problem, locale) {
+  return problem.replace('a whole number', 'an amount').replace(/\d+(\.\d+)?/g, (n) => (Number(n) / 100).toLocaleString(locale));
+}
+
+/** Fields whose text is not even of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */
+function unreadable(form, text, t) {
+  /** @type {Record<string, string>} */
+  const found = {};
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'beginTime', 'endTime', 'payWithin']) {
+    if (!form.elements[name]) continue;
+    const typed = text(name);
+    if (typed === '' && name !== 'payWithin') found[name] = t('wrong.missing');
+    else if (typed !== '' && form.elements[name].inputMode && !NUMBER.test(typed)) found[name] = t('wrong.number');
+  }
+  return found;
 }
 
 /**

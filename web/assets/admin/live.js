@@ -13,6 +13,9 @@ import { State, trouble } from './parts.js';
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
 const SUMMARY = 30;
 
+/** Why applicants are refused, in the order shown: rows that change places each second cannot be read. */
+const REASONS = ['SOLD_OUT', 'ALREADY_BOUGHT', 'NOT_STARTED', 'ENDED', 'PAUSED', 'OFF_SHELF', 'UNAVAILABLE', 'UNKNOWN_OUTCOME'];
+
 /** @param {any} props */
 export function Live({ id, desk, words }) {
   const { t, number } = words;
@@ -61,7 +64,7 @@ export function Live({ id, desk, words }) {
           <${Balance} figures=${f} words=${words} />
           <section class="panel flat"><h2>${t('refused.why')}</h2>
             <table class="plain figures"><tbody>
-              ${Object.entries(f.refused).sort((a, b) => Number(b[1]) - Number(a[1])).map(([code, n]) => html`<tr key=${code} class=${n ? '' : 'soft'}><th scope="row">${t(`code.${code}`)}</th><td class="n">${number(n)}</td></tr>`)}
+              ${REASONS.map((code) => [code, f.refused[code] ?? 0]).map(([code, n]) => html`<tr key=${code} class=${n ? '' : 'soft'}><th scope="row">${t(`code.${code}`)}</th><td class="n">${number(n)}</td></tr>`)}
             </tbody></table>
           </section>
         </div>
@@ -82,7 +85,7 @@ function Tile({ name, label, value, note, bar, tone }) {
 const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
 
 /** @param {number} ms @param {import('../words.js').Words} words */
-const lag = (ms, words) => words.t('seconds', { n: (ms / 1000).toFixed(ms < 10_000 ? 1 : 0) });
+const lag = (ms, words) => words.t('seconds', { n: (ms / 1000).toFixed(ms > 0 && ms < 10_000 ? 1 : 0) });
 
 /** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
 function clockOf(v, now, { t, time }) {

@@ -30,7 +30,7 @@ export function Field({ name, label, hint, wrong, children, class: kind = '' }) 
     <label for="f-${name}">${label}</label>
     ${children}
     ${hint && html`<p class="field-hint" id="f-${name}-hint">${hint}</p>`}
-    ${wrong && html`<p class="field-problem" id="f-${name}-wrong"><span lang="en">${wrong}</span></p>`}
+    ${wrong && html`<p class="field-problem" id="f-${name}-wrong">${wrong}</p>`}
   </div>`;
 }
 

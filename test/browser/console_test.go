@@ -1,0 +1,231 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+	goredis "github.com/redis/go-redis/v9"
+
+	"seckill/internal/testkit"
+)
+
+// atConsole is a look at the console by somebody who is signed in.
+func (s *shop) atConsole(l look) look {
+	s.tb.Helper()
+	l.script += fmt.Sprintf("if (location.host) sessionStorage.setItem('seckill.admin', %s);", quoted(s.token(admin)))
+	return l
+}
+
+// crowd has users buy for as long as the test looks, a few at a time, as fast as the service answers.
+func (s *shop) crowd(voucher int64, first, users int64) (wait func()) {
+	s.tb.Helper()
+	var buying sync.WaitGroup
+	const lines = 4
+	for line := range int64(lines) {
+		buying.Go(func() {
+			for user := first + line; user < first+users; user += lines {
+				s.ask(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", voucher), user, nil)
+			}
+		})
+	}
+	return buying.Wait
+}
+
+// tile is a figure of a sale that is watched.
+func tile(name string) string { return fmt.Sprintf("[data-tile=%s] .tile-value", name) }
+
+// TestConsoleSignIn: what is wrong with a token is said; the right one lasts as long as the tab.
+func TestConsoleSignIn(t *testing.T) {
+	s := realShop(t)
+	w := open(t, s.url("/admin"), desktop())
+	w.sees("h1", "Console")
+	w.accessible()
+	try := func(token, says string) {
+		t.Helper()
+		evaluate[bool](w, "document.querySelector('#token').value = '', true")
+		w.enter("#token", token+kb.Tab)
+		w.click("form .button.primary")
+		w.sees("#token-problem", says)
+	}
+	try("nonsense", "This is not a token")
+	try(s.token(42), "This token is a buyer's")
+	const expired = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIiwicm9sZSI6ImFkbWluIiwiZXhwIjoxfQ."
+	try(expired+"x", "This token has expired")
+	const forged = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIiwicm9sZSI6ImFkbWluIiwiZXhwIjo5OTk5OTk5OTk5fQ."
+	try(forged+"x", "does not accept this token")
+	w.accessible()
+	w.picture("console-sign-in-desktop", false)
+	evaluate[bool](w, "document.querySelector('#token').value = '', true")
+	w.enter("#token", "Bearer "+s.token(admin))
+	w.click("form .button.primary")
+	w.sees("h1", "Vouchers")
+	w.visit(s.url("/admin#/audit"))
+	w.sees("h1", "Audit trail")
+	w.click("[data-act=sign-out]")
+	w.sees("h1", "Console")
+	w.seesNo(".places")
+}
+
+// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and the
+// trail tells of it.
+func TestConsoleSale(t *testing.T) {
+	s := realShop(t)
+	w := open(t, s.url("/admin"), s.atConsole(desktop()))
+	w.sees(".note", "There are no vouchers here yet")
+	w.click("[data-act=create]")
+	w.sees("dialog", "New voucher")
+	w.enter("#f-payValue", "ten")
+	w.enter("#f-actualValue", "0")
+	w.click("[data-act=save]")
+	w.sees("#f-title-wrong", "This is missing")
+	w.sees("#f-payValue-wrong", "This is not a number")
+	w.sees("dialog", "3 to put right")
+	w.until("document.activeElement.id === 'f-title'")
+	evaluate[bool](w, "document.querySelector('#f-payValue').value = '10', true")
+	w.enter("#f-title", "100 for 10")
+	w.enter("#f-stock", "0")
+	w.click("[data-act=save]")
+	w.sees("#f-stock-wrong", "a whole number from 1")
+	w.sees("#f-actualValue-wrong", "an amount from 0.01")
+	w.until("document.activeElement.getAttribute('aria-invalid') === 'true'")
+	w.accessible()
+	w.picture("console-form-desktop", false)
+
+	w.enter("#f-subTitle", "Noodle house, ground floor")
+	for field, value := range map[string]string{"payValue": "10", "actualValue": "100", "stock": "400"} {
+		evaluate[bool](w, fmt.Sprintf("document.querySelector('#f-%s').value = '', true", field))
+		w.enter("#f-"+field, value)
+	}
+	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees("h1", "100 for 10")
+	w.sees(".tag", "On sale")
+	w.sees(tile("stock"), "400")
+	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
+
+	wait := s.crowd(voucher, 1000, 300)
+	w.until("Number(document.querySelector('[data-tile=accepted] .tile-value').innerText.replace(/,/g, '')) > 50")
+	wait()
+	w.sees(tile("accepted"), "300")
+	w.sees(tile("recorded"), "300")
+	w.sees(tile("stock"), "100")
+	w.sees("[data-balance=balanced]", "400 issued = 100 left + 0 waiting + 300 recorded")
+	w.accessible()
+	w.picture("console-sale-desktop", true)
+
+	w.click("[data-act=pause]")
+	w.sees("dialog", "nobody can buy")
+	w.accessible()
+	w.picture("console-pause-desktop", false)
+	w.click("[data-act=yes]")
+	w.sees(".tag", "Paused")
+	s.crowd(voucher, 2000, 8)()
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Paused') && r.innerText.includes('8'))")
+	w.click("[data-act=resume]")
+	w.click("[data-act=yes]")
+	w.sees(".head .tag", "On sale")
+
+	w.click("[data-act=restock]")
+	w.enter("#f-delta", "-500")
+	w.sees("dialog", "500 units are taken")
+	w.click("[data-act=yes]")
+	w.sees("dialog", "only 100 are left")
+	evaluate[bool](w, "document.querySelector('#f-delta').select(), true")
+	w.enter("#f-delta", "50")
+	w.sees("dialog", "150 are left then")
+	w.accessible()
+	w.picture("console-stock-desktop", false)
+	w.click("[data-act=yes]")
+	w.sees(tile("stock"), "150")
+
+	s.crowd(voucher, 3000, 200)()
+	w.sees(".head .tag", "Sold out")
+	w.sees("[data-balance=balanced]", "450 issued = 0 left + 0 waiting + 450 recorded")
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Sold out') && r.innerText.includes('50'))")
+	w.accessible()
+	w.picture("console-sold-out-desktop", true)
+	w.visit(s.url("/admin#/audit"))
+	for _, action := range []string{"create", "pause", "resume", "stock"} {
+		w.sees("tr[data-action="+action+"]", "Admin 1")
+	}
+	w.sees("tr[data-action=stock]", "refused")
+	w.accessible()
+	w.picture("console-audit-desktop", false)
+}
+
+// TestConsoleLooks: the console in Chinese, in the dark, and on a telephone; and by the keyboard alone.
+func TestConsoleLooks(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("五折优惠券", 40)
+	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
+	s.crowd(voucher, 100, 25)()
+	live := s.url(fmt.Sprintf("/admin#/voucher/%d", voucher))
+
+	zh := open(t, live, s.atConsole(desktop().in("zh-CN").inTheDark()))
+	zh.sees(tile("accepted"), "25")
+	zh.sees("[data-balance=balanced]", "发放 40 = 剩余 15 + 排队 0 + 已落库 25")
+	zh.accessible()
+	zh.picture("console-sale-desktop-dark-zh", true)
+
+	phone := open(t, live, s.atConsole(phone()))
+	phone.sees(tile("recorded"), "25")
+	phone.accessible()
+	phone.picture("console-sale-phone", true)
+
+	w := open(t, s.url("/admin"), s.atConsole(desktop()))
+	w.sees("tr[data-voucher] a", "五折优惠券")
+	w.accessible()
+	w.picture("console-vouchers-desktop", false)
+	evaluate[bool](w, fmt.Sprintf("document.querySelector('tr[data-voucher=\"%d\"] a').focus(), true", voucher))
+	w.keys(kb.Enter)
+	w.sees("h1", "五折优惠券")
+	evaluate[bool](w, "document.querySelector('[data-act=pause]').focus(), true")
+	w.keys(kb.Enter)
+	w.sees("dialog", "nobody can buy")
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+
+	w.visit(s.url("/admin#/orders"))
+	w.sees("tbody tr", "Unpaid")
+	w.accessible()
+	w.click("tbody tr .link")
+	w.sees("dialog .history", "Queued")
+	w.accessible()
+	w.picture("console-order-desktop", false)
+	w.visit(s.url("/admin#/deadletters"))
+	w.sees(".note", "There are none")
+	w.accessible()
+}
+
+// TestConsoleDeadLetters: an entry that nobody can read is listed, and goes when it is discarded, with a reason and not without.
+func TestConsoleDeadLetters(t *testing.T) {
+	redis, prefix := testkit.Redis(t)
+	s := realShop(t, "SECKILL_REDIS_PREFIX", prefix)
+	poison := map[string]string{"v": "1", "u": "forty-two", "o": "?"}
+	if err := redis.XAdd(t.Context(), &goredis.XAddArgs{Stream: prefix + "{p0}:orders", Values: poison}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, s.url("/admin#/deadletters"), s.atConsole(desktop()))
+	for evaluate[bool](w, "document.querySelector('[data-letter]') === null") {
+		w.click(".head .button") // looks again, until the recorder has put it aside
+	}
+	w.sees("[data-letter]", "u=forty-two")
+	w.sees("[data-letter]", "Unreadable")
+	w.seesNo("[data-act=replay]")
+	w.click("[data-act=discard]")
+	w.sees("dialog", "Only the letter goes")
+	w.click("[data-act=yes]")
+	w.sees("#f-why-wrong", "1 to 200 characters")
+	w.accessible()
+	w.enter("#f-why", "a test wrote it")
+	w.picture("console-dead-letter-desktop", false)
+	w.click("[data-act=yes]")
+	w.sees(".note", "There are none")
+	w.visit(s.url("/admin#/audit"))
+	w.sees("tr[data-action=discard]", "a test wrote it")
+}
