@@ -76,6 +76,7 @@ func ledgerShort(d *drill) {
 func ledgerShortAtRest(d *drill) {
 	const missing = 200
 	d.open(deployment{units: 1000})
+	d.rebuilt = true // to what the ledger has
 	d.crowd.rush(d.Context(), 50, d.people(300))
 	d.settled()
 	d.takeAway(missing)()
@@ -137,6 +138,7 @@ func idTaken(d *drill) {
 		d.Errorf("who lost order %d buys again and is told: %s", a.order, again)
 	}
 	d.finish()
+	d.expectNoRebuild()
 	var claims, owner int64
 	d.must(d.site.ledger.db.QueryRowContext(d.Context(), "SELECT (SELECT COUNT(*) FROM tb_order_collision WHERE claim_id = ?), user_id "+
 		"FROM tb_voucher_order WHERE id = ?", a.order, a.order).Scan(&claims, &owner))

@@ -58,7 +58,7 @@ func lockWait(d *drill) {
 	d.traffic(200)
 	for i := range 2 {
 		release := d.site.ledger.hold(d, d.crowd.voucher)
-		d.awaitLogged("Error 1205", i+1)
+		d.awaitCounted("lock_timeouts", i+1)
 		release()
 		d.heal()
 		d.traffic(50)
@@ -81,7 +81,7 @@ func deadlock(d *drill) {
 		d.must(d.cross(tx))
 		d.must(tx.Rollback())
 		d.heal()
-		d.awaitLogged("Error 1213", i+1)
+		d.awaitCounted("lock_deadlocks", i+1)
 		d.traffic(50)
 	}
 	d.finish()
@@ -102,6 +102,19 @@ func (d *drill) cross(tx *sql.Tx) error {
 	c.Release()
 	_, err := tx.ExecContext(ctx, "SELECT id FROM tb_voucher_order WHERE voucher_id = ? FOR UPDATE", d.crowd.voucher)
 	return err
+}
+
+// awaitCounted waits until MySQL has counted something so many times: what was to happen has happened.
+func (d *drill) awaitCounted(name string, times int) {
+	d.Helper()
+	eventually(d, fmt.Sprintf("%d %s", times, name), func() error {
+		var n int
+		err := d.site.ledger.db.QueryRowContext(d.Context(), "SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
+		if err == nil && n < times {
+			err = fmt.Errorf("%d so far", n)
+		}
+		return err
+	})
 }
 
 // awaitLogged waits until the instances have logged a text so many times: what was to happen to them has happened.

@@ -86,12 +86,21 @@ func inRecording() []mutant {
 		{"rows that are there are passed over", "F08", "I5 conservation", []overlay.Change{
 			{File: record, From: `"INSERT INTO tb_voucher_order (`, To: `"INSERT IGNORE INTO tb_voucher_order (`},
 		}},
-		{"committed after a lock wait", "F15-wait", "I5 conservation", []overlay.Change{
+		{"committed after a lock wait", "F15-wait", "conservation", []overlay.Change{
 			{File: record, From: `	case result.Error != nil:
 `, To: `	case isContended(result.Error):
 		return nil
 	case result.Error != nil:
 `},
+		}},
+		{"no unique key", "F18", "I2 one per user", []overlay.Change{
+			{File: "migrations/mysql/00001_ledger.sql", From: `    UNIQUE KEY uk_order_live (`, To: `    KEY uk_order_live (`},
+		}},
+		{"an order id that is taken is passed over", "F19", "I5 conservation", []overlay.Change{
+			{File: "internal/order/settlement.go", From: `		return s.collided(c, row)`, To: `		return Decision{Claim: c, Verb: Keep, RowID: row.ID}, nil`},
+		}},
+		{"a unit comes back twice", "F19", "it was rebuilt, and Redis had lost nothing", []overlay.Change{
+			{File: "scripts/correct.lua", From: `      units = units + 1`, To: `      units = units + 2`},
 		}},
 		{"a deadlock counts against the order", "F15-deadlock", "I3 accepted means settled", []overlay.Change{
 			{File: "internal/sqlstore/errors.go", From: `		case 1048, // a column`, To: `		case 1213, 1048, // a column`},
