@@ -191,7 +191,7 @@ $(LINT): tools/go.mod tools/go.sum
 # Needs Node.js, and fetches the type checker once; without it everything else works, because browsers get the files as
 # they are.
 .PHONY: types
-types: ## check the types in the pages' JavaScript
+types: ## check the types in the buyer's page and in what all pages share
 	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p .
 
 .PHONY: tidy-check
