@@ -127,11 +127,11 @@ compose-check: ## check docker-compose.yml, the alerts (with promtool) and their
 
 .PHONY: docs-check
 docs-check: ## check that what is generated into the documents is current
-	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock
+	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract
 
 .PHONY: docs
 docs: ## generate it anew
-	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock -update
+	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract -update
 
 # The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
 .PHONY: cc

@@ -142,6 +142,9 @@ func (c *Contract) Check(x Exchange) error {
 		return c.checkLost(x)
 	}
 	response := o.described.Responses.Status(x.Status)
+	if response == nil && x.Status == http.StatusNotFound && o.described.Extensions["x-optional"] == true {
+		return c.checkLost(x)
+	}
 	if response == nil {
 		return fmt.Errorf("%s %s: status %d is not described: %s", o.Method, o.Path, x.Status, x.Body)
 	}
