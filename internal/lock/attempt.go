@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 )
 
 // Time limits of calls to Redis, where the caller's context does not set a shorter one.
@@ -32,7 +33,7 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
-	c := claim{owner: l.owner, request: request, lease: l.settings.lease, latched: l.locker.repeats}
+	c := claim{owner: l.owner, request: request, lease: l.settings.lease, copies: l.settings.copies, latched: l.locker.repeats}
 	if l.traits.owned {
 		return c, nil
 	}
@@ -73,6 +74,9 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Durati
 	case time.Since(sent) >= l.settings.validity():
 		l.giveUp(ctx, *c)
 		return nil, 0, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
+	case a.copies < l.settings.copies:
+		l.giveUp(ctx, *c)
+		return nil, 0, fmt.Errorf("lock %q: %w: %d of %d", l.name, ErrTooFewCopies, a.copies, l.settings.copies)
 	}
 	return newHold(l, *c, a.token, sent), 0, nil
 }
@@ -86,20 +90,33 @@ func (l *Lock) refused(why error) error {
 type answer struct {
 	obtained bool
 	token    int64         // if obtained
+	copies   int           // if obtained, and there are to be some: how many replicas have it
 	upgrade  bool          // if not: its owner is in its way himself
 	wait     time.Duration // if not: when the lease of the present holder ends, unless he renews it
 }
 
+// run runs an acquire, and has it copied if the settings say so.
+func (l *Lock) run(ctx context.Context, acquire call) (cmd *redis.Cmd, copies int, err error) {
+	if l.settings.copies <= 0 {
+		return acquire.run(ctx, l.locker.client), 0, nil
+	}
+	within := min(copyTime, l.settings.lease/2)
+	return acquire.runCopied(ctx, l.locker.client, l.settings.copies, within)
+}
+
 func (l *Lock) acquire(ctx context.Context, c claim) (answer, error) {
 	ctx = limit(ctx, acquireTimeout)
-	cmd := l.protocol.acquire(c, l.locker.highest.Load()).run(ctx, l.locker.client)
+	cmd, copies, err := l.run(ctx, l.protocol.acquire(c, l.locker.highest.Load()))
+	if err != nil {
+		return answer{}, err
+	}
 	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
 		n, err := strconv.ParseInt(token, 10, 64)
 		if err != nil {
 			return answer{}, fmt.Errorf("acquire script answered %w", err)
 		}
 		l.locker.sawToken(n)
-		return answer{obtained: true, token: n}, nil
+		return answer{obtained: true, token: n, copies: copies}, nil
 	}
 	got, err := cmd.Int64Slice()
 	if err != nil {

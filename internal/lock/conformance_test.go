@@ -45,21 +45,21 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Mutex(name, opts...)
 		},
-		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 48), span(50, 50)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 50)),
 	},
 	{
 		name: "Reentrant",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Reentrant(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 48), span(50, 50)),
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 50)),
 	},
 	{
 		name: "Fair",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Fair(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 48), span(50, 50)),
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 50)),
 		apart:  true,
 	},
 	{
@@ -67,7 +67,7 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Write(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 48), span(50, 50)),
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 50)),
 		apart:  true,
 	},
 	{
@@ -76,7 +76,7 @@ var kinds = []kind{
 			return l.Read(name, o, opts...)
 		},
 		claims: slices.Concat(
-			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 48), span(50, 50),
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 50),
 		),
 		rival: "Write",
 		apart: true,
@@ -87,16 +87,16 @@ var kinds = []kind{
 			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
 		},
 		parts:  2,
-		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 48), span(50, 50)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 50)),
 	},
 	{
 		name: "Red",
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
 			return lock.Red(l.Mutex(name, opts...), l.Mutex(name+"/2", opts...), l.Mutex(name+"/3", opts...))
 		},
-		parts:  3,
+		parts: 3,
 		claims: slices.Concat(
-			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 48), span(50, 50),
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 50),
 		),
 	},
 }

@@ -21,6 +21,8 @@ var (
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the
 	// cause of the end of a hold's contexts.
 	ErrLost = errors.New("lock lost")
+	// ErrTooFewCopies: fewer replicas had the lock in time than WithCopies asks for. It was released.
+	ErrTooFewCopies = errors.New("lock on too few replicas")
 	// ErrInvalidLease: the lease is shorter than MinLease.
 	ErrInvalidLease = errors.New("lock lease too short")
 )

@@ -22,6 +22,10 @@ var fencedRows = []row{
 		number: 48, group: "Fenced", says: "a holder stopped past its lease: its stale write changes no row in MySQL",
 		run: stoppedHolder,
 	},
+	{
+		number: 49, group: "Fenced", says: "replicas: a lock that fewer have than asked for is released, and that is an error",
+		run: enoughCopies,
+	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }
 

@@ -21,6 +21,7 @@ type settings struct {
 	lease   time.Duration // whole milliseconds
 	renewed bool
 	maxHold time.Duration // 0: no limit
+	copies  int           // on replicas
 }
 
 // WithLease gives the lock for the time d and no longer: it is not renewed.

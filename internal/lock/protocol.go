@@ -39,6 +39,7 @@ type claim struct {
 	owner   Owner
 	request string // random UUID; the owner's where each call has an owner of its own
 	lease   time.Duration
+	copies  int // that it needs on replicas: it has to ask itself, and nobody can pass it the lock
 	// listens: its caller hears of what is published, and waits for it when it is refused.
 	listens bool
 	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.

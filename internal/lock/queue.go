@@ -76,7 +76,7 @@ func (q *queue) promote() {
 
 // successor returns the first waiter, to whom the lock will be passed, or nil when it is the others' turn.
 func (q *queue) successor() *waiter {
-	if len(q.waiters) == 0 || q.waiters[0].offered || q.passed >= passLimit {
+	if len(q.waiters) == 0 || q.waiters[0].offered || q.waiters[0].claim.copies > 0 || q.passed >= passLimit {
 		q.passed = 0
 		return nil
 	}

@@ -40,7 +40,8 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 		l.locker.places.remove(q)
 	}
 	offered := l.locker.hub.leave(q, w, outcome{
-		obtained: err == nil, lease: c.lease, broken: ctx.Err() == nil && !errors.Is(err, ErrLost), err: err,
+		obtained: err == nil, lease: c.lease, err: err,
+		broken: ctx.Err() == nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrTooFewCopies),
 	})
 	if err != nil && (hasPlace || offered) {
 		l.giveUp(ctx, c)

@@ -131,6 +131,13 @@ func inPackage() []mutant {
 		}
 	}`},
 		}, "Multi", 43},
+		{"copies are not counted", []change{
+			{"attempt.go", `case a.copies < l.settings.copies:`, `case a.copies < 0:`},
+		}, "Mutex", 49},
+		{"a lock with too few copies is kept", []change{
+			{"attempt.go", `		l.giveUp(ctx, *c)
+		return nil, 0, fmt.Errorf("lock %q: %w: %d of`, `		return nil, 0, fmt.Errorf("lock %q: %w: %d of`},
+		}, "Mutex", 49},
 		{"red without the validity rule", []change{
 			{"round.go", `if a.hold.valid() {`, `if a.hold != nil {`},
 		}, "Red", 45},
