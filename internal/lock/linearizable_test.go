@@ -37,7 +37,7 @@ type stance struct {
 }
 
 // lockModel is what a lock is: the holds of one owner, who may have both sides, or those of readers. The state is a
-// []stance.
+// []stance, by hold, so that those who came in different orders to the same end are at the same end.
 func lockModel() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return []stance(nil) },
@@ -48,7 +48,9 @@ func lockModel() porcupine.Model {
 				if !in.allowed(now) {
 					return !out.yes, now
 				}
-				return out.yes, append(slices.Clone(now), stance{in.read, in.owner, in.hold})
+				with := append(slices.Clone(now), stance{in.read, in.owner, in.hold})
+				slices.SortFunc(with, func(a, b stance) int { return strings.Compare(a.hold, b.hold) })
+				return out.yes, with
 			case "release":
 				left := slices.DeleteFunc(slices.Clone(now), func(h stance) bool { return h.hold == in.hold })
 				return out.yes == (len(left) < len(now)), left
