@@ -1,26 +1,31 @@
 -- begin_rebuild.lua: stops a sale so that it can be rebuilt at a new epoch. Safe to repeat.
 --
--- KEYS
---   1  sale   hash; created when missing
+-- KEYS (one hash slot)
+--   1  sale       hash; created when missing
+--   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970: for the witnesses
+--   3  testified  hash  what they hand in; emptied when the sale is stopped
+--   4  heard      hash  who has; emptied as well
 -- ARGV
---   1  epoch  the rebuild's epoch, its fencing token
---   2  delay  for how many milliseconds instances go on saying SOLD_OUT from memory at most (rule 11,
+--   1  voucher id
+--   2  epoch  the rebuild's epoch, its fencing token
+--   3  delay  for how many milliseconds instances go on saying SOLD_OUT from memory at most (rule 11,
 --             docs/architecture.md)
---   3  alone  "1": nobody remembers anything of a sale that is missing here, as this Redis began empty with the only
+--   4  alone  "1": nobody remembers anything of a sale that is missing here, as this Redis began empty with the only
 --             process that uses it; else "0"
 --
 -- Returns 1 (the sale stands still, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
 -- open at this epoch or a later one).
 --
--- The rebuild may find units in the ledger. So a sale that may be remembered as sold out sells again only when that is
--- forgotten (the field resumes), and until then is as if paused.
+-- The rebuild may find units in the ledger, and what this Redis holds says nothing of what instances remember: it may lack
+-- its tail, noticed or not. So a sale that was open before sells again only when nobody can remember it as sold out (the
+-- field resumes), and until then is as if paused. A rebuild that dies and the next one are one stop.
 
-local epoch, delay = tonumber(ARGV[1]), tonumber(ARGV[2])
-if not (epoch and delay) then
+local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
+if not (epoch and delay) or #ARGV ~= 4 then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
 end
 local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
-  'resumes'}
+  'resumes', 'stopped'}
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
 local function number(field)
   return field and tonumber(field) or nil
@@ -28,20 +33,17 @@ end
 if (number(sale[1]) or 0) >= epoch or (number(sale[9]) or 0) > epoch then
   return 0
 end
-local fields = {'mode', 'rebuild', 'building', ARGV[1]}
+local fields = {'mode', 'rebuild', 'building', ARGV[2]}
+local stopped
 if (number(sale[9]) or 0) == 0 then -- the first attempt to rebuild it
   local clock = redis.call('TIME')
   local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-  local known -- not remembered as sold out, for certain
-  if not sale[10] then
-    known = epoch == 1 or ARGV[3] == '1' -- it was never open
-  else
-    known = sale[10] ~= 'rebuild' and (number(sale[3]) or 0) > 0 -- 'rebuild': it may lack its tail
-  end
-  if not known then
-    fields[5], fields[6] = 'resumes', string.format('%.0f', now + delay)
-  elseif not number(sale[11]) then
-    fields[5], fields[6] = 'resumes', '0' -- else what an earlier rebuild had to wait for still holds
+  stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops have one name
+  fields[5], fields[6] = 'stopped', string.format('%.0f', stopped)
+  if sale[10] or not (epoch == 1 or ARGV[4] == '1') then
+    fields[7], fields[8] = 'resumes', string.format('%.0f', now + delay)
+  elseif not number(sale[11]) then -- it was never open
+    fields[7], fields[8] = 'resumes', '0'
   end
 end
 for i = 1, 8 do
@@ -51,4 +53,8 @@ for i = 1, 8 do
   end
 end
 redis.call('HSET', KEYS[1], unpack(fields))
+if stopped then
+  redis.call('DEL', KEYS[3], KEYS[4])
+  redis.call('ZADD', KEYS[2], string.format('%.0f', stopped), ARGV[1])
+end
 return 1

@@ -1,8 +1,10 @@
 -- publish.lua: ends a rebuild: the sale has the rebuild's epoch, sequence 0, and sells again (if mode and window let it).
 -- What apply.lua remembers of single operations is void: the stock contains them.
 --
--- KEYS
---   1  sale   hash
+-- KEYS (one hash slot)
+--   1  sale       hash
+--   2  testified  hash  what witnesses have handed in; removed
+--   3  heard      hash  who has; removed
 -- ARGV
 --   1  epoch  the rebuild's
 --   2  mode   "open", "paused" or "off"
@@ -25,7 +27,11 @@ end
 if building ~= epoch then
   return 2
 end
+-- INFO is not everywhere allowed (and miniredis has no such section): then no other server is told from this one.
+local info = redis.pcall('INFO', 'server')
+local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
   'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',
-  'takes', '', 'reserved', '0')
+  'takes', '', 'reserved', '0', 'server', server)
+redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

@@ -22,6 +22,12 @@ var (
 	Requeue string
 	//go:embed publish.lua
 	Publish string
+	//go:embed attend.lua
+	Attend string
+	//go:embed testify.lua
+	Testify string
+	//go:embed hearing.lua
+	Hearing string
 	//go:embed settle.lua
 	Settle string
 	//go:embed bury.lua

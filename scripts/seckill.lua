@@ -29,7 +29,8 @@
 --   1 ALREADY_BOUGHT the user has another order: asked before mode, window and stock, so that a winner whose answer
 --                   was lost is told his order whatever has happened to the sale since
 --   2 NO_SALE       there is no readable sale; for every applicant
---   3 LOST_TAIL     the sale is behind the known mark: this Redis has lost writes that it had acknowledged. The sale
+--   3 LOST_TAIL     the sale is behind the known mark: this Redis has lost writes that it had acknowledged. Or another
+--                   server opened it: this one was restarted or took over, and may have lost some. The sale
 --                   is stopped (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the
 --                   epoch in this answer either way. For every applicant, as the places may be out of date too
 --   4 REBUILDING    5 NOT_ON_SHELF   6 PAUSED   7 NOT_STARTED   8 ENDED
@@ -64,7 +65,7 @@ end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
-  'reserved', 'resumes')
+  'reserved', 'resumes', 'server')
 local held = call('HMGET', buyers_key, unpack(users))
 local buyers = call('HLEN', buyers_key)
 local backlog = call('XLEN', orders_key)
@@ -92,7 +93,18 @@ if not readable then
   mode, epoch, seq, stock, returned, reserved = '', 0, 0, 0, 0, 0
   return answer_all(NO_SALE)
 end
-if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) then
+
+-- Whether the server that opened the sale is not this one. A restart or a failover may lose the tail, and admissions that
+-- follow unnoticed would fill the gap that tells of it. What cannot be asked is not told.
+local function moved()
+  if not sale[11] or sale[11] == '' then
+    return false
+  end
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and not string.find(info, sale[11], 1, true)
+end
+
+if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or moved() then
   if mode ~= 'rebuild' then
     -- Refused when out of memory or read-only; whoever reads this answer has the sale rebuilt all the same.
     redis.pcall('HSET', sale_key, 'mode', 'rebuild')

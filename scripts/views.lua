@@ -4,15 +4,18 @@
 -- ARGV: none
 --
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when
--- there is no readable sale), epoch, sequence, stock (returned and reserved units included), buyers, begin, end
+-- there is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned and reserved units included), buyers, begin, end
 -- (milliseconds), number of the last operation that it contains.
 
 local clock = redis.call('TIME')
 local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}
 local modes = {open = true, paused = true, off = true, rebuild = true}
 
+local info = redis.pcall('INFO', 'server')
+
 for i = 1, #KEYS, 2 do
-  local sale = redis.call('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op')
+  local sale = redis.call('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
+    'server')
   local buyers = redis.call('HLEN', KEYS[i + 1])
   local mode = sale[1]
   local readable = mode and modes[mode]
@@ -25,6 +28,9 @@ for i = 1, #KEYS, 2 do
     fields[f] = fields[f] or 0
   end
   local at = #answer
+  if type(info) == 'string' and sale[10] and not string.find(info, sale[10], 1, true) then
+    mode = 'rebuild'
+  end
   if readable then
     local stock = fields[4] + fields[7] + (fields[8] > 0 and 1 or 0)
     answer[at + 1], answer[at + 2], answer[at + 3] = mode, fields[2], fields[3]

@@ -40,6 +40,7 @@ type shop struct {
 	auditor  *order.Auditor
 	recorder *order.Recorder
 	crier    *order.Crier
+	witness  *order.Witness // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *order.Monitor
 }
@@ -52,16 +53,25 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 	lookup := order.NewLookup(ledger, redis, ledger, catalog)
 
 	outbox := order.NewOutbox(order.OutboxStores{Ledger: ledger, Sales: redis}, catalog, complaints, room, metrics, log)
-	keeper := order.NewKeeper(order.KeeperStores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: locks, Outbox: outbox,
-	}, catalog, complaints, metrics, log)
+	self := cfg.Server.Instance + ":" + uuid.NewString()
+	diary := order.NewDiary()
 	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
-		catalog, complaints, metrics, cfg.Orders.MaxBacklog, log)
+		catalog, diary, complaints, metrics, cfg.Orders.MaxBacklog, log)
+	keeping := order.KeeperStores{
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: locks, Outbox: outbox,
+	}
+	var witness *order.Witness
+	if !cfg.Embedded() {
+		keeping.Testimony = redis
+		witness = order.NewWitness(order.WitnessStores{Hearings: redis, Held: redis, Rows: ledger},
+			partition, self, diary, admission, complaints, log)
+	}
+	keeper := order.NewKeeper(keeping, catalog, complaints, metrics, log)
 	vouchers := voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now)
 	auditor := order.NewAuditor(order.AuditorStores{
 		Sales: ledger, Vouchers: ledger, Accounts: ledger, Redis: redis, Locker: locks, Brake: brake{vouchers},
 	}, complaints, metrics, log)
-	consumer := redis.Consumer(partition, cfg.Server.Instance+":"+uuid.NewString())
+	consumer := redis.Consumer(partition, self)
 	return &shop{
 		catalog: catalog, complaints: complaints,
 		shut:  sync.OnceFunc(admission.Close),
@@ -78,6 +88,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 		room:    room,
 		crier:   order.NewCrier(admission, redis, metrics, log),
 		keeper:  keeper,
+		witness: witness,
 		outbox:  outbox,
 		closer:  order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
 		auditor: auditor,
@@ -90,7 +101,11 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order
 
 // work starts everybody in the background whose work can be left at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	for _, run := range []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run, s.auditor.Run} {
+	runs := []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run, s.auditor.Run}
+	if s.witness != nil {
+		runs = append(runs, s.witness.Run)
+	}
+	for _, run := range runs {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

@@ -44,6 +44,7 @@ const (
 type Admission struct {
 	stores   AdmissionStores
 	catalog  *Catalog
+	diary    *Diary
 	mender   Mender
 	observer Observer
 	log      *slog.Logger
@@ -61,10 +62,11 @@ type AdmissionStores struct {
 	Rows    Rows
 }
 
-// NewAdmission returns an admission that lets nobody in while maxBacklog orders wait to be recorded.
-func NewAdmission(stores AdmissionStores, catalog *Catalog, mender Mender, observer Observer, maxBacklog int64, log *slog.Logger) *Admission {
+// NewAdmission returns an admission that lets nobody in while maxBacklog orders wait to be recorded. It writes into the
+// diary whom it lets in.
+func NewAdmission(stores AdmissionStores, catalog *Catalog, diary *Diary, mender Mender, observer Observer, maxBacklog int64, log *slog.Logger) *Admission {
 	return &Admission{
-		stores: stores, catalog: catalog, mender: mender, observer: observer, log: log, limit: maxBacklog,
+		stores: stores, catalog: catalog, diary: diary, mender: mender, observer: observer, log: log, limit: maxBacklog,
 		closing: make(chan struct{}),
 	}
 }
@@ -105,6 +107,18 @@ func (a *Admission) Apply(ctx context.Context, voucherID int64, who Applicant) e
 	return a.result(v, l, outcome)
 }
 
+// Seen implements Sightings: the highest mark of the sale that Redis has answered with, the zero one without any.
+func (a *Admission) Seen(voucherID int64) Mark {
+	found, ok := a.lines.Load(voucherID)
+	if !ok {
+		return Mark{}
+	}
+	l := found.(*line)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen
+}
+
 // Close waits for the calls under way. No Apply may begin after it. It is called once.
 func (a *Admission) Close() {
 	close(a.closing) // what is only loaded to be remembered is not waited for
@@ -117,6 +131,7 @@ func (a *Admission) line(v voucher.Voucher) *line {
 	}
 	l, _ := a.lines.LoadOrStore(v.ID, &line{
 		admit: a.admit, sale: saleRef(v), limit: a.limit, tries: tryTime, serving: &a.serving,
+		diary: a.diary,
 		memory: memory{
 			source: a.stores.Winners, sale: saleRef(v), log: a.log, serving: &a.serving, closing: a.closing, pause: newPause(),
 		},

@@ -130,7 +130,7 @@ func newDesk(t *testing.T, options DeskOptions, vs ...voucher.Voucher) *deskPart
 	p.room = NewWaitroom(p.rows, quiet())
 	catalog := NewCatalog(p.sales)
 	t.Cleanup(catalog.Close)
-	admission := NewAdmission(AdmissionStores{Gate: p.gate, Winners: p.sales, Rows: p.rows}, catalog, p.asked, deaf{}, 100, quiet())
+	admission := NewAdmission(AdmissionStores{Gate: p.gate, Winners: p.sales, Rows: p.rows}, catalog, NewDiary(), p.asked, deaf{}, 100, quiet())
 	t.Cleanup(admission.Close)
 	p.desk = NewDesk(admission, NewLookup(p.rows, p.held, p.sales, catalog), p.rows, &fakeIDs{last: 99}, p.room, options)
 	return p

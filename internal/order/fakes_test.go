@@ -325,6 +325,7 @@ func (deaf) Admitted([]Outcome, time.Duration, error) {}
 func (deaf) Recorded(int, int, time.Duration)         {}
 func (deaf) RecordRetried(error)                      {}
 func (deaf) Buried()                                  {}
+func (deaf) Recovered(int, int64)                     {}
 func (deaf) Rebuilt(time.Duration, error)             {}
 func (deaf) Followed(int, int, time.Duration, error)  {}
 func (deaf) Behind(int)                               {}
@@ -345,8 +346,13 @@ type fakeSales struct {
 	waiting  []Claim // in the stream
 	holders  []Claim
 	snapshot Snapshot
-	locked   sync.Mutex
-	onViews  func() // what happens before Redis is read
+	locks    sync.Map // name → *sync.Mutex
+	onViews  func()   // what happens before Redis is read
+
+	hearing   HearingState
+	onHeard   func() // what happens after a look at the hearing
+	looks     int
+	testified []Claim
 }
 
 func (f *fakeSales) Voucher(_ context.Context, id int64) (v voucher.Voucher, err error) {
@@ -460,6 +466,22 @@ func (f *fakeSales) Requeue(context.Context, SaleRef, int64, []Claim) error {
 	return f.call("requeue", func() error { f.built = append(f.built, "requeue"); return nil })
 }
 
+func (f *fakeSales) Heard(context.Context, SaleRef, int64) (state HearingState, err error) {
+	err = f.call("heard", func() error {
+		f.looks++
+		state = f.hearing
+		if f.onHeard != nil {
+			f.onHeard()
+		}
+		return nil
+	})
+	return state, err
+}
+
+func (f *fakeSales) Testified(context.Context, SaleRef) iter.Seq2[Claim, error] {
+	return sequence(f.testified)
+}
+
 func (f *fakeSales) Publish(_ context.Context, s SaleRef, epoch int64, o Opening) error {
 	return f.call("publish", func() error {
 		f.built = append(f.built, fmt.Sprint("publish ", epoch))
@@ -472,16 +494,23 @@ func (f *fakeSales) Drop(context.Context, SaleRef, SaleView) (bool, error) {
 	return f.dropped, f.call("drop", func() error { return nil })
 }
 
-func (f *fakeSales) Do(ctx context.Context, _ string, do func(context.Context) error) error {
-	f.locked.Lock()
-	defer f.locked.Unlock()
+func (f *fakeSales) Do(ctx context.Context, name string, do func(context.Context) error) error {
+	l := f.lock(name)
+	l.Lock()
+	defer l.Unlock()
 	return do(ctx)
 }
 
-func (f *fakeSales) TryDo(ctx context.Context, _ string, do func(context.Context) error) error {
-	if !f.locked.TryLock() {
+func (f *fakeSales) TryDo(ctx context.Context, name string, do func(context.Context) error) error {
+	l := f.lock(name)
+	if !l.TryLock() {
 		return ErrBusy
 	}
-	defer f.locked.Unlock()
+	defer l.Unlock()
 	return do(ctx)
+}
+
+func (f *fakeSales) lock(name string) *sync.Mutex {
+	l, _ := f.locks.LoadOrStore(name, new(sync.Mutex))
+	return l.(*sync.Mutex)
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"seckill/internal/voucher"
 )
 
@@ -31,6 +33,7 @@ type Notifier interface {
 const (
 	sweepEvery = time.Second
 	lookTime   = time.Minute // how long reading all sales may take
+	rebuilders = 64          // rebuilds at a time: most of the time they wait for instances
 	// buildSweeps is for how many sweeps in a row sales may wait to be rebuilt before that is worth a warning: another
 	// instance, or whoever has just created the sale, is usually at it.
 	buildSweeps = 5
@@ -44,17 +47,18 @@ var errWaiting = errors.New("sales wait to be rebuilt")
 // over. Every instance runs one; a lock per sale keeps them from doing the same work, the epoch keeps them from harm when
 // they do.
 type Keeper struct {
-	ledger   SaleLedger
-	rows     Rows
-	reader   SaleReader
-	builder  SaleBuilder
-	retirer  SaleRetirer
-	locker   Locker
-	outbox   Notifier
-	catalog  *Catalog
-	wrong    *Complaints
-	observer Observer
-	log      *slog.Logger
+	ledger    SaleLedger
+	rows      Rows
+	reader    SaleReader
+	builder   SaleBuilder
+	retirer   SaleRetirer
+	locker    Locker
+	testimony TestimonyReader // nil without witnesses
+	outbox    Notifier
+	catalog   *Catalog
+	wrong     *Complaints
+	observer  Observer
+	log       *slog.Logger
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
@@ -70,13 +74,15 @@ type KeeperStores struct {
 	Retirer SaleRetirer
 	Locker  Locker
 	Outbox  Notifier
+	// Testimony is nil where no instance hands in anything: the embedded mode, whose Redis ends with its only process.
+	Testimony TestimonyReader
 }
 
 // NewKeeper returns a keeper that has not looked at anything yet. It sees to the complaints.
 func NewKeeper(stores KeeperStores, catalog *Catalog, complaints *Complaints, observer Observer, log *slog.Logger) *Keeper {
 	return &Keeper{
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
-		outbox: stores.Outbox, catalog: catalog, wrong: complaints, observer: observer, log: log,
+		testimony: stores.Testimony, outbox: stores.Outbox, catalog: catalog, wrong: complaints, observer: observer, log: log,
 	}
 }
 
@@ -84,6 +90,9 @@ func NewKeeper(stores KeeperStores, catalog *Catalog, complaints *Complaints, ob
 func (k *Keeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
+	var mending errgroup.Group
+	mending.SetLimit(rebuilders)
+	defer func() { _ = mending.Wait() }() // none returns an error
 	k.sweep(ctx)
 	for {
 		select {
@@ -91,7 +100,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return nil
 		case id := <-k.wrong.waiting:
 			k.wrong.took(id)
-			k.tryRebuild(ctx, id)
+			mending.TryGo(func() error { k.tryRebuild(ctx, id); return nil }) // what finds no room is found by the next sweep
 		case <-ticker.C:
 			k.sweep(ctx)
 		}
@@ -157,24 +166,31 @@ func (k *Keeper) sweepOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting := 0
+	var waiting atomic.Int64
+	var mending errgroup.Group
+	mending.SetLimit(rebuilders)
+	defer func() { _ = mending.Wait() }() // none returns an error
 	for i, v := range vs {
 		wrong, err := k.needsRebuild(ctx, v, views[i])
 		switch {
 		case err != nil:
 			return err
 		case wrong:
-			if !k.tryRebuild(ctx, v.ID) {
-				waiting++
-			}
+			mending.Go(func() error {
+				if !k.tryRebuild(ctx, v.ID) {
+					waiting.Add(1)
+				}
+				return nil
+			})
 		case views[i].Applied < v.Sale.LastOperation:
 			k.outbox.Notify(v.ID)
 		case views[i].Now.After(v.Sale.End.Add(retireAfter)):
 			k.tryRetire(ctx, v, views[i])
 		}
 	}
-	if waiting > 0 {
-		return fmt.Errorf("%w: %d of %d", errWaiting, waiting, len(vs))
+	_ = mending.Wait()
+	if n := waiting.Load(); n > 0 {
+		return fmt.Errorf("%w: %d of %d", errWaiting, n, len(vs))
 	}
 	return nil
 }

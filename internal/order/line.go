@@ -37,13 +37,15 @@ type line struct {
 	mu      sync.Mutex
 	waiting []*ticket
 	served  bool          // a goroutine serves the line
-	known   Mark          // the highest mark seen
+	known   Mark          // the highest mark seen, in Redis or in the ledger
+	seen    Mark          // the highest that Redis has told of
 	pace    time.Duration // what a call takes, with the latest ones counting most; 0 in a line that stood still
 	calls   int           // since the line stood still
 
 	last   atomic.Pointer[sighting]
 	memory memory
 	tally  tally
+	diary  *Diary
 }
 
 // sighting is what Redis last said of the sale, and when it was asked and heard by the local monotonic clock. Of a
@@ -118,6 +120,9 @@ func (l *line) saw(m Mark) {
 	defer l.mu.Unlock()
 	if l.known.Before(m) {
 		l.known = m
+	}
+	if l.seen.Before(m) {
+		l.seen = m
 	}
 }
 
@@ -203,13 +208,18 @@ func (l *line) take() ([]*ticket, Mark) {
 // refusal too: the first call may be on its way still, and admit him when it arrives.
 func (l *line) call(ctx context.Context, b Batch) (Verdict, error) {
 	verdict, err := l.try(ctx, b)
-	if err == nil || errors.Is(err, ErrUnavailable) {
+	if err == nil {
+		l.diary.write(b, verdict, false)
+		return verdict, nil
+	}
+	if errors.Is(err, ErrUnavailable) {
 		return verdict, err
 	}
 	again, errAgain := l.try(ctx, b)
 	if errAgain != nil {
 		return Verdict{}, fmt.Errorf("%w: %w; repeated: %w", ErrUnknownOutcome, err, unmarked{errAgain})
 	}
+	l.diary.write(b, again, true)
 	doubtRefusals(again.Outcomes)
 	return again, nil
 }

@@ -15,7 +15,7 @@ func newTestLine(t *testing.T, admit func(context.Context, Batch) (Verdict, erro
 	serving := new(sync.WaitGroup)
 	t.Cleanup(serving.Wait)
 	return &line{
-		admit: admit, sale: SaleRef{VoucherID: voucherA}, limit: 10, tries: time.Second, serving: serving,
+		admit: admit, sale: SaleRef{VoucherID: voucherA}, limit: 10, tries: time.Second, serving: serving, diary: NewDiary(),
 		memory: memory{sale: SaleRef{VoucherID: voucherA}, log: quiet(), serving: serving, pause: newPause()},
 	}
 }

@@ -13,6 +13,9 @@ type Observer interface {
 	RecordRetried(err error)
 	// Buried: an entry that cannot be decoded became a dead letter.
 	Buried()
+	// Recovered: a rebuild queued again so many accepted orders whose entries were gone, and found so many admissions of
+	// which nobody knows the order any more.
+	Recovered(requeued int, unaccounted int64)
 	// Rebuilt: a sale was rebuilt, or its rebuild failed with err.
 	Rebuilt(took time.Duration, err error)
 }

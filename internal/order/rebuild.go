@@ -1,11 +1,13 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"seckill/internal/voucher"
@@ -73,7 +75,7 @@ func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
 		return nil
 	}
 	start := time.Now()
-	err = k.rebuild(ctx, saleRef(v), views[0].Mark.Epoch)
+	err = k.rebuild(ctx, v, views[0].Mark)
 	if !errors.Is(err, ErrSuperseded) {
 		k.observer.Rebuilt(time.Since(start), err)
 	}
@@ -83,33 +85,33 @@ func (k *Keeper) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
 // rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
 //
 // The order of reading is what makes it exact. The sale stands still from Begin on. Then the stream is read, then the
-// places, then the ledger: an order that leaves the stream in between has its row by then, so each accepted order is
-// seen at least once, and being seen twice is harmless, since orders are told apart by id. An order that is recorded
-// after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
+// places, then what instances remember, then the ledger: an order that leaves the stream in between has its row by then,
+// so each accepted order is seen at least once, and being seen twice is harmless, since orders are told apart by id. An
+// order that is recorded after the ledger was read lowers the ledger's stock by the unit that was already counted for it
+// here.
 //
-// above is the epoch that Redis holds: a ledger that was restored from a copy may be behind it.
+// before is how far the sale was in Redis. A ledger that was restored from a copy may be behind its epoch.
 //
 // Dying anywhere leaves the sale standing still; the next rebuild, with the next epoch, begins from the top.
-func (k *Keeper) rebuild(ctx context.Context, sale SaleRef, above int64) error {
-	epoch, err := k.ledger.RaiseEpoch(ctx, sale.VoucherID, above)
+func (k *Keeper) rebuild(ctx context.Context, v voucher.Voucher, before Mark) error {
+	sale := saleRef(v)
+	epoch, err := k.ledger.RaiseEpoch(ctx, sale.VoucherID, before.Epoch)
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
 	if err := k.builder.Begin(ctx, sale, epoch); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
-	r := reconstruction{held: map[int64]int64{}}
-	for claim, err := range k.reader.Waiting(ctx, sale) {
-		if err != nil {
-			return fmt.Errorf("reading the stream: %w", err)
-		}
-		r.waiting = append(r.waiting, claim)
+	r := reconstruction{
+		held: map[int64]int64{}, reached: []Mark{before, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
 	}
-	for claim, err := range k.reader.Holders(ctx, sale) {
-		if err != nil {
-			return fmt.Errorf("reading the places: %w", err)
+	if epoch > 1 { // else nobody can remember anything of it
+		if r.seen, err = k.hear(ctx, sale, epoch); err != nil {
+			return fmt.Errorf("hearing the instances: %w", err)
 		}
-		r.held[claim.UserID] = claim.OrderID
+	}
+	if err := k.gather(ctx, sale, &r); err != nil {
+		return err
 	}
 	if r.ledger, err = k.ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
@@ -127,14 +129,45 @@ func (k *Keeper) rebuild(ctx context.Context, sale SaleRef, above int64) error {
 	k.wrong.leftBehind(sale.VoucherID, epoch)
 	k.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
 		"orders", len(r.ledger.Live), "waiting", len(r.waiting), "requeued", len(plan.requeue))
+	k.account(ctx, sale, &r, plan)
 	return nil
 }
 
-// reconstruction is what a rebuild found: in the stream, among the places, in the ledger.
+// gather reads what Redis holds of the stopped sale, and what was handed in.
+func (k *Keeper) gather(ctx context.Context, sale SaleRef, r *reconstruction) error {
+	for claim, err := range k.reader.Waiting(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the stream: %w", err)
+		}
+		r.waiting = append(r.waiting, claim)
+	}
+	for claim, err := range k.reader.Holders(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the places: %w", err)
+		}
+		r.held[claim.UserID] = claim.OrderID
+	}
+	if k.testimony == nil {
+		return nil
+	}
+	for claim, err := range k.testimony.Testified(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading what was handed in: %w", err)
+		}
+		r.testified = append(r.testified, claim)
+	}
+	return nil
+}
+
+// reconstruction is what a rebuild found: in the stream, among the places, with the instances, in the ledger.
 type reconstruction struct {
-	waiting []Claim         // in stream order
-	held    map[int64]int64 // user id → order id, as Redis has it
-	ledger  Snapshot
+	waiting   []Claim         // in stream order
+	held      map[int64]int64 // user id → order id, as Redis has it
+	testified []Claim         // what instances have accepted, in no order
+	ledger    Snapshot
+
+	seen    Mark   // how far the sale had got, as instances have heard
+	reached []Mark // how far Redis and the ledger knew of
 }
 
 // blueprint is what a rebuild writes.
@@ -143,11 +176,14 @@ type blueprint struct {
 	vacate  []int64 // users whose place is held by nothing
 	requeue []Claim // accepted orders that are in no stream and no ledger
 	opening Opening
+	lost    []Claim // those of them of which only the instances knew
 }
 
 // plan decides who has a place and how much is left: places go to the ledger's live orders first, then to accepted
-// orders that wait, in stream order, then to those that only their place still tells of. Each of the latter two will
-// take a unit from the ledger, so it is counted as taken here.
+// orders that wait, in stream order, then to those that only their place still tells of, then to those that only
+// instances remember, in the order in which they were accepted. Each of the latter three will take a unit from the
+// ledger, so it is counted as taken here. One that finds no place any more, as its user has another order, is queued too:
+// the recorder makes it a failed order that says why.
 func (r *reconstruction) plan(epoch int64) blueprint {
 	var b blueprint
 	places := make(map[int64]int64, len(r.ledger.Live)+len(r.waiting))
@@ -163,16 +199,28 @@ func (r *reconstruction) plan(epoch int64) blueprint {
 		promised++
 	}
 	for user, id := range r.held {
-		if _, taken := places[user]; taken {
+		place, taken := places[user]
+		if place == id {
 			continue
 		}
 		if r.ledger.Dead[id] || queued[id] {
-			b.vacate = append(b.vacate, user)
+			if !taken {
+				b.vacate = append(b.vacate, user)
+			}
 			continue
 		}
-		places[user] = id
-		promised++
+		if !taken {
+			places[user] = id
+			promised++
+		}
 		b.requeue = append(b.requeue, Claim{OrderID: id, UserID: user, VoucherID: r.ledger.Voucher.ID, Epoch: epoch - 1})
+	}
+	for _, c := range r.untold(queued) {
+		if _, taken := places[c.UserID]; !taken {
+			places[c.UserID] = c.OrderID
+			promised++
+		}
+		b.requeue, b.lost = append(b.requeue, c), append(b.lost, c)
 	}
 	for user, id := range places {
 		if r.held[user] != id {
@@ -190,4 +238,44 @@ func (r *reconstruction) plan(epoch int64) blueprint {
 		b.opening.Mode = SalePaused
 	}
 	return b
+}
+
+// untold returns, each once and in the order of their acceptance, the claims that were handed in and that neither Redis
+// nor the ledger tells of.
+func (r *reconstruction) untold(queued map[int64]bool) []Claim {
+	var untold []Claim
+	for _, c := range r.testified {
+		if !queued[c.OrderID] && !r.ledger.Dead[c.OrderID] && r.ledger.Live[c.UserID] != c.OrderID && r.held[c.UserID] != c.OrderID {
+			untold = append(untold, c)
+		}
+	}
+	slices.SortFunc(untold, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.OrderID, b.OrderID))
+	})
+	return slices.CompactFunc(untold, func(a, b Claim) bool { return a.OrderID == b.OrderID })
+}
+
+// unaccounted is how many admissions nobody can name any more: those up to the last one that instances have heard of
+// that are above what Redis and the ledger knew, and that nobody has handed in. It is known when one of the two still
+// knew the epoch.
+func (r *reconstruction) unaccounted() int64 {
+	reached := int64(-1)
+	for _, m := range r.reached {
+		if r.seen.Before(m) {
+			return 0
+		}
+		if m.Epoch == r.seen.Epoch {
+			reached = max(reached, m.Sequence)
+		}
+	}
+	if reached < 0 {
+		return 0
+	}
+	named := make(map[int64]bool)
+	for _, c := range r.testified {
+		if c.Epoch == r.seen.Epoch && (c.Sequence > reached || c.Sequence == 0) {
+			named[c.OrderID] = true
+		}
+	}
+	return max(0, r.seen.Sequence-reached-int64(len(named)))
 }

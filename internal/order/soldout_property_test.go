@@ -365,7 +365,7 @@ func open(stock int64, seed uint64) *crowd {
 		v := at(1, 0)
 		catalog := NewCatalog(&fakeSales{kept: []voucher.Voucher{v}})
 		c.admissions = append(c.admissions, NewAdmission(AdmissionStores{Gate: c.sale, Winners: c.sale, Rows: &fakeRows{}},
-			catalog, unmoved{}, deaf{}, 100, quiet()))
+			catalog, NewDiary(), unmoved{}, deaf{}, 100, quiet()))
 	}
 	return c
 }

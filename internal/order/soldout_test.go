@@ -135,7 +135,7 @@ func newSoldOut(t testing.TB, p *places, slow time.Duration) (*Admission, *soldO
 	v.ID = soldOutSale
 	catalog := NewCatalog(&fakeSales{kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
-	a := NewAdmission(AdmissionStores{Gate: gate, Winners: p, Rows: &fakeRows{}}, catalog, unmoved{}, deaf{}, 100, quiet())
+	a := NewAdmission(AdmissionStores{Gate: gate, Winners: p, Rows: &fakeRows{}}, catalog, NewDiary(), unmoved{}, deaf{}, 100, quiet())
 	return a, gate
 }
 

@@ -27,6 +27,8 @@ const (
 	fieldReservedAt = "reserved_at" // from when it is the user's, milliseconds since 1970
 	fieldBuilding   = "building"    // epoch of the rebuild under way, 0 when none is
 	fieldResumes    = "resumes"     // from when a rebuilt sale sells, milliseconds since 1970; 0 for at once (rule 11)
+	fieldStopped    = "stopped"     // when its last rebuild stopped it, milliseconds since 1970
+	fieldServer     = "server"      // run id of the server that opened it, "" when it is not told
 	fieldReturnedIn = "returned_in" // epoch of the last rebuild during which a unit came back, 0 or absent for none
 )
 
@@ -75,6 +77,22 @@ func (k keys) buyers(s order.SaleRef) string {
 func (k keys) tally(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
 }
+
+// testified is what witnesses hand in while a sale stands still (hash: order id → "user id epoch sequence").
+func (k keys) testified(s order.SaleRef) string {
+	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)
+}
+
+// heard is who has handed in all he remembers of it (hash: witness → "epoch sequence", the highest mark he has seen).
+func (k keys) heard(s order.SaleRef) string {
+	return k.partition(s.Partition) + ":heard:" + strconv.FormatInt(s.VoucherID, 10)
+}
+
+// witnesses is when each witness of a partition attended last (sorted set: name → milliseconds since 1970).
+func (k keys) witnesses(partition int) string { return k.partition(partition) + ":witnesses" }
+
+// stops is when each sale of a partition was stopped last (sorted set: voucher id → milliseconds since 1970).
+func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }
 
 // orders is a partition's accepted orders that wait for their rows (stream).
 func (k keys) orders(partition int) string { return k.partition(partition) + ":orders" }

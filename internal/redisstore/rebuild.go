@@ -17,11 +17,11 @@ const (
 	rebuildGone       int64 = 2
 )
 
-// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that may be
-// remembered as sold out sells no sooner than order.ReturnDelay from here, however soon it is published.
+// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that was open
+// before sells no sooner than order.ReturnDelay from here, however soon it is published.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
-	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale)},
-		epoch, s.returnDelay.Milliseconds(), s.options.Alone))
+	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.testified(sale), s.keys.heard(sale)},
+		sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
 // Seat gives each claim's user the place, and empties those of the users in vacate.
@@ -70,7 +70,7 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
-	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale)},
+	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.testified(sale), s.keys.heard(sale)},
 		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation))
 }
 

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"errors"
 	"math"
-	"strconv"
 	"testing"
 	"time"
 
@@ -67,22 +66,22 @@ func (r *rig) rebuilt(epoch int64) string {
 	return codes(r.admit(applicants(100*epoch, 1)...).Outcomes)[0]
 }
 
-// testSellsAtOnce: nobody remembers a new sale, or one that was selling, as sold out.
+// testSellsAtOnce: nobody remembers a new sale as sold out.
 func testSellsAtOnce(t *testing.T, r *rig) {
-	for epoch := range int64(3) {
-		equal(t, "0", r.rebuilt(epoch+1))
-	}
+	equal(t, "0", r.rebuilt(1))
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
 	r.options.Alone = true // whoever could remember ended with what is missing now
 	equal(t, "0", r.rebuilt(5))
 }
 
 // testHeldBack: a sale that may be remembered as sold out does not sell what its rebuild has found, and says that it is
-// paused, until that is forgotten (rule 11).
+// paused, until that is forgotten (rule 11). That goes for one that sells, too: it may have lost its tail, in which it had
+// sold out.
 func testHeldBack(t *testing.T, r *rig) {
 	r.stop()
 	soldOut := func() { r.set(fieldStock, 0) }
 	for why, before := range map[string]func(){
+		"on sale":  func() {},
 		"sold out": soldOut,
 		"sold out, a unit waits": func() {
 			soldOut()
@@ -112,10 +111,8 @@ func testHeldBackLonger(t *testing.T, r *rig) {
 	r.open(1, r.hour(0))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(3)))
-	until := r.now().Add(30 * time.Second).UnixMilli()
-	r.set(fieldResumes, until)
 	equal(t, "6", r.rebuilt(3))
-	equal(t, strconv.FormatInt(until, 10), r.field(fieldResumes))
+	r.set(fieldResumes, r.now().Add(30*time.Second).UnixMilli())
 	_, wait := r.once(r.ctx(), revival(1, 5))
 	if wait <= 20*time.Second {
 		t.Errorf("a revival waits for %v", wait)

@@ -42,7 +42,7 @@ func TestOnEveryServer(t *testing.T) {
 	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []behaviour{gateTests, placesTests, operationsTests, salesTests, tallyTests, rebuildTests, queueTests, letterTests, holdingsTests} {
+			for _, tests := range []behaviour{gateTests, placesTests, operationsTests, salesTests, tallyTests, rebuildTests, hearingTests, queueTests, letterTests, holdingsTests} {
 				for name, test := range tests {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()

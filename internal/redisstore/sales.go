@@ -140,20 +140,35 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // scans go. A place that holds no order id is left out and logged. It stops after the first error.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
-		var cursor uint64
-		for {
-			pairs, next, err := s.commands.HScan(ctx, s.keys.buyers(sale), cursor, "", scanDetail).Result()
+		for pair, err := range s.pairs(ctx, s.keys.buyers(sale)) {
 			if err != nil {
-				yield(order.Claim{}, fmt.Errorf("reading the places: %w", translate(err)))
+				yield(order.Claim{}, fmt.Errorf("reading the places: %w", err))
 				return
 			}
-			for i := 0; i+1 < len(pairs); i += 2 {
-				claim, err := holder(sale, pairs[i], pairs[i+1])
-				if err != nil {
-					s.log.ErrorContext(ctx, "a place in a sale cannot be read", "voucher", sale.VoucherID, "error", err)
-					continue
-				}
-				if !yield(claim, nil) {
+			claim, err := holder(sale, pair[0], pair[1])
+			if err != nil {
+				s.log.ErrorContext(ctx, "a place in a sale cannot be read", "voucher", sale.VoucherID, "error", err)
+				continue
+			}
+			if !yield(claim, nil) {
+				return
+			}
+		}
+	}
+}
+
+// pairs yields the fields of a hash with their values. One may come twice. It stops after the first error.
+func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, error] {
+	return func(yield func([2]string, error) bool) {
+		var cursor uint64
+		for {
+			page, next, err := s.commands.HScan(ctx, key, cursor, "", scanDetail).Result()
+			if err != nil {
+				yield([2]string{}, translate(err))
+				return
+			}
+			for i := 0; i+1 < len(page); i += 2 {
+				if !yield([2]string{page[i], page[i+1]}, nil) {
 					return
 				}
 			}

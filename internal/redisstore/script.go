@@ -21,6 +21,7 @@ func newScript(source string) script {
 type scriptSet struct {
 	seckill, correct, apply, views      script
 	begin, seat, requeue, publish, drop script
+	attend, testify, hearing            script
 	settle, bury, beat, orphans, leave  script
 	replay, tally, holdings             script
 }
@@ -30,6 +31,7 @@ func newScriptSet() scriptSet {
 		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), apply: newScript(scripts.Apply),
 		views: newScript(scripts.Views),
 		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
+		attend: newScript(scripts.Attend), testify: newScript(scripts.Testify), hearing: newScript(scripts.Hearing),
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
 		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), tally: newScript(scripts.Tally),

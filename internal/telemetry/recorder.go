@@ -23,6 +23,8 @@ type recorder struct {
 	rebuilt        prometheus.Counter
 	rebuildFailed  prometheus.Counter
 	rebuildSeconds prometheus.Histogram
+	requeued       prometheus.Counter
+	unaccounted    prometheus.Counter
 }
 
 func newRecorder() *recorder {
@@ -53,6 +55,9 @@ func newRecorder() *recorder {
 		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.", "result"),
 		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
 	}
+	r.requeued = counter("requeued_orders_total", "Accepted orders whose entries Redis had lost, and that a rebuild queued again.")
+	r.unaccounted = counter("unaccounted_orders_total",
+		"Admissions that Redis has lost, as a rebuild found, and of which nobody knows the order any more.")
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
 	r.oldest.Set(math.NaN())
@@ -64,7 +69,7 @@ func newRecorder() *recorder {
 func (r *recorder) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.oldest, r.lettersLeft, r.rebuilds,
-		r.rebuildSeconds,
+		r.rebuildSeconds, r.requeued, r.unaccounted,
 	}
 }
 
@@ -82,6 +87,12 @@ func (m *Metrics) RecordRetried(error) { m.recorder.retries.Inc() }
 
 // Buried implements [order.Observer].
 func (m *Metrics) Buried() { m.recorder.deadLetters.Inc() }
+
+// Recovered implements [order.Observer].
+func (m *Metrics) Recovered(requeued int, unaccounted int64) {
+	m.recorder.requeued.Add(float64(requeued))
+	m.recorder.unaccounted.Add(float64(unaccounted))
+}
 
 // Rebuilt implements [order.Observer].
 func (m *Metrics) Rebuilt(took time.Duration, err error) {

@@ -74,7 +74,7 @@ func startProcess(s stores, asked func(order.Batch)) *process {
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: alone{make(chan struct{}, 1)}, Outbox: p.outbox,
 	}, p.catalog, p.complaints, metrics, s.log)
 	p.admission = order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: p.ledger},
-		p.catalog, p.complaints, metrics, 1000, s.log)
+		p.catalog, order.NewDiary(), p.complaints, metrics, 1000, s.log)
 	lookup := order.NewLookup(p.ledger, redis, p.ledger, p.catalog)
 	p.desk = order.NewDesk(p.admission, lookup, p.ledger, p.ids, room, order.DeskOptions{})
 	p.clerk = order.NewClerk(p.ledger, lookup, room, p.catalog, p.outbox, idworker.Time)

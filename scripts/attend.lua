@@ -1,0 +1,26 @@
+-- attend.lua: notes that a witness lives, by Redis's own clock, and tells which sales were stopped for a rebuild lately.
+--
+-- KEYS (one hash slot)
+--   1  witnesses  sorted set  witness -> when it attended last, milliseconds since 1970
+--   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970
+-- ARGV
+--   1  witness
+--   2  keep  for how many milliseconds witnesses and stops are remembered
+--
+-- Returns a flat array: voucher id and time of the stop, for each stop that is remembered.
+
+local keep = tonumber(ARGV[2])
+if not keep or #ARGV ~= 2 then
+  return redis.error_reply('ERR attend.lua: bad arguments')
+end
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+local old = string.format('(%.0f', now - keep)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
+local answer = {}
+for i, text in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')) do
+  answer[i] = tonumber(text)
+end
+return answer
