@@ -171,8 +171,8 @@ func TestAuditorsTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()
 	synctest.Test(t, func(t *testing.T) {
-		f.locked.Lock()
-		time.AfterFunc(time.Minute, f.locked.Unlock)
+		f.lock(auditorName).Lock()
+		time.AfterFunc(time.Minute, f.lock(auditorName).Unlock)
 		ctx, cancel := context.WithTimeout(t.Context(), 59*time.Second)
 		defer cancel()
 		auditor := newTestAuditor(f)

@@ -9,6 +9,7 @@
 //	Waitroom   tells those who wait that their order has its row, and those who watch of every change
 //	Keeper     keeps Redis holding every sale that the ledger says it should (rebuild.go, retire.go); what others find
 //	           wrong is among its Complaints
+//	Witness    hands in for a rebuild what this instance has accepted: its Diary
 //	DeadLetters  what an operator does about entries that cannot be decoded: lists, replays, discards
 //	Auditor    looks, while sales run, whether all units are accounted for (balance.go), and acts on what is proved
 //	Lookup     finds an order, recorded or still queued, for its owner (reading.go: many lookups, few queries)
@@ -45,7 +46,8 @@
 //	COMMIT's answer is lost          the batch is tried again, and found recorded
 //	the ledger is away               admission goes on until the backlog's limit, recording waits
 //	the ledger contradicts Redis     the order becomes a failed row with its reason, the sale is rebuilt
-//	Redis lost its tail or all       a lower mark than one seen gives it away; the sale stands still until rebuilt
+//	Redis lost its tail or all       a lower mark than one seen gives it away, or another run of the server; the sale stands
+//	                                 still until rebuilt, also with what instances remember (hearing.go)
 //	an entry cannot be decoded       it becomes a dead letter; the others go on
 //
 //	Redis is away after a cancel     the order is cancelled; its unit is sold again once the outbox gets through

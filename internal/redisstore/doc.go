@@ -23,7 +23,8 @@
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
 //	                          beginning, never at its end.
 //	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale; apply.lua
-//	                          answers that operations are missing.
+//	                          answers that operations are missing. After a restart or a failover, seckill.lua and views.lua say
+//	                          so of every sale that another run of a server opened.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
 //	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
 //	                          errors. All have their places still: a place without an entry and without a row is found,

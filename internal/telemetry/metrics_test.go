@@ -77,8 +77,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 43 {
-		t.Errorf("%d families of the service, want 43: is one not registered?", own)
+	if own != 45 {
+		t.Errorf("%d families of the service, want 45: is one not registered?", own)
 	}
 }
 
@@ -164,6 +164,7 @@ func TestRecorder(t *testing.T) {
 	m.Buried()
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
+	m.Recovered(7, 3)
 	m.SetBacklog(1234, 1500*time.Millisecond, 2)
 	compare(t, m, `
 # HELP seckill_dead_letters_waiting Dead letters that nobody has replayed or discarded yet; NaN when it is not known.
@@ -182,14 +183,21 @@ seckill_recorder_failed_orders_total 2
 # HELP seckill_recorder_orders_total Accepted orders that were recorded as orders.
 # TYPE seckill_recorder_orders_total counter
 seckill_recorder_orders_total 498
+# HELP seckill_recorder_requeued_orders_total Accepted orders whose entries Redis had lost, and that a rebuild queued again.
+# TYPE seckill_recorder_requeued_orders_total counter
+seckill_recorder_requeued_orders_total 7
 # HELP seckill_recorder_retries_total Steps of recording that failed for the infrastructure's fault and were tried again.
 # TYPE seckill_recorder_retries_total counter
 seckill_recorder_retries_total 1
+# HELP seckill_recorder_unaccounted_orders_total Admissions that Redis has lost, as a rebuild found, and of which nobody knows the order any more.
+# TYPE seckill_recorder_unaccounted_orders_total counter
+seckill_recorder_unaccounted_orders_total 3
 # HELP seckill_stream_backlog_entries Accepted orders that wait for their row, of all instances; NaN when it is not known.
 # TYPE seckill_stream_backlog_entries gauge
 seckill_stream_backlog_entries 1234
 `, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",
-		"seckill_recorder_orders_total", "seckill_recorder_retries_total", "seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
+		"seckill_recorder_orders_total", "seckill_recorder_retries_total",
+		"seckill_recorder_requeued_orders_total", "seckill_recorder_unaccounted_orders_total", "seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
 	if n, sum := observed(t, m, "seckill_recorder_batch_size"); n != 2 || sum != 500 {
 		t.Errorf("batch sizes: %d observations of %v in all, want 2 of 500", n, sum)
 	}
