@@ -65,6 +65,7 @@ func TestCrierTellsEverybodyWasTold(t *testing.T) {
 				refuse(t, a, 3)
 			}
 			time.Sleep(cryEvery)
+			synctest.Wait() // until he has cried, too
 		}
 		cry(50)
 		before := b.counts[ToldSoldOut] // soldOutOf has refused some, too
