@@ -332,7 +332,7 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	k := newTestKeeper(t, f)
 	var lines strings.Builder
 	k.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	f.locked.Lock() // another instance is at it
+	f.lock(lockName(voucherA)).Lock() // another instance is at it
 	for range buildSweeps - 1 {
 		k.sweep(t.Context())
 	}
@@ -343,7 +343,7 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	if !strings.Contains(lines.String(), "WARN") {
 		t.Errorf("logged after %d sweeps:\n%s", buildSweeps, &lines)
 	}
-	f.locked.Unlock()
+	f.lock(lockName(voucherA)).Unlock()
 	k.sweep(t.Context())
 	f.before["sales"] = 1
 	lines.Reset()
