@@ -106,6 +106,9 @@ func TestAuditorActs(t *testing.T) {
 		"the ledger has units of nowhere": {func(f *fakeBooks) {
 			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
 		}, time.Hour, []string{"pause"}},
+		"the ledger has units of nowhere, which Redis has not": {func(f *fakeBooks) {
+			f.account.Stock, f.kept[0].Sale.Stock = 70, 70
+		}, time.Hour, []string{"pause"}},
 		"the ledger lacks units": {func(f *fakeBooks) {
 			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 50, 50, 50
 		}, time.Hour, nil},

@@ -174,5 +174,8 @@ func (b *Balance) compareOrders(before Account) (shortOfPlaces bool) {
 	return false
 }
 
-// Mendable reports whether a rebuild of the sale from the ledger mends what is wrong, or a part of it.
-func (b *Balance) Mendable() bool { return b.RedisDifference != 0 || b.Lost > 0 }
+// Mendable reports whether a rebuild of the sale from the ledger mends what is wrong, or a part of it. From a ledger that
+// has units which nobody issued it must not be rebuilt: Redis would sell them.
+func (b *Balance) Mendable() bool {
+	return b.LedgerDifference <= 0 && (b.RedisDifference != 0 || b.Lost > 0)
+}

@@ -66,7 +66,7 @@ func TestBalance(t *testing.T) {
 			if (b.Why == "") != (b.Finding == Balanced) {
 				t.Errorf("why: %q", b.Why)
 			}
-			if b.Mendable() != (tc.redis != 0 || tc.lost != 0) {
+			if b.Mendable() != (tc.ledger <= 0 && (tc.redis != 0 || tc.lost != 0)) {
 				t.Errorf("mendable: %v", b.Mendable())
 			}
 		})
