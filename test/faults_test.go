@@ -55,6 +55,8 @@ func scenarios() []scenario {
 		{"F20-always", "Redis killed and started again, every write flushed", "I3", false, redisKilled(false)},
 		{"F20-everysec", "the same, flushed once a second", "I1 I2", false, redisKilled(true)},
 		{"F25", "Redis out of memory", "I5 I12", false, redisFull},
+		{"F21", "Redis killed, and the last writes cut off its file", "I1 I2 I3", false, tailCutOff},
+		{"F22", "Redis emptied while orders wait in it", "I1 I3", false, redisEmptied},
 		{"F26", "SCRIPT FLUSH, CLIENT KILL, CLIENT PAUSE for 3 s", "I7 I8", false, redisHarassed},
 		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
