@@ -45,7 +45,7 @@ function Restock({ voucher, desk, words, left, onClose, onDone }) {
   const { t, number } = words;
   const [delta, setDelta] = useState('');
   const [wrong, setWrong] = useState('');
-  const key = useRef({ key: newKey(), delta: '' });
+  const key = useRef(/** @type {any} */ ({ key: newKey(), delta: '' }));
   const n = /^[+-]?\d+$/.test(delta.trim()) ? Number(delta) : NaN;
   const run = async () => {
     if (key.current.delta !== delta) key.current = { key: newKey(), delta }; // another wish

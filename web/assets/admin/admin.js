@@ -21,6 +21,7 @@ const desk = new Desk(session, preferred);
 /** @type {{changed: () => void, signOut: () => void}} */
 const bar = { changed() {}, signOut() {} };
 
+/** @type {Record<string, any>} */
 const PLACES = { vouchers: Vouchers, orders: Orders, deadletters: Letters, audit: Audit };
 
 /** Where the address says that one is: a place, and for a voucher its number. */

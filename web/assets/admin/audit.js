@@ -49,10 +49,13 @@ export function Trail({ desk, words, filter, version }) {
   `;
 }
 
+/** The colour of what became of a change of stock. @type {Record<string, string>} */
+const OUTCOMES = { done: 'good', refused: 'bad' };
+
 /** @param {any} props */
 function Changes({ entry: e, words }) {
   const { t, number, money, time, has } = words;
-  if (e.delta) return html`${e.delta > 0 ? '+' : '−'}${number(Math.abs(e.delta))} <span class="tag ${{ done: 'good', refused: 'bad' }[e.outcome] ?? 'warn'}">${t(`outcome.${e.outcome}`)}</span>`;
+  if (e.delta) return html`${e.delta > 0 ? '+' : '−'}${number(Math.abs(e.delta))} <span class="tag ${OUTCOMES[e.outcome] ?? 'warn'}">${t(`outcome.${e.outcome}`)}</span>`;
   /** @param {string} field @param {string} text */
   const value = (field, text) => {
     if (text === '') return '–';

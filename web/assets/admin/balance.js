@@ -3,12 +3,15 @@
 
 import { html } from '../vendor/htm-preact.js';
 
+/** @type {Record<string, string>} */
+const TONES = { balanced: 'good', broken: 'bad', undecided: 'warn' };
+
 /** @param {any} props */
 export function Balance({ figures, words }) {
   const { t, number, time } = words;
   const b = figures.balance;
   const light = !b ? 'none' : b.finding === 'balanced' || b.finding === 'undecided' ? b.finding : 'broken';
-  const tone = { balanced: 'good', broken: 'bad', undecided: 'warn' }[light] ?? '';
+  const tone = TONES[light] ?? '';
   const units = b && { issued: number(b.issued), stock: number(b.stock), waiting: number(Math.max(0, b.held - b.live)), live: number(b.live) };
   return html`<section class="panel flat balance ${tone}" data-balance=${light}>
     <h2><span class="light ${tone}" aria-hidden="true"></span>${t('balance')}</h2>

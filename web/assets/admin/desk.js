@@ -77,7 +77,7 @@ export class Desk extends Client {
 
   /** @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view */
   async #read(body, view) {
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
     let text = '';
     for (;;) {
       const { done, value } = await reader.read();

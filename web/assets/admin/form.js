@@ -54,6 +54,7 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
       return;
     }
     const { payWithinSeconds: payWithin, ...others } = problems(answer);
+    /** @type {Record<string, string>} */
     const found = { ...others, ...(payWithin && { payWithin }) };
     for (const name of ['payValue', 'actualValue']) if (found[name]) found[name] = inYuan(found[name], locale);
     const known = Object.keys(found).filter((name) => form.current.elements[name]);

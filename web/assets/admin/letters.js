@@ -5,6 +5,9 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
 
+/** The colour of what became of a letter's order. @type {Record<string, string>} */
+const STANDINGS = { waiting: 'bad', recorded: 'good' };
+
 /** @param {any} props */
 export function Letters({ desk, words }) {
   const { t, time, number } = words;
@@ -22,7 +25,7 @@ export function Letters({ desk, words }) {
           <td class="figures nowrap">${time(l.at)}</td>
           <td lang="en">${l.why}</td>
           <td><code class="wrap">${Object.entries(l.fields).map(([k, v]) => `${k}=${v}`).join(' ')}</code></td>
-          <td><span class="tag ${{ waiting: 'bad', recorded: 'good' }[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}</td>
+          <td><span class="tag ${STANDINGS[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}</td>
           <td class="row">
             ${l.standing === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ letter: l, act: 'replay' })}>${t('act.replay')}</button>`}
             <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ letter: l, act: 'discard' })}>${t('act.discard')}</button>

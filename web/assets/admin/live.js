@@ -101,8 +101,8 @@ function clockOf(v, now, { t, time }) {
  */
 function useSale(id, desk, wanted, words) {
   const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, points: [[], [], []] }));
-  const said = useRef({ state: '', at: 0 });
-  const speaker = useRef(words);
+  const said = useRef(/** @type {any} */ ({ state: '', at: 0 }));
+  const speaker = useRef(/** @type {any} */ (words));
   speaker.current = words;
   useEffect(() => {
     if (!wanted) return undefined;

@@ -76,7 +76,7 @@ export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
  */
 export function usePages(desk, path, filter, cursor = 'before') {
   const [list, setList] = useState(/** @type {any} */ ({ rows: null, next: '', total: undefined, answer: null }));
-  const asked = useRef(0);
+  const asked = useRef(/** @type {any} */ (0));
   const key = JSON.stringify(filter);
   /** @param {any[]} before @param {string} from */
   const load = async (before, from) => {
