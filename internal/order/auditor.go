@@ -48,7 +48,9 @@ const (
 	auditTime    = time.Minute           // one round at most
 	lookAgain    = 50 * time.Millisecond // before a sale that could not be decided is read once more
 	looks        = 3                     // readings of a sale in a round at most
-	mendRest     = 30 * time.Second      // a sale is given to be rebuilt no more often
+	mendRest     = 30 * time.Second      // a sale is given to be rebuilt no more often; and after mendsAtMost times
+	mendRestMost = 10 * time.Minute      // … twice as seldom each time, down to this
+	mendMemory   = 2 * mendRestMost      // how long it is remembered that a sale had to be rebuilt
 	mendsAtMost  = 3                     // rebuilds in a row without a balance between, before a surplus stops the sale
 	auditorName  = "auditor"             // of the lock
 	freshBalance = auditEvery            // how old a balance may be for whoever asks for one
@@ -60,7 +62,8 @@ const (
 //
 // What it does about a sale whose units are not accounted for, and only when two looks in a row, seconds apart, say so:
 //
-//	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute
+//	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute; ever more seldom
+//	                                      where that does not last, since each rebuild stops the sale for a moment
 //	Redis has too many after three rebuilds in a row      something else writes there: the sale is paused
 //	the ledger has units that nobody issued   more would be sold than there are: the sale is paused
 //	the ledger lacks units                nothing is oversold: an error in the log and in the metrics, and it sells on
@@ -87,11 +90,32 @@ type AuditorStores struct {
 	Brake    Brake
 }
 
-// auditCase is what the Auditor has found out about a sale whose units are not accounted for.
+// auditCase is what the Auditor has found out about a sale whose units are not accounted for, or were not until lately.
 type auditCase struct {
-	last   Balance   // the look before
-	mended time.Time // when it was last given to be rebuilt
-	mends  int       // how often, since it last was balanced
+	last   Balance       // the look before
+	mended time.Time     // when it was last given to be rebuilt
+	mends  int           // how often, since it last was balanced
+	all    int           // how often in all
+	rest   time.Duration // from then to the next time, at least
+}
+
+// mend notes that the sale is given to be rebuilt, and reports whether it is time to.
+func (c *auditCase) mend() bool {
+	if time.Since(c.mended) < c.rest {
+		return false
+	}
+	c.mended, c.mends, c.all = time.Now(), c.mends+1, c.all+1
+	c.rest = mendRest
+	if c.all > mendsAtMost {
+		c.rest = min(mendRest<<min(c.all-mendsAtMost, 10), mendRestMost)
+	}
+	return true
+}
+
+// quiet notes that the sale is balanced, and reports whether nothing need be remembered of it any more.
+func (c *auditCase) quiet(b Balance) bool {
+	c.last, c.mends = b, 0
+	return time.Since(c.mended) >= mendMemory
 }
 
 // NewAuditor returns an auditor; Run starts it.
@@ -143,18 +167,17 @@ func (a *Auditor) round(ctx context.Context) ([]Balance, error) {
 	}
 	cases := make(map[int64]*auditCase, len(a.cases))
 	for _, b := range balances {
-		if !b.Finding.Broken() && b.Finding != Undecided {
-			continue
-		}
 		c := a.cases[b.VoucherID]
-		if c == nil && b.Finding == Undecided {
+		switch {
+		case c == nil && !b.Finding.Broken():
 			continue
-		}
-		if c == nil {
+		case c == nil:
 			c = &auditCase{last: b}
-		} else if b.Finding.Broken() {
+		case b.Finding.Broken():
 			a.act(ctx, c, b)
 			c.last = b
+		case b.Finding != Undecided && c.quiet(b):
+			continue
 		}
 		cases[b.VoucherID] = c
 	}
@@ -260,8 +283,7 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	case b.RedisDifference > 0 && b.Redis.Stock > 0 && c.mends >= mendsAtMost:
 		a.stop(ctx, b, "redis has too many units after every rebuild")
 	}
-	if b.Mendable() && time.Since(c.mended) >= mendRest {
-		c.mended, c.mends = time.Now(), c.mends+1
+	if b.Mendable() && c.mend() {
 		a.mender.Mend(b.VoucherID, b.Redis.Mark.Epoch)
 		a.observer.Mended()
 	}

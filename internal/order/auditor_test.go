@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,17 @@ func TestAuditorActs(t *testing.T) {
 		"a rebuild does not help, too many are sold": {
 			func(f *fakeBooks) { f.holdings.Stock++ }, 79 * time.Second, []string{"mend", "mend", "mend", "pause"},
 		},
+		"a rebuild that does not last is tried ever more seldom": {func(f *fakeBooks) {
+			f.holdings.Stock--
+			f.onMend = func() { // somebody takes a unit again and again
+				f.holdings.Stock++
+				time.AfterFunc(auditEvery+time.Second, func() {
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					f.holdings.Stock--
+				})
+			}
+		}, time.Hour, slices.Repeat([]string{"mend"}, 12)},
 		"the ledger has units of nowhere": {func(f *fakeBooks) {
 			f.account.Stock, f.kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
 		}, time.Hour, []string{"pause"}},
