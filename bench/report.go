@@ -91,7 +91,10 @@ func (r *report) write(dir string, progress io.Writer) error {
 	if err = writeFiles(dir, files, progress); err != nil {
 		return err
 	}
-	return updateStory(dir, r.sections(name), progress)
+	if err = updateStory(dir, r.sections(name), progress); err != nil {
+		return err
+	}
+	return r.updateReadmes(dir, name, func(path string) { fmt.Fprintln(progress, "written:", path) })
 }
 
 // files are the report's files, without the directory.

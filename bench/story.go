@@ -19,7 +19,11 @@ const (
 
 // updateStory puts the sections into the page; a directory without a page beside it is left alone.
 func updateStory(dir string, sections map[string]string, progress io.Writer) error {
-	path := filepath.Clean(dir) + ".md"
+	return updatePage(filepath.Clean(dir)+".md", sections, func(path string) { fmt.Fprintln(progress, "written:", path) })
+}
+
+// updatePage puts the sections into a page, if there is one.
+func updatePage(path string, sections map[string]string, written func(path string)) error {
 	page, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil
@@ -33,7 +37,7 @@ func updateStory(dir string, sections map[string]string, progress io.Writer) err
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	fmt.Fprintln(progress, "written:", path)
+	written(path)
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 

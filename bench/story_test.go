@@ -84,7 +84,7 @@ func TestStory(t *testing.T) {
 	if err = os.WriteFile(dir+".md", page, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err = example().write(dir, io.Discard); err != nil {
+	if err = example().write(dir, io.Discard); err != nil { // no README lies there
 		t.Fatal(err)
 	}
 	if err = exampleLimits().write(dir, io.Discard); err != nil {
@@ -131,5 +131,35 @@ func TestReplaceSection(t *testing.T) {
 	}
 	if _, err = replaceSection("<!-- measured: a -->\n", "a", ""); err == nil {
 		t.Error("a section without an end is no error")
+	}
+}
+
+// TestReadmes: the READMEs have a place for the figures, in both languages.
+func TestReadmes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "docs", "benchmarks")
+	for _, l := range tongues() {
+		page, err := os.ReadFile(filepath.Join("..", l.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = os.WriteFile(filepath.Join(root, l.file), page, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := example().write(dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range tongues() {
+		page, err := os.ReadFile(filepath.Join(root, l.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"**1,000** ", "| 1,000 | 500 | 400 |", "(docs/benchmarks/2026-01-02-abc.md)", l.stages[0]} {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("%s does not say %q", l.file, want)
+			}
+		}
 	}
 }
