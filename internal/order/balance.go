@@ -41,7 +41,7 @@ type Account struct {
 //	         payment, a cancel or a return: each moves a unit from one summand to the other. Only changes of the stock
 //	         do, and the operations' numbers say which of them Redis has already.
 //	orders   places that no live order has yet = entries that wait in the stream. Purchases change that all the
-//	         time, so it is decided when the ledger did not change while Redis was read.
+//	         time, so it is decided when the ledger did not change while Redis was read, and Redis had followed it.
 type Balance struct {
 	VoucherID int64
 	At        time.Time // when it was drawn, by this process's clock
@@ -160,7 +160,8 @@ func (b *Balance) compareStock() (doubt string) {
 // worst an order that is lost is not seen yet.
 func (b *Balance) compareOrders(before Account) (shortOfPlaces bool) {
 	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
-	if !still || b.Ledger.Pending > 0 {
+	// An operation may have been pending when Redis was read, and be settled by now.
+	if !still || b.Ledger.Pending > 0 || b.Redis.Applied != b.Ledger.Operation {
 		return false
 	}
 	unrecorded := b.Redis.Places - b.Ledger.Live

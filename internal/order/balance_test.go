@@ -25,6 +25,10 @@ func TestBalance(t *testing.T) {
 		"recording goes on meanwhile": {func(_, l *Account, _ *Holdings) { l.Stock, l.Live, l.Mark.Sequence = 65, 35, 35 }, Balanced, 0, 0, 0, true},
 		"admission goes on meanwhile": {func(_, _ *Account, r *Holdings) { r.Stock, r.Places, r.Waiting = 50, 50, 20 }, Balanced, 0, 0, 0, false},
 		"a cancel is not applied yet": {func(_, l *Account, _ *Holdings) { l.Stock, l.Live, l.Operation, l.Pending = 71, 29, 5, 1 }, Balanced, 0, 0, 0, true},
+		"a cancel was applied since": {func(b, l *Account, _ *Holdings) {
+			b.Stock, b.Operation = 71, 5
+			l.Stock, l.Live, l.Operation = 71, 29, 5
+		}, Balanced, 0, 0, 0, true},
 		"added stock is not applied yet": {func(_, l *Account, _ *Holdings) {
 			l.Stock, l.Issued, l.Operation, l.Pending, l.Ahead = 75, 105, 5, 1, 5
 		}, Balanced, 0, 0, 0, true},
