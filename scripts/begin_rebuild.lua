@@ -18,14 +18,15 @@
 --
 -- The rebuild may find units in the ledger, and what this Redis holds says nothing of what instances remember: it may lack
 -- its tail, noticed or not. So a sale that was open before sells again only when nobody can remember it as sold out (the
--- field resumes), and until then is as if paused. A rebuild that dies and the next one are one stop.
+-- field resumes), and until then is as if paused. A rebuild that dies and the next one are one stop, unless the server was
+-- restarted or another one took over in between: that one may have lost that the sale was published, and sold, since.
 
 local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
 end
 local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
-  'resumes', 'stopped'}
+  'resumes', 'stopped', 'server'}
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
 local function number(field)
   return field and tonumber(field) or nil
@@ -33,17 +34,20 @@ end
 if (number(sale[1]) or 0) >= epoch or (number(sale[9]) or 0) > epoch then
   return 0
 end
-local fields = {'mode', 'rebuild', 'building', ARGV[2]}
+-- As in publish.lua: what cannot be asked is not told.
+local info = redis.pcall('INFO', 'server')
+local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+local fields = {'mode', 'rebuild', 'building', ARGV[2], 'server', server}
 local stopped
-if (number(sale[9]) or 0) == 0 then -- the first attempt to rebuild it
+if (number(sale[9]) or 0) == 0 or (sale[13] or '') ~= server then -- the first attempt to rebuild it on this server
   local clock = redis.call('TIME')
   local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
   stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops have one name
-  fields[5], fields[6] = 'stopped', string.format('%.0f', stopped)
+  fields[7], fields[8] = 'stopped', string.format('%.0f', stopped)
   if sale[10] or not (epoch == 1 or ARGV[4] == '1') then
-    fields[7], fields[8] = 'resumes', string.format('%.0f', now + delay)
+    fields[9], fields[10] = 'resumes', string.format('%.0f', now + delay)
   elseif not number(sale[11]) then -- it was never open
-    fields[7], fields[8] = 'resumes', '0'
+    fields[9], fields[10] = 'resumes', '0'
   end
 end
 for i = 1, 8 do

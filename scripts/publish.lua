@@ -13,25 +13,26 @@
 --   6  op     number of the last operation that the stock contains
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
--- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+-- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is another
+-- run than it began on and may have lost what it wrote).
 
 local epoch = tonumber(ARGV[1])
 if not epoch or #ARGV ~= 6 then
   return redis.error_reply('ERR publish.lua: bad arguments')
 end
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'server')
 local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
 if current >= epoch or building > epoch then
   return 0
 end
-if building ~= epoch then
-  return 2
-end
 -- INFO is not everywhere allowed (and miniredis has no such section): then no other server is told from this one.
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+if building ~= epoch or (sale[3] or '') ~= server then
+  return 2
+end
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
   'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',
-  'takes', '', 'reserved', '0', 'server', server)
+  'takes', '', 'reserved', '0')
 redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

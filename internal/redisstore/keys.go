@@ -28,7 +28,7 @@ const (
 	fieldBuilding   = "building"    // epoch of the rebuild under way, 0 when none is
 	fieldResumes    = "resumes"     // from when a rebuilt sale sells, milliseconds since 1970; 0 for at once (rule 11)
 	fieldStopped    = "stopped"     // when its last rebuild stopped it, milliseconds since 1970
-	fieldServer     = "server"      // run id of the server that opened it, "" when it is not told
+	fieldServer     = "server"      // run id of the server on which its last rebuild stopped and opened it, "" when it is not told
 	fieldReturnedIn = "returned_in" // epoch of the last rebuild during which a unit came back, 0 or absent for none
 )
 
