@@ -165,25 +165,32 @@ func TestOrderFailedWhileWaiting(t *testing.T) {
 	}
 }
 
-// A caller who hangs up is no failure of the service, unless the outcome matters to him when he comes back.
+// A caller who hangs up is no failure of the service, whatever became of his purchase: he hears nothing of it, and asks
+// again when he comes back. One who waits is told that it is not known.
 func TestCallerHangsUp(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		err  error
-		code string
+	for name, c := range map[string]struct {
+		err   error
+		code  string
+		waits bool
 	}{
-		{context.Canceled, "CANCELLED"},
-		{fmt.Errorf("%w: %w", order.ErrUnavailable, context.Canceled), "CANCELLED"},
-		{fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), "UNKNOWN_OUTCOME"},
-		{order.ErrSoldOut, "SOLD_OUT"},
+		"cancelled":                        {err: context.Canceled, code: "CANCELLED"},
+		"a store is given up":              {err: fmt.Errorf("%w: %w", order.ErrUnavailable, context.Canceled), code: "CANCELLED"},
+		"a purchase is under way":          {err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "CANCELLED"},
+		"its row is waited for":            {err: fmt.Errorf("%w: not recorded in time", order.ErrUnknownOutcome), code: "CANCELLED"},
+		"it was decided":                   {err: order.ErrSoldOut, code: "SOLD_OUT"},
+		"an unknown outcome, and he waits": {err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "UNKNOWN_OUTCOME", waits: true},
 	} {
-		t.Run(c.code, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			var code string
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelInfo), withDesk(fakeDesk{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
-				cancel()
+				if !c.waits {
+					cancel()
+				}
 				return order.Order{}, c.err
 			}}), func(cfg *Config) {
 				cfg.Observe = func(_, _ string, _ int, told string, _ time.Duration) { code = told }

@@ -84,7 +84,7 @@
 //	a payment that does not fit        409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for what is not the provider's
 //	Redis does not follow a change     202; when units are to be taken, 503 UNAVAILABLE: the same key tells later
 //	an event stream breaks off         the browser comes back and is told the order as it is
-//	the caller hangs up                nothing to answer; an order accepted meanwhile is recorded all the same
+//	the caller hangs up                499 CANCELLED in log and metrics only; an order accepted meanwhile is recorded all the same
 //	a body that announces 20 MB        413 TOO_LARGE on every route, nothing of it read, the connection closed
 //	a body of 20 MB in chunks          413 TOO_LARGE after 64 KiB where a body is read, else net/http cuts it off
 //	slow headers, slow bodies          the listener's timeouts (server.go)

@@ -55,9 +55,13 @@ func newErrorBook() (*errorBook, error) {
 }
 
 // find returns what the caller of r is told about err. A read that was given up is an unavailable store; a write that
-// was is not, because it may have had its effect: without a rule of its own it stays internal.
+// was is not, because it may have had its effect: without a rule of its own it stays internal. A caller who has hung up
+// hears nothing, so what he would have been told is no failure of the service.
 func (b *errorBook) find(r *http.Request, err error) *entry {
 	e := b.match(err)
+	if e.code == codeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
+		return &b.cancelled
+	}
 	if e != &b.internal && e.code != codeUnavailable {
 		return e
 	}

@@ -14,6 +14,7 @@ const (
 	codeInternal    = "INTERNAL"
 	codePaused      = "PAUSED"
 	codeUnavailable = "UNAVAILABLE"
+	codeUnknown     = "UNKNOWN_OUTCOME"
 	codeRateLimited = "RATE_LIMITED"
 )
 
@@ -196,12 +197,12 @@ var rules = []rule{
 		english: "This letter cannot be replayed, only discarded.", chinese: "该死信无法重放，只能丢弃",
 	}},
 	{is(errUnkeyedOutcome), failure{
-		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
+		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too.",
 		english: "We could not see whether this worked. Please look at your orders before you try again.", chinese: "暂时无法确认是否购买成功，请先查看订单再重试",
 	}},
 	{is(order.ErrUnknownOutcome), failure{
-		code: "UNKNOWN_OUTCOME", status: http.StatusGatewayTimeout, title: "The outcome is not known",
+		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
 		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
 	}},
@@ -269,7 +270,7 @@ func internalFailure() failure {
 func cancelledFailure() failure {
 	return failure{
 		code: "CANCELLED", status: 499, title: "Request cancelled",
-		detail:  "The request was cancelled before it was answered.",
+		detail:  "The request was cancelled before it was answered. A purchase may have taken place: repeating it is the definitive question.",
 		english: "The request was cancelled.", chinese: "请求已取消",
 	}
 }
