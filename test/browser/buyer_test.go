@@ -109,7 +109,7 @@ func TestOneClickOneOrder(t *testing.T) {
 	p := testkit.NewProxy(t, s.addr)
 	w := open(t, s.through(p), s.signedIn(desktop(), 42))
 	w.sees(button("grab"), "")
-	p.Delay(200 * time.Millisecond) // so that there is a time to click in
+	p.Delay(time.Second) // so that there is a time to click in, and to look
 	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; i++) b.click(); return true; })()`)
 	w.sees(button("asking"), "Asking")
 	w.picture("buyer-asking-desktop", false)

@@ -109,14 +109,14 @@ const pause = (seconds, signal) =>
 export const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
 
 /** Whether asking again would give the same answer. @param {Answer} a */
-const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
+export const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
 
 export class Client {
   /** The server's clock, set by every list of vouchers. */
   clock = new ServerClock();
   #token;
   #language;
-  /** @type {Map<string, Promise<any>>} purchases under way */
+  /** @type {Map<string, Promise<any>>} purchases under way, by what is bought and whose they are */
   #buying = new Map();
 
   /**
@@ -171,6 +171,7 @@ export class Client {
    * @returns {Promise<Answer & {unknown?: boolean}>}
    */
   async insist(method, path, { again, ...options } = {}) {
+    const who = this.#token();
     let unknown = false; // one of the attempts may have done it
     for (let attempt = 1; ; attempt++) {
       const answer = await this.ask(method, path, options);
@@ -179,6 +180,7 @@ export class Client {
       if (answer.code === 'PAUSED' || attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
       again?.(answer);
       await pause(pauseAfter(attempt, answer.retryAfter), options.signal);
+      if (this.#token() !== who) return { ...answer, unknown }; // somebody else would ask now
     }
   }
 
@@ -206,15 +208,16 @@ export class Client {
    * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
    */
   #once(what, purchase) {
-    const running = this.#buying.get(what);
+    const mine = `${what} ${this.#token()}`;
+    const running = this.#buying.get(mine);
     if (running) return running;
     const promise = purchase()
       .then((a) => {
         if (a.success || a.code === 'ALREADY_BOUGHT') return a.data;
         return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '' };
       })
-      .finally(() => this.#buying.delete(what));
-    this.#buying.set(what, promise);
+      .finally(() => this.#buying.delete(mine));
+    this.#buying.set(mine, promise);
     return promise;
   }
 

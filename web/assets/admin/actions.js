@@ -2,6 +2,7 @@
 // What can be done to a voucher. What stops or takes something asks first and says what will happen.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { decided } from '../client.js';
 import { newKey } from './desk.js';
 import { VoucherForm } from './form.js';
 import { Ask, Field, problems, tellChange, tied, trouble } from './parts.js';
@@ -11,6 +12,7 @@ export function Actions({ voucher, desk, words, left, onDone }) {
   const { t } = words;
   const [open, setOpen] = useState('');
   const close = () => setOpen('');
+  const wish = useRef(/** @type {any} */ ({ key: newKey(), delta: '' })); // it outlives its dialog: an answer that was lost is asked for again
   /** @param {string} method @param {string} path @param {any} [body] */
   const change = async (method, path, body) => {
     const answer = await desk.insist(method, `/voucher/${voucher.id}${path}`, { body });
@@ -36,21 +38,24 @@ export function Actions({ voucher, desk, words, left, onDone }) {
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
     ${open === 'edit' && html`<${VoucherForm} desk=${desk} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
-    ${open === 'restock' && html`<${Restock} voucher=${voucher} desk=${desk} words=${words} left=${left} onClose=${close} onDone=${onDone} />`}
+    ${open === 'restock' && html`<${Restock} voucher=${voucher} desk=${desk} words=${words} left=${left} wish=${wish} onClose=${close} onDone=${onDone} />`}
   </div>`;
 }
 
-/** Adds units, or takes some of what is left; once, however often it is sent. @param {any} props */
-function Restock({ voucher, desk, words, left, onClose, onDone }) {
+/**
+ * Adds units, or takes some of what is left; once, however often it is sent, until the service has said what became of it.
+ * @param {any} props
+ */
+function Restock({ voucher, desk, words, left, wish, onClose, onDone }) {
   const { t, number } = words;
   const [delta, setDelta] = useState('');
   const [wrong, setWrong] = useState('');
-  const key = useRef(/** @type {any} */ ({ key: newKey(), delta: '' }));
   const n = /^[+-]?\d+$/.test(delta.trim()) ? Number(delta) : NaN;
   const run = async () => {
-    if (key.current.delta !== delta) key.current = { key: newKey(), delta }; // another wish
+    if (wish.current.delta !== delta) wish.current = { key: newKey(), delta }; // another wish
     const body = { delta: Number.isNaN(n) ? delta : n };
-    const answer = await desk.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: key.current.key });
+    const answer = await desk.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: wish.current.key });
+    if (decided(answer)) wish.current = { key: newKey(), delta: '' };
     setWrong(problems(answer).delta ?? '');
     if (answer.success) return tellChange(answer, t), onDone(), '';
     if (answer.code === 'INSUFFICIENT_STOCK') return t('restock.few', { left: number(answer.data.left) });

@@ -74,7 +74,7 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
 
 /** @param {any} props */
 function Price({ voucher, words: { t, money } }) {
-  const percent = Math.floor(100 * (1 - voucher.payValue / voucher.actualValue));
+  const percent = Math.floor((100 * (voucher.actualValue - voucher.payValue)) / voucher.actualValue);
   return html`<p class="price">
     <strong>${money(voucher.payValue)}</strong>
     <span class="soft">${t('worth', { value: money(voucher.actualValue) })}</span>

@@ -83,7 +83,9 @@ export class Shop {
   async readOrders() {
     if (!this.session.token) return;
     const asked = performance.now();
+    const who = this.session.token;
     const answer = await this.client.orders({ limit: '20' });
+    if (this.session.token !== who) return; // somebody else looks now
     if (answer.status === 401) return this.signOut();
     if (!answer.success) return;
     const all = new Map(this.orders.map((o) => [o.id, o]));
@@ -104,6 +106,8 @@ export class Shop {
     this.#followed.clear();
     this.orders = [];
     this.presses.clear();
+    this.doing.clear();
+    this.refusals.clear();
     this.view.signedOut();
   }
 
@@ -116,10 +120,12 @@ export class Shop {
     if (before && UNDER_WAY.has(before.phase)) return;
     if (voucher.type === 1 && this.liveOrder(voucher.id)) return;
     this.#note(voucher.id, { phase: 'asking' });
-    const again = (/** @type {import('../client.js').Answer} */ a) => this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
+    const who = this.session.token;
+    const again = (/** @type {import('../client.js').Answer} */ a) => this.session.token === who && this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
     const outcome = voucher.type === 1
       ? await this.client.buy(voucher.id, again)
       : await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
+    if (this.session.token !== who) return;
     if ('orderId' in outcome) {
       this.presses.delete(voucher.id);
       this.#keys.delete(voucher.id);
@@ -154,7 +160,9 @@ export class Shop {
     this.doing.set(order.id, what);
     this.refusals.delete(order.id);
     this.view.changed();
+    const who = this.session.token;
     const answer = await this.client[what](order.id);
+    if (this.session.token !== who) return;
     if (answer.success && answer.data.payUrl) {
       location.assign(answer.data.payUrl);
       return; // it stays "paying" until the page is left
@@ -176,14 +184,16 @@ export class Shop {
 
   /** Reads an order with its history. @param {string} id */
   async readOrder(id) {
+    const who = this.session.token;
     const answer = await this.client.order(id);
-    if (answer.success) this.#put(answer.data);
+    if (answer.success && this.session.token === who) this.#put(answer.data);
   }
 
   /** Waits until an order has its row, then follows it. @param {string} id */
   async #settle(id) {
+    const who = this.session.token;
     const answer = await this.client.order(id, '10s');
-    if (answer.success) this.#put(answer.data);
+    if (answer.success && this.session.token === who) this.#put(answer.data);
     this.#followNewest();
   }
 

@@ -34,7 +34,7 @@ export const TEXTS = {
   'note.refused': { en: 'The service is busy. Nothing was bought; please press again.', zh: '系统繁忙，未下单，请再试一次。' },
 
   worth: { en: 'worth {value}', zh: '价值 {value}' },
-  saving: { en: '{percent} % off', zh: '立省 {percent}%' },
+  saving: { en: '{percent}% off', zh: '立省 {percent}%' },
   left: { en: '{left} of {all} left', zh: '剩余 {left} / {all}' },
   stock: { en: 'Units left', zh: '剩余库存' },
   'starts.in': { en: 'Starts in', zh: '距开始' },
