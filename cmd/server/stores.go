@@ -69,7 +69,11 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if s.clients, err = redisstore.NewClients(reach); err != nil {
 		return nil, err
 	}
-	if s.redis, err = redisstore.New(s.clients, redisstore.Options{Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded()}, log); err != nil {
+	options := redisstore.Options{
+		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(),
+		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
+	}
+	if s.redis, err = redisstore.New(s.clients, options, log); err != nil {
 		return nil, err
 	}
 	return s, await(ctx, log, "Redis", func() error {

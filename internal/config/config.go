@@ -92,6 +92,11 @@ type Redis struct {
 	// Timeout decides when an admission's outcome is called unknown: a shorter one says so sooner and more often.
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for a connection, and for an answer, of Redis"`
 
+	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
+	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is told; with fewer he is answered UNKNOWN_OUTCOME; 0: none is asked; not in a cluster"`
+
+	ReplicaTimeout time.Duration `env:"SECKILL_REDIS_REPLICA_TIMEOUT" envDefault:"200ms" unit:"duration" min:"1ms" max:"500ms" effect:"longest wait for SECKILL_REDIS_REPLICAS; less than SECKILL_REDIS_TIMEOUT"`
+
 	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities"`
 }
 

@@ -25,11 +25,14 @@ const (
 // which calls for one batch after the other, never meets a convoy; a rush on a thousand sales is one.
 //
 // The calls of a convoy have nothing else in common: each has its own answer, and its own error where Redis refuses it.
-// When the connection fails, all of them are unknown, as each would be alone.
+// When the connection fails, all of them are unknown, as each would be alone. Where replicas are to confirm what was done,
+// they are asked once for each send, behind its last call.
 type convoy struct {
-	client redis.UniversalClient
-	script script
-	alone  bool // nobody travels together: the cluster client sends what it got no answer for again
+	client   redis.UniversalClient
+	script   script
+	alone    bool // nobody travels together: the cluster client sends what it got no answer for again
+	replicas Replicas
+	question string // the key that is written to ask them
 
 	mu       sync.Mutex
 	waiting  []*passenger
@@ -41,19 +44,21 @@ type passenger struct {
 	cmd      *redis.Cmd
 	deadline time.Time     // until when its caller waits; zero: without end
 	done     chan struct{} // closed once cmd has its answer
+	doubt    error         // wraps errUnconfirmed when the answer is one that too few replicas have confirmed
 }
 
-func newConvoy(client redis.UniversalClient, s script) *convoy {
+func newConvoy(client redis.UniversalClient, s script, r Replicas, question string) *convoy {
 	_, cluster := client.(*redis.ClusterClient)
-	return &convoy{client: client, script: s, alone: cluster}
+	return &convoy{client: client, script: s, alone: cluster, replicas: r, question: question}
 }
 
-// run calls the script as script.run does, with the same errors. The arguments may be read until the answer is there,
-// even if ctx ends sooner: they must not change.
+// run calls the script as script.run does, with the same errors. Together with an answer that too few replicas have
+// confirmed it returns an error that wraps errUnconfirmed. The arguments may be read until the answer is there, even if ctx
+// ends sooner: they must not change.
 func (c *convoy) run(ctx context.Context, keys []string, args ...any) (any, error) {
 	p := c.join(ctx, keys, args)
 	if p == nil {
-		reply, err := c.script.run(ctx, c.client, keys, args...)
+		reply, err := c.single(ctx, keys, args)
 		c.next(context.WithoutCancel(ctx))
 		return reply, err
 	}
@@ -65,11 +70,42 @@ func (c *convoy) run(ctx context.Context, keys []string, args ...any) (any, erro
 		}
 		return nil, fmt.Errorf("redis: %w", ctx.Err())
 	}
-	reply, err := p.cmd.Result()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+	if redis.HasErrorPrefix(p.cmd.Err(), "NOSCRIPT") {
+		return c.single(ctx, keys, args)
+	}
+	return p.answer()
+}
+
+// single sends one call by itself, and again with the script's source if Redis does not have the script.
+func (c *convoy) single(ctx context.Context, keys []string, args []any) (any, error) {
+	if c.replicas.Count == 0 {
 		return c.script.run(ctx, c.client, keys, args...)
 	}
-	return reply, translate(err)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err) // nothing is sent
+	}
+	p := c.passenger(ctx, "evalsha", c.script.digest, keys, args)
+	c.send(ctx, []*passenger{p})
+	if redis.HasErrorPrefix(p.cmd.Err(), "NOSCRIPT") {
+		p = c.passenger(ctx, "eval", c.script.source, keys, args)
+		c.send(ctx, []*passenger{p})
+	}
+	return p.answer()
+}
+
+func (c *convoy) passenger(ctx context.Context, verb, text string, keys []string, args []any) *passenger {
+	p := &passenger{cmd: c.script.command(ctx, verb, text, keys, args), done: make(chan struct{})}
+	p.deadline, _ = ctx.Deadline()
+	return p
+}
+
+// answer is what came of the call, once it has travelled.
+func (p *passenger) answer() (any, error) {
+	reply, err := p.cmd.Result()
+	if err != nil {
+		return nil, translate(err)
+	}
+	return reply, p.doubt
 }
 
 // join returns a passenger of the next send, or nil if the caller is to send his call himself and then to call next.
@@ -80,8 +116,7 @@ func (c *convoy) join(ctx context.Context, keys []string, args []any) *passenger
 		c.underway++
 		return nil
 	}
-	p := &passenger{cmd: c.script.command(ctx, "evalsha", c.script.digest, keys, args), done: make(chan struct{})}
-	p.deadline, _ = ctx.Deadline()
+	p := c.passenger(ctx, "evalsha", c.script.digest, keys, args)
 	c.waiting = append(c.waiting, p)
 	return p
 }
@@ -139,8 +174,14 @@ func (c *convoy) send(ctx context.Context, together []*passenger) {
 	for _, p := range together {
 		_ = pipe.Process(ctx, p.cmd) // it is queued; a command has its own error
 	}
+	doubt := func() error { return nil }
+	if c.replicas.Count > 0 {
+		doubt = c.replicas.ask(ctx, pipe, c.question).err
+	}
 	_, _ = pipe.Exec(ctx) // as above
+	err := doubt()
 	for _, p := range together {
+		p.doubt = err
 		close(p.done)
 	}
 }

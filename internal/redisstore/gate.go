@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"seckill/internal/order"
 )
@@ -11,24 +13,33 @@ import (
 const MaxApplicants = 256
 
 // Admit runs scripts/seckill.lua once. An error that wraps order.ErrUnavailable says that the batch certainly had no
-// effect; after any other, repeating the identical batch tells.
+// effect; after any other, repeating the identical batch tells. Nobody is told of an order that too few replicas have
+// confirmed, neither of a new one nor of one that he had: that is an error of the latter kind.
 func (s *Store) Admit(ctx context.Context, b order.Batch) (order.Verdict, error) {
 	args, err := admissionArgs(b)
 	if err != nil {
 		return order.Verdict{}, err
 	}
 	keys := []string{s.keys.sale(b.Sale), s.keys.buyers(b.Sale), s.keys.orders(b.Sale.Partition)}
-	raw, err := s.admissions.run(ctx, keys, args...)
-	if err != nil {
-		return order.Verdict{}, err
+	raw, doubt := s.admissions.run(ctx, keys, args...)
+	if doubt != nil && !errors.Is(doubt, errUnconfirmed) {
+		return order.Verdict{}, doubt
 	}
 	verdict, err := readVerdict(raw, b)
+	if err == nil && doubt != nil && slices.ContainsFunc(verdict.Outcomes, namesOrder) {
+		return order.Verdict{}, doubt
+	}
 	for i, outcome := range verdict.Outcomes {
 		if outcome.Code == order.Unreadable {
 			s.log.ErrorContext(ctx, "a place in a sale cannot be read", "voucher", b.Sale.VoucherID, "user", b.Applicants[i].UserID)
 		}
 	}
 	return verdict, err
+}
+
+// namesOrder reports whether the outcome tells somebody that he has an order.
+func namesOrder(o order.Outcome) bool {
+	return o.Code == order.Accepted || o.Code == order.AlreadyBought
 }
 
 // admissionArgs is ARGV of the script. It points into the batch, which therefore must not change during the call: the

@@ -103,4 +103,8 @@ func (k keys) dead(partition int) string { return k.partition(partition) + ":dea
 // consumers is when each consumer of a partition's stream last beat (sorted set: name → milliseconds since 1970).
 func (k keys) consumers(partition int) string { return k.partition(partition) + ":consumers" }
 
+// confirmed is how often replicas were asked whether they have what was accepted (string, a number). There is none where
+// they are not asked.
+func (k keys) confirmed() string { return k.prefix + "confirmed" }
+
 func (k keys) partition(partition int) string { return k.prefix + "{p" + strconv.Itoa(partition) + "}" }

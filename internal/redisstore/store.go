@@ -41,6 +41,8 @@ type Options struct {
 	// Alone says that no other process uses this Redis, and that it began empty with this one: the embedded mode. A sale
 	// that is missing then was never open, and sells at once when it is built.
 	Alone bool
+	// Replicas must have an accepted order before its buyer is told. Default: none, and nobody is asked.
+	Replicas Replicas
 }
 
 const defaultOrphanAfter = 5 * time.Second
@@ -60,10 +62,14 @@ type Store struct {
 	log         *slog.Logger
 }
 
-// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces.
+// New returns a store on the clients, which stay the caller's to close. It fails for a prefix that holds braces, and for
+// replicas that cannot be asked.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Replicas.check(clients.Commands, o.Alone); err != nil {
 		return nil, err
 	}
 	if o.OrphanAfter <= 0 {
@@ -72,7 +78,7 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	set := newScriptSet()
 	return &Store{
 		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: set,
-		admissions: newConvoy(clients.Commands, set.seckill), options: o,
+		admissions: newConvoy(clients.Commands, set.seckill, o.Replicas, k.confirmed()), options: o,
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }

@@ -1,0 +1,175 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// flock is a rig whose orders two replicas must have. Each receives through a proxy of its own.
+type flock struct {
+	*rig
+	t        *testing.T
+	replicas []*testkit.RedisServer
+	wires    []*testkit.Proxy
+}
+
+func newFlock(t *testing.T, patience time.Duration) *flock {
+	t.Helper()
+	master := testkit.StartRedis(t)
+	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{master.Addr}})
+	f := &flock{t: t, rig: rigOn(t, clients, "")}
+	for range 2 {
+		wire, replica := testkit.NewProxy(t, master.Addr), testkit.StartRedis(t, "--repl-diskless-sync-delay", "0")
+		f.wires, f.replicas = append(f.wires, wire), append(f.replicas, replica)
+		host, port, err := net.SplitHostPort(wire.Addr)
+		f.must(err)
+		f.must(replica.Client().Do(f.ctx(), "replicaof", host, port).Err())
+	}
+	f.guard(Replicas{Count: 2, Timeout: patience})
+	eventually(t, func() bool {
+		n, err := f.commands.Do(f.ctx(), "wait", 2, 100).Int()
+		return err == nil && n == 2
+	})
+	f.open(1, f.hour(50))
+	return f
+}
+
+func (f *flock) guard(r Replicas) {
+	f.admissions = newConvoy(f.commands, f.scripts.seckill, r, f.keys.confirmed())
+}
+
+// apply sends one applicant.
+func (f *flock) apply(user int64) ([]string, error) {
+	v, err := f.Admit(f.ctx(), order.Batch{Sale: f.sale, Applicants: applicants(user, 1), MaxBacklog: 1000})
+	return codes(v.Outcomes), err
+}
+
+// unconfirmed checks that a call was done and is not known to be.
+func (f *flock) unconfirmed(user int64) {
+	f.t.Helper()
+	got, err := f.apply(user)
+	if !errors.Is(err, errUnconfirmed) || errors.Is(err, order.ErrUnavailable) || len(got) > 0 {
+		f.t.Errorf("user %d: %v, %v, want errUnconfirmed", user, got, err)
+	}
+	if f.places()[user] == 0 {
+		f.t.Errorf("user %d has no place", user)
+	}
+}
+
+// confirmed checks that a user is told of his order, if not at once, and that every replica has it by then.
+func (f *flock) confirmed(user int64) {
+	f.t.Helper()
+	eventually(f.t, func() bool {
+		got, err := f.apply(user)
+		return err == nil && slices.Equal(got, []string{"0"})
+	})
+	for i, replica := range f.replicas {
+		has, err := replica.Client().HExists(f.ctx(), f.keys.buyers(f.sale), fmt.Sprint(user)).Result()
+		f.must(err)
+		if !has {
+			f.t.Errorf("replica %d does not have the order of user %d", i, user)
+		}
+	}
+}
+
+// TestReplicasConfirm: nobody is told of an order that too few replicas have; whoever is not told can find out by asking
+// again once they have it.
+func TestReplicasConfirm(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]struct{ fail, heal func(*flock) }{
+		"one stopped": {func(f *flock) { f.replicas[1].Pause() }, func(f *flock) { f.replicas[1].Resume() }},
+		"one slow":    {func(f *flock) { f.wires[0].Delay(250 * time.Millisecond) }, func(f *flock) { f.wires[0].Heal() }},
+		"one cut off": {func(f *flock) { f.wires[0].Cut() }, func(f *flock) { f.wires[0].Heal() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFlock(t, 100*time.Millisecond)
+			f.confirmed(1)
+			f.must(f.commands.ScriptFlush(f.ctx()).Err())
+			f.confirmed(2)
+
+			fault.fail(f)
+			f.unconfirmed(3)
+			f.unconfirmed(3) // the identical batch writes nothing, and is not confirmed for that
+			f.must(f.commands.ScriptFlush(f.ctx()).Err())
+			f.unconfirmed(4)
+			// A refusal promises nothing.
+			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{VoucherID: 99}, Applicants: applicants(1, 1), MaxBacklog: 1000})
+			f.must(err)
+			equal(t, []string{"2"}, codes(v.Outcomes))
+			// The order of before is his, and nobody is told so until it is safe.
+			_, err = f.Admit(f.ctx(), order.Batch{Sale: f.sale, Applicants: []order.Applicant{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
+			if !errors.Is(err, errUnconfirmed) {
+				t.Errorf("ALREADY_BOUGHT of an order that no replica may have: %v", err)
+			}
+
+			fault.heal(f)
+			f.confirmed(3)
+			f.confirmed(4)
+			f.confirmed(5)
+			equal(t, 5, len(f.stream()))
+		})
+	}
+}
+
+// TestReplicasConfirmAConvoy: one question stands behind all calls of a send, and its answer is every passenger's.
+func TestReplicasConfirmAConvoy(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 100*time.Millisecond)
+	f.replicas[0].Kill()
+	calls := make([]*passenger, 3)
+	for i := range calls {
+		args, err := admissionArgs(order.Batch{Sale: f.sale, Applicants: applicants(int64(i+1), 1), MaxBacklog: 1000})
+		f.must(err)
+		keys := []string{f.keys.sale(f.sale), f.keys.buyers(f.sale), f.keys.orders(0)}
+		calls[i] = f.admissions.passenger(f.ctx(), "eval", f.scripts.seckill.source, keys, args)
+	}
+	f.admissions.send(f.ctx(), calls)
+	for i, p := range calls {
+		if _, err := p.answer(); !errors.Is(err, errUnconfirmed) {
+			t.Errorf("passenger %d: %v, want errUnconfirmed", i, err)
+		}
+	}
+	asked, err := f.commands.Get(f.ctx(), f.keys.confirmed()).Int()
+	f.must(err)
+	equal(t, 1, asked)
+	equal(t, 3, len(f.places()))
+}
+
+// A caller who no longer waits is not sent.
+func TestReplicasNotAskedForNothing(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t, 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(f.ctx())
+	cancel()
+	_, err := f.Admit(ctx, order.Batch{Sale: f.sale, Applicants: applicants(1, 1), MaxBacklog: 1000})
+	if !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("%v, want ErrUnavailable", err)
+	}
+	equal(t, 0, len(f.places()))
+}
+
+// TestReplicasRefused: where there are none, or none that can be asked, no store is made that would wait for them.
+func TestReplicasRefused(t *testing.T) {
+	t.Parallel()
+	two := Replicas{Count: 2, Timeout: time.Second}
+	for name, c := range map[string]struct {
+		topology Topology
+		options  Options
+	}{
+		"embedded": {Single, Options{Alone: true, Replicas: two}},
+		"cluster":  {Cluster, Options{Replicas: two}},
+	} {
+		if s, err := New(newClients(t, ClientConfig{Topology: c.topology, Addrs: []string{"127.0.0.1:1"}}), c.options, nil); err == nil {
+			t.Errorf("%s: a store %v", name, s.options)
+		}
+	}
+}
