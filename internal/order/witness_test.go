@@ -54,6 +54,7 @@ func TestWitnessHandsIn(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
 		time.Sleep(10 * attendEvery)
+		synctest.Wait()
 		told := Testimony{Seen: Mark{Epoch: 3, Sequence: 9}, Claims: w.diary.of(voucherA)}
 		if diff := cmp.Diff([]Testimony{told}, f.handedIn); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
