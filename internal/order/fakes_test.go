@@ -348,6 +348,7 @@ type fakeSales struct {
 	snapshot Snapshot
 	locks    sync.Map // name → *sync.Mutex
 	onViews  func()   // what happens before Redis is read
+	onStream func()   // what happens before a sale's claims are read
 
 	hearing   HearingState
 	onHeard   func() // what happens after a look at the hearing
@@ -431,6 +432,9 @@ func (f *fakeSales) Views(_ context.Context, sales []SaleRef) (views []SaleView,
 }
 
 func (f *fakeSales) Waiting(context.Context, SaleRef) iter.Seq2[Claim, error] {
+	if f.onStream != nil {
+		f.onStream()
+	}
 	return sequence(f.waiting)
 }
 

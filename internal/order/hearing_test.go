@@ -2,6 +2,7 @@ package order
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +56,8 @@ func TestRebuildHearsTheInstances(t *testing.T) {
 	}
 }
 
-// Sales are heard at the same time: those of a Redis that was emptied wait once, not each after the other.
+// Sales are heard at the same time: those of a Redis that was emptied wait once, not each after the other. But only a few
+// are read at a time, as a ledger has few connections and an instance little memory.
 func TestManySalesAreHeardAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,10 +69,26 @@ func TestManySalesAreHeardAtOnce(t *testing.T) {
 		}
 		k := newTestKeeper(t, f)
 		k.testimony = f
+		var mu sync.Mutex
+		read, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			read += n
+			most = max(most, read)
+		}
+		f.onStream = func() {
+			count(1)
+			time.Sleep(time.Millisecond)
+			count(-1)
+		}
 		start := time.Now()
 		k.sweep(t.Context())
 		if took := time.Since(start); took > 2*hearingTime || k.Ready() != nil {
 			t.Errorf("took %v, ready: %v", took, k.Ready())
+		}
+		if most != readers {
+			t.Errorf("%d were read at a time", most)
 		}
 	})
 }

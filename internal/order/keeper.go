@@ -34,6 +34,7 @@ const (
 	sweepEvery = time.Second
 	lookTime   = time.Minute // how long reading all sales may take
 	rebuilders = 64          // rebuilds at a time: most of the time they wait for instances
+	readers    = 4           // of those that have heard them: each has all orders of its sale in memory, and a transaction open
 	// buildSweeps is for how many sweeps in a row sales may wait to be rebuilt before that is worth a warning: another
 	// instance, or whoever has just created the sale, is usually at it.
 	buildSweeps = 5
@@ -59,6 +60,7 @@ type Keeper struct {
 	wrong     *Complaints
 	observer  Observer
 	log       *slog.Logger
+	reading   chan struct{} // holds one for each of the readers
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // a sweep has found all as it should be
@@ -83,6 +85,7 @@ func NewKeeper(stores KeeperStores, catalog *Catalog, complaints *Complaints, ob
 	return &Keeper{
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, retirer: stores.Retirer, locker: stores.Locker,
 		testimony: stores.Testimony, outbox: stores.Outbox, catalog: catalog, wrong: complaints, observer: observer, log: log,
+		reading: make(chan struct{}, readers),
 	}
 }
 

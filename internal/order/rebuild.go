@@ -105,9 +105,15 @@ func (k *Keeper) rebuild(ctx context.Context, v voucher.Voucher, before Mark) er
 	r := reconstruction{
 		held: map[int64]int64{}, reached: []Mark{before, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
 	}
-	if epoch > 1 { // else nobody can remember anything of it
+	if epoch > 1 { // else nobody can remember anything of it, and there is nothing to read
 		if r.seen, err = k.hear(ctx, sale, epoch); err != nil {
 			return fmt.Errorf("hearing the instances: %w", err)
+		}
+		select {
+		case k.reading <- struct{}{}:
+			defer func() { <-k.reading }()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	if err := k.gather(ctx, sale, &r); err != nil {
