@@ -110,7 +110,7 @@ func leavingDelaysNobody(t *testing.T, s stage) {
 	for what, leaver := range map[string]func() (context.Context, context.CancelFunc){
 		"cancelled": func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
 		"timed out": func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(t.Context(), 500*time.Millisecond)
+			return context.WithTimeout(t.Context(), slack) // in which both line up
 		},
 	} {
 		h := mustLock(t, s.lock())
@@ -248,7 +248,7 @@ func onlyRedisClock(t *testing.T, s stage) {
 func queuesVanish(t *testing.T, s stage) {
 	h := mustLock(t, s.lock())
 	network, through := s.viaProxy(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), slack)
 	defer cancel()
 	waiting := s.lineUp(ctx, t, s.through(through))
 	network.Blackhole()

@@ -252,7 +252,8 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 
 func forgottenScripts(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
-	l := s.lock(lock.WithRenewedLease(300 * time.Millisecond))
+	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	l := s.lock(lock.WithRenewedLease(lease))
 	for range 2 {
 		h := mustLock(t, l)
 		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
@@ -261,7 +262,7 @@ func forgottenScripts(t *testing.T, s stage) {
 		select {
 		case <-h.Lost():
 			t.Fatalf("a flush lost the lock: %v", h.Err())
-		case <-time.After(400 * time.Millisecond): // renewed in spite of it
+		case <-time.After(lease + lease/4): // renewed in spite of it
 		}
 		mustRelease(t, h)
 	}

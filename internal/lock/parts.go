@@ -59,9 +59,8 @@ func (h *Hold) partEnded(cause error) {
 	if h.Err() != nil {
 		return
 	}
-	all := h.parts.list()
 	held := 0
-	for _, part := range all {
+	for _, part := range h.parts.list() {
 		if part.Err() == nil {
 			held++
 		}
@@ -71,7 +70,7 @@ func (h *Hold) partEnded(cause error) {
 	}
 	err := fmt.Errorf("lock %q: %w", h.lock.name, cause)
 	h.end(err, true)
-	for _, part := range all {
+	for _, part := range h.parts.list() { // once more: one may have joined meanwhile, and none does from now on
 		part.end(err, true)
 	}
 }

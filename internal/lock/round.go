@@ -16,8 +16,9 @@ const patience = 2 * time.Second
 // time, and nothing is under way when the round is over.
 const grace = 5 * time.Millisecond
 
-// errSilent is why a member does not count that has not answered in time.
-var errSilent = fmt.Errorf("no answer within %v", patience)
+// errSilent is why a member does not count that has not answered in time: within patience, or grace and more once the
+// others had decided.
+var errSilent = errors.New("no answer in time")
 
 // round is one try of all members of a group at the same time.
 type round struct {

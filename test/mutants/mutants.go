@@ -78,7 +78,7 @@ func inRecording() []mutant {
 			{File: "scripts/settle.lua", From: `redis.call('XACK', KEYS[1], ARGV[1]`, To: `redis.call('XACK', KEYS[1] .. ':other', ARGV[1]`},
 		}},
 		{"one consumer's name for all", "F06", "not settled", []overlay.Change{
-			{File: "cmd/server/shop.go", From: `cfg.Server.Instance+":"+uuid.NewString()`, To: `"recorder:"+uuid.Nil.String()`},
+			{File: "cmd/server/shop.go", From: `redis.Consumer(partition, self)`, To: `redis.Consumer(partition, "recorder:"+uuid.Nil.String())`},
 		}},
 		{"nobody takes over from the dead", "F07", "not settled", []overlay.Change{
 			{File: fetcher, From: `return f.queue.Orphans(ctx, f.options.Batch)`, To: `return nil, nil`},
