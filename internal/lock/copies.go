@@ -12,7 +12,8 @@ const copyTime = time.Second
 
 // WithCopies asks that at least n replicas have a lock before it is obtained; with fewer it is released again, and the
 // error is ErrTooFewCopies. So it outlives a failover to one of them. They have a second for it, or half of a lease that
-// is shorter. It costs a round trip to the replicas for each acquire; that a lease was renewed is not waited for.
+// is shorter. It costs a round trip to the replicas for each acquire, and while there are too few of them a refusal takes
+// that time, too; that a lease was renewed is not waited for.
 //
 // It is Redis's command WAIT, of which Redis says that it makes the loss of a write at a failover unlikely, and not that
 // it excludes it: a replica that does not have the lock may be the one that is promoted.

@@ -15,7 +15,9 @@ import (
 // caller has found out that he does not get all of his.
 //
 // The token of a hold is the highest of its locks'. It is higher than that of earlier holds of the same locks; a
-// resource that is written under one of them alone as well has to be given that one's, from TokenOf.
+// resource that is written under one of them alone as well has to be given that one's, from TokenOf. State shows owners who
+// have all of them; where they are held in the name of different ones, as a Mutex beside a Reentrant, it shows nobody, and
+// the locks themselves have to be asked.
 func Multi(first *Lock, more ...*Lock) *Lock {
 	members := append([]*Lock{first}, more...)
 	// Those who want the same locks begin with the same one, and mostly do not meet at the others.
