@@ -1,7 +1,11 @@
--- orphans.lua: takes over entries of consumers that have died, and removes the dead ones that have none left.
+-- orphans.lua: takes over entries of consumers that have died, and removes the dead ones that have none left. It also
+-- takes over stranded entries: delivered, not settled, and pending for nobody, as somebody has removed their consumer by
+-- hand, or moved the group past them.
 --
 -- A consumer is dead when it has neither beaten nor spoken to Redis for the given time. The caller himself never is.
 -- Everything happens in one step, so no consumer is removed that has something pending: Redis would forget the entries.
+-- Stranded entries are looked for at the stream's beginning only: that costs nothing while there are none, and once all
+-- before them are settled, they are there.
 --
 -- KEYS (one hash slot)
 --   1  orders     stream
@@ -62,6 +66,50 @@ local function take_over(name)
   end
 end
 
+local function id(text)
+  local ms, seq = string.match(text, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(seq)
+end
+
+local function before(a, b)
+  local a_ms, a_seq = id(a)
+  local b_ms, b_seq = id(b)
+  return a_ms < b_ms or a_ms == b_ms and a_seq < b_seq
+end
+
+-- The id of the entry that was delivered last.
+local function delivered()
+  for _, info in ipairs(call('XINFO', 'GROUPS', orders_key)) do
+    local of = {}
+    for i = 1, #info, 2 do
+      of[info[i]] = info[i + 1]
+    end
+    if of['name'] == group then
+      return of['last-delivered-id']
+    end
+  end
+end
+
+local function take_stranded()
+  local first = call('XRANGE', orders_key, '-', '+', 'COUNT', '1')[1]
+  local pending = call('XPENDING', orders_key, group)[2]
+  if not first or pending and not before(first[1], pending) then
+    return
+  end
+  local ids = {}
+  for _, entry in ipairs(call('XRANGE', orders_key, '-', delivered(), 'COUNT', string.format('%.0f', left))) do
+    if pending and not before(entry[1], pending) then
+      break
+    end
+    ids[#ids + 1] = entry[1]
+    taken[#taken + 1] = entry
+  end
+  if #ids > 0 then
+    ids[#ids + 1], ids[#ids + 2] = 'FORCE', 'JUSTID'
+    call('XCLAIM', orders_key, group, self, '0', unpack(ids))
+  end
+end
+
 local infos = redis.pcall('XINFO', 'CONSUMERS', orders_key, group)
 if infos['err'] then
   return infos
@@ -84,6 +132,9 @@ for _, info in ipairs(infos) do
       removed[#removed + 1] = name
     end
   end
+end
+if left > 0 then
+  take_stranded()
 end
 
 -- Heartbeats of consumers that died before they read anything.

@@ -10,10 +10,11 @@
 -- delivered twice and settled by another consumer first.
 --
 -- XDEL looks for each entry in a node of the stream from the node's beginning, and so costs more than all the rest.
--- Entries at the stream's beginning are cut off instead, a node at a time. What lies before an entry that was pending has
--- been delivered; once nothing of it is pending any more, it is settled. (Or somebody has removed a consumer with its
--- pending entries by hand: nobody would be given those any more. The buyers' places still tell of such orders, and a
--- rebuild queues them again.)
+-- Entries at the stream's beginning are cut off instead, a node at a time. What lies between two entries that were
+-- pending has been delivered; once nothing of it is pending any more, it is settled. (Or somebody has removed a consumer
+-- with its pending entries by hand. Those at the stream's beginning stay there until orphans.lua has taken them over; of
+-- those between entries that were read apart from each other and are settled together, the buyers' places still tell, and
+-- a rebuild queues them again.)
 
 local n = #ARGV - 1
 if n < 1 or n > 1000 then
@@ -27,10 +28,14 @@ end
 
 -- Cuts off the stream's beginning with the last of the entries, and reports whether all of them are gone then.
 local function cut_off()
+  local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', '1')[1]
+  if not first or first[1] ~= ARGV[2] then
+    return false
+  end
   local ms, seq = id(ARGV[#ARGV])
-  local first = redis.call('XPENDING', KEYS[1], ARGV[1])[2]
-  if first then
-    local first_ms, first_seq = id(first)
+  local pending = redis.call('XPENDING', KEYS[1], ARGV[1])[2]
+  if pending then
+    local first_ms, first_seq = id(pending)
     if first_ms < ms or first_ms == ms and first_seq < seq then
       return false
     end

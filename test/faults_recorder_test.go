@@ -86,7 +86,7 @@ func stoppedAt(m testkit.Moment) func(*drill) {
 
 // pendingOf returns how many entries were delivered to an instance and are not acknowledged.
 func (d *drill) pendingOf(srv *server) (n int64, err error) {
-	consumers, err := d.site.live.rdb.XInfoConsumers(d.Context(), d.site.live.streamKey(), "recorder").Result()
+	consumers, err := d.site.live.rdb.XInfoConsumers(d.Context(), d.site.live.streamKey(), group).Result()
 	for _, c := range consumers {
 		if strings.HasPrefix(c.Name, srv.name+":") {
 			n += c.Pending

@@ -58,6 +58,10 @@ func scenarios() []scenario {
 		{"F21", "Redis killed, and the last writes cut off its file", "I1 I2 I3", false, tailCutOff},
 		{"F22", "Redis emptied while orders wait in it", "I1 I3", false, redisEmptied},
 		{"F26", "SCRIPT FLUSH, CLIENT KILL, CLIENT PAUSE for 3 s", "I7 I8", false, redisHarassed},
+		{"F27", "the stream trimmed by somebody, to nothing", "I3 I5", false, streamTrimmed},
+		{"F28-group", "XGROUP DESTROY", "I3 I7", false, groupDestroyed},
+		{"F28-living", "XGROUP DELCONSUMER of all who live, with what they have read", "I3 I7", false, livingRemoved},
+		{"F28-dead", "the same of one who was killed, before others take over", "I3 I7", false, deadRemoved},
 		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
 	}

@@ -25,6 +25,9 @@ func (l *liveStore) buyersKey(voucher int64) string {
 func (l *liveStore) streamKey() string { return l.prefix + "{p0}:orders" }
 func (l *liveStore) deadKey() string   { return l.prefix + "{p0}:dead" }
 
+// group is the recorders' group of consumers.
+const group = "recorder"
+
 // liveView is what Redis holds of a sale.
 type liveView struct {
 	stock   int64           // units left to sell, returned ones included
@@ -78,7 +81,7 @@ func (l *liveStore) queue(ctx context.Context) (waiting, pending int64, err erro
 	if waiting, err = l.rdb.XLen(ctx, l.streamKey()).Result(); err != nil {
 		return 0, 0, fmt.Errorf("reading the stream: %w", err)
 	}
-	p, err := l.rdb.XPending(ctx, l.streamKey(), "recorder").Result()
+	p, err := l.rdb.XPending(ctx, l.streamKey(), group).Result()
 	if err != nil {
 		return 0, 0, fmt.Errorf("reading what is pending: %w", err)
 	}

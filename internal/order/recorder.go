@@ -18,7 +18,7 @@ type Queue interface {
 	// exist is created at the stream's beginning.
 	Next(ctx context.Context, n int, wait time.Duration) ([]Entry, error)
 	// Orphans takes over up to n entries of consumers that have stopped beating, and removes the dead ones that have
-	// none left.
+	// none left. Entries that were delivered and belong to nobody are taken over, too.
 	Orphans(ctx context.Context, n int) ([]Entry, error)
 	// Settle acknowledges and deletes entries, both or neither, and returns how many were still this group's.
 	Settle(ctx context.Context, keys []string) (int, error)

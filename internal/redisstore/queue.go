@@ -116,7 +116,8 @@ func (c *Consumer) createGroup(ctx context.Context) error {
 }
 
 // Orphans takes over up to n entries of consumers that have stopped beating, and removes the dead ones that have none
-// left. Pending entries that are no longer in the stream are logged: the stream was trimmed by somebody.
+// left. Entries whose consumer somebody has removed by hand are taken over, too. Pending entries that are no longer in the
+// stream are logged: the stream was trimmed by somebody.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	raw, err := c.store.scripts.orphans.run(ctx, c.store.commands, c.streamAndConsumers(),
 		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
@@ -131,7 +132,7 @@ func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 		return nil, err
 	}
 	if len(o.removed) > 0 || len(o.entries) > 0 {
-		c.store.log.InfoContext(ctx, "took over from dead consumers",
+		c.store.log.InfoContext(ctx, "took over from consumers that are gone",
 			"partition", c.partition, "entries", len(o.entries), "removed", o.removed)
 	}
 	if len(o.gone) > 0 {

@@ -34,6 +34,8 @@ var queueTests = behaviour{
 	"no place for the dead":    testBuryFails,
 	"orphans":                  testOrphans,
 	"orphans little by little": testOrphansLittle,
+	"stranded entries":         testStranded,
+	"stranded behind others":   testStrandedBehind,
 	"the living keep theirs":   testLivingKeep,
 	"forgotten heartbeats":     testForgottenHeartbeats,
 	"leave":                    testLeave,
@@ -370,6 +372,52 @@ func testOrphansLittle(t *testing.T, r *rig) {
 	equal(t, []string{"dead", "dead too", "me"}, r.consumers())
 	equal(t, []int64{4, 5}, users(r.orphans(me, 3)))
 	equal(t, []string{"me"}, r.consumers())
+}
+
+// remove takes a consumer out of the group with all that is pending for it, as somebody may by hand.
+func (r *rig) remove(c *Consumer) {
+	r.t.Helper()
+	r.must(r.commands.XGroupDelConsumer(r.ctx(), r.keys.orders(0), group, c.name).Err())
+}
+
+// testStranded: entries whose consumer was removed are taken over at once, as many as are asked for, and the next ones
+// when those are settled.
+func testStranded(t *testing.T, r *rig) {
+	r.queued(6)
+	removed, me := r.Consumer(0, "removed"), r.Consumer(0, "me")
+	r.next(removed, 4)
+	r.next(me, 1)
+	r.remove(removed)
+	first := r.orphans(me, 3)
+	equal(t, []int64{1, 2, 3}, users(first))
+	equal(t, 0, len(r.orphans(me, 3)))
+	equal(t, []int64{1, 2, 3, 5}, users(r.own(me, "", 9)))
+	equal(t, 3, r.settle(me, keysOf(first)...))
+	equal(t, []int64{4}, users(r.orphans(me, 3)))
+	equal(t, 2, r.settle(me, keysOf(r.own(me, "", 9))...))
+	equal(t, 0, len(r.orphans(me, 3))) // the sixth was never delivered
+	equal(t, []int64{6}, users(r.next(me, 3)))
+	r.remove(me)
+	equal(t, []int64{6}, users(r.orphans(me, 3))) // the last one, too
+}
+
+// testStrandedBehind: stranded entries survive what is settled before and behind them, and are taken over then.
+func testStrandedBehind(t *testing.T, r *rig) {
+	r.queued(8)
+	removed, me := r.Consumer(0, "removed"), r.Consumer(0, "me")
+	first := keysOf(r.next(me, 2))
+	r.next(removed, 2)
+	second, third := keysOf(r.next(me, 2)), keysOf(r.next(me, 1))
+	r.remove(removed)
+	equal(t, 0, len(r.orphans(me, 9)))
+	equal(t, 2, r.settle(me, first...))
+	equal(t, 2, r.settle(me, second...))
+	equal(t, []int64{3, 4, 7, 8}, r.left())
+	stranded := r.orphans(me, 9)
+	equal(t, []int64{3, 4}, users(stranded))
+	equal(t, 2, r.settle(me, keysOf(stranded)...))
+	equal(t, 1, r.settle(me, third...))
+	equal(t, []int64{8}, r.left())
 }
 
 func testLivingKeep(t *testing.T, r *rig) {

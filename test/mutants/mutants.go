@@ -83,6 +83,13 @@ func inRecording() []mutant {
 		{"nobody takes over from the dead", "F07", "not settled", []overlay.Change{
 			{File: fetcher, From: `return f.queue.Orphans(ctx, f.options.Batch)`, To: `return nil, nil`},
 		}},
+		{"stranded entries stay where they are", "F28-dead", "entries wait in Redis", []overlay.Change{
+			{File: "scripts/orphans.lua", From: `  take_stranded()
+`, To: ``},
+		}},
+		{"stranded entries are cut off", "F28-dead", "it was rebuilt, and Redis had lost nothing", []overlay.Change{
+			{File: "scripts/settle.lua", From: `first[1] ~= ARGV[2]`, To: `false`},
+		}},
 		{"rows that are there are passed over", "F08", "I5 conservation", []overlay.Change{
 			{File: record, From: `"INSERT INTO tb_voucher_order (`, To: `"INSERT IGNORE INTO tb_voucher_order (`},
 		}},
