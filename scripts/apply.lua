@@ -14,7 +14,8 @@
 --        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
 --
 -- Returns a flat array:
---   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending), or
+--   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending; also when
+--       another server opened the sale, as in seckill.lua: units may be taken by orders that this one has lost), or
 --       3 GAP (operations before the first are missing: this Redis has lost them). Only after DONE anything was written
 --   2   epoch
 --   3   number of the last operation that the sale contains, after this call
@@ -45,7 +46,7 @@ end
 
 -- Read everything first: a script that fails after a write is not undone.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
-  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes')
+  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server')
 local users, deltas = {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
@@ -71,7 +72,9 @@ if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
 end
-if mode == 'rebuild' or (number(sale[8]) or 0) > 0 then
+local info = redis.pcall('INFO', 'server') -- what cannot be asked is not told
+local moved = type(info) == 'string' and sale[15] and not string.find(info, sale[15], 1, true)
+if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or moved then
   return {REBUILDING, epoch, op or 0, 0}
 end
 if not op or (n > 0 and first > op + 1) then

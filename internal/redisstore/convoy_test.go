@@ -137,9 +137,11 @@ func TestConvoyTravelsTogether(t *testing.T) {
 			t.Errorf("sale %d: the buyer has no place", id)
 		}
 	}
-	j.admissions.mu.Lock()
-	defer j.admissions.mu.Unlock()
-	equal(t, 0, j.admissions.underway+len(j.admissions.waiting))
+	eventually(t, func() bool { // a send ends when its passengers have their answers
+		j.admissions.mu.Lock()
+		defer j.admissions.mu.Unlock()
+		return j.admissions.underway+len(j.admissions.waiting) == 0
+	})
 }
 
 // Whoever stops waiting before he was sent is not sent, and that is known.

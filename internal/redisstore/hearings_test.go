@@ -251,6 +251,7 @@ func TestRestartStopsSales(t *testing.T) {
 	r.admit(applicants(1, 1)...)
 	r.restart(server)
 	equal(t, order.SaleRebuilding, r.view().Mode)
+	equal(t, order.ApplicationRebuilding, r.application(stock(1, -1)).State)
 	equal(t, modeOpen, r.field(fieldMode)) // reading stops nothing
 	got := r.admit(applicants(1, 2)...)
 	equal(t, []string{"3", "3"}, codes(got.Outcomes))
