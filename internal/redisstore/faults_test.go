@@ -188,6 +188,8 @@ func TestRedisAway(t *testing.T) {
 	}
 	server.Start()
 	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
+	equal(t, []string{"3", "3"}, codes(r.admit(applicants(1, 2)...).Outcomes)) // another run of the server: it may have lost something
+	r.open(2, r.hour(5))
 	equal(t, []string{"0", "0"}, codes(r.admit(applicants(1, 2)...).Outcomes))
 	equal(t, []int64{1}, users(r.own(c, "", 5)))
 }

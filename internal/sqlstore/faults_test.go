@@ -225,7 +225,7 @@ func TestDeadlock(t *testing.T) {
 	}
 	inserted := make(chan error, 1)
 	go func() { inserted <- l.Insert(t.Context(), append(claims(first, 1, 3), claims(second, 1, 3)...)) }()
-	l.awaitQuery(t, "UPDATE (SELECT %")
+	l.awaitLockWait(t)
 	l.lockIn(t, holder, first)
 	err := <-inserted
 	infrastructure(t, err)

@@ -236,6 +236,19 @@ func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 	l.awaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%", voucherID))
 }
 
+// awaitLockWait returns once somebody waits for a lock in the schema.
+func (l ledger) awaitLockWait(tb testing.TB) {
+	tb.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if l.number(tb, "SELECT COUNT(*) FROM information_schema.innodb_trx AS trx JOIN information_schema.processlist AS client "+
+			"ON client.id = trx.trx_mysql_thread_id WHERE trx.trx_state = 'LOCK WAIT' AND client.db = DATABASE()") > 0 {
+			return
+		}
+		time.Sleep(150 * time.Millisecond) // the server has no signal for it, and looks anew after 100 ms without a question
+	}
+	tb.Fatal("nobody waits for a lock")
+}
+
 // awaitQuery returns once the server is busy with a statement that is LIKE the pattern.
 func (l ledger) awaitQuery(tb testing.TB, pattern string) {
 	tb.Helper()
