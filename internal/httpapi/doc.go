@@ -52,7 +52,7 @@
 // when the server shuts down.
 //
 // An admin's stream of how a sale goes (sale_events.go) asks the stores once a second, as long as somebody looks. It counts
-// among the event streams and is bounded with them.
+// among the event streams and those of its user; buyers who take all of them keep no admin out.
 //
 // A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query, as
 // access_token. This package logs paths and never queries; whatever logs requests in front of the service has to do the

@@ -35,7 +35,7 @@ func (a *API) orderEvents(c *gin.Context, who identity) (answer, error) {
 	}
 	ctx, cancel := context.WithCancelCause(c.Request.Context())
 	defer cancel(nil)
-	s, err := a.streams.open(c, who.userID, a.headers.stream, cancel)
+	s, err := a.streams.open(c, who, a.headers.stream, cancel)
 	if err != nil {
 		return answer{}, err
 	}

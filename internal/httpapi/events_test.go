@@ -308,7 +308,10 @@ func TestStreamOutlivesTheWriteTimeout(t *testing.T) {
 func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
 	steps := make(chan step, 3)
-	a := newAPI(t, withWatcher(script(steps)), func(cfg *Config) { cfg.MaxStreams = 1 })
+	a := newAPI(t, withWatcher(script(steps)), func(cfg *Config) {
+		cfg.MaxStreams = 1
+		cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) { return figures(), nil })
+	})
 	addr := start(t, a.Server(""))
 	steps <- step{status: order.Unpaid}
 	_, _, r := listen(t, addr, http.MethodGet, bearer(t))
@@ -317,6 +320,9 @@ func TestTooManyStreams(t *testing.T) {
 	wantProblem(t, w, http.StatusServiceUnavailable, "UNAVAILABLE")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("no Retry-After")
+	}
+	if w := asAdmin(t, a, request{method: http.MethodHead, target: "/admin/voucher/5/live"}); w.Code != http.StatusOK {
+		t.Errorf("an admin who watches the sale is told %d", w.Code)
 	}
 	// One that ends makes room for another, and refused ones have taken none.
 	steps <- step{returns: true}
@@ -377,7 +383,7 @@ func TestStreamsForgetUsers(t *testing.T) {
 	var open []*stream
 	for _, user := range []int64{1, 2, 1} {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		s, err := all.open(c, user, nil, func(error) {})
+		s, err := all.open(c, identity{userID: user}, nil, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}

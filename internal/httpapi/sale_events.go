@@ -39,7 +39,7 @@ func (a *API) saleEvents(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := a.streams.open(c, who.userID, a.headers.stream, cancel)
+	s, err := a.streams.open(c, who, a.headers.stream, cancel)
 	if err != nil {
 		return answer{}, err
 	}
