@@ -64,11 +64,11 @@ test: cc ## all tests: packages with the race detector, then the real program fr
 
 .PHONY: test-unit
 test-unit: ## the packages' tests, without the race detector
-	@$(WITH_SERVICES) go test -timeout 10m $(TESTFLAGS) $(PKG)
+	@$(WITH_SERVICES) go test -timeout 20m $(TESTFLAGS) $(PKG)
 
 .PHONY: test-race
 test-race: cc ## the packages' tests, with the race detector
-	@$(WITH_SERVICES) go test -race -timeout 10m $(TESTFLAGS) $(PKG)
+	@$(WITH_SERVICES) go test -race -timeout 20m $(TESTFLAGS) $(PKG)
 
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
@@ -92,7 +92,7 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 10m -run '^TestFaults$$' $(TESTFLAGS) ./test
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m -run '^TestFaults$$' $(TESTFLAGS) ./test
 
 .PHONY: test-long
 test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
