@@ -65,6 +65,9 @@ func entryView(e voucher.Entry) entryJSON {
 		ID: strconv.FormatInt(e.ID, 10), At: shownTime(e.At), AdminID: e.By.AdminID, RequestID: e.By.Request,
 		Action: e.Action, VoucherID: e.VoucherID, Changes: e.Changes, Delta: e.Delta,
 	}
+	if v.Changes == nil {
+		v.Changes = []voucher.FieldChange{} // a list, however short
+	}
 	if e.Action == voucher.Restocked {
 		v.Outcome = e.Outcome.String()
 	}

@@ -43,7 +43,10 @@ export function speak(language, table) {
     /** @param {string} key @param {Record<string, string | number>} [values] */
     t(key, values = {}) {
       const text = table[key]?.[language];
-      if (text === undefined) throw new Error(`no text ${key} in ${language}`);
+      if (text === undefined) { // of an instance that is newer than this page: better a bare word than no page
+        console.error(`no text ${key} in ${language}`);
+        return key;
+      }
       return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
     },
     /** @param {string} key */
