@@ -72,7 +72,7 @@ test-race: cc ## the packages' tests, with the race detector
 
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
-test-box: ## black-box tests: the built program, alone and three of it, killed and restarted
+test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
 	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 10m -skip '^TestFaults$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser
@@ -127,7 +127,7 @@ compose-check: ## check docker-compose.yml, the alerts (with promtool) and their
 
 .PHONY: docs-check
 docs-check: ## check that what is generated into the documents is current
-	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract
+	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract ./test/durability
 
 .PHONY: docs
 docs: ## generate it anew
@@ -159,6 +159,14 @@ bench-quick: ## the same in under three minutes, nothing written
 .PHONY: bench-limits
 bench-limits: ## thousands of connections, a stampede, a sale of a million buyers; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench -limits
+
+.PHONY: bench-rebuild
+bench-rebuild: ## how long a sale with 100,000 orders stands still when Redis has forgotten it
+	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild
+
+.PHONY: durability
+durability: cc ## what Redis loses at each level of durability, about three minutes; writes the table of the READMEs
+	@SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 20m -run '^TestDurability$$' $(TESTFLAGS) ./test/durability
 
 .PHONY: bench-smoke
 bench-smoke: ## only that the benchmark runs and its counts add up; its figures mean nothing

@@ -1,0 +1,165 @@
+package durability
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/redisstore"
+	"seckill/internal/testkit"
+)
+
+// level is how durable an acknowledged order is.
+type level struct {
+	name     string
+	title    string // as the READMEs have it
+	flush    string // appendfsync
+	replicas int    // that must have it
+	safe     []string
+}
+
+// levels are all of them; safe names the faults at which one may lose nothing.
+func levels() []level {
+	return []level{
+		{"everysec", "`everysec`", "everysec", 0, []string{"killed"}},
+		{"always", "`always`", "always", 0, []string{"killed", "power cut"}},
+		{"replica", "`always`, `SECKILL_REDIS_REPLICAS=1`", "always", 1, []string{"killed", "power cut", "failover"}},
+	}
+}
+
+const (
+	distance = 2 * time.Millisecond // from Redis to its replica, one way
+	callers  = 8                    // batches under way
+	batch    = 32                   // applicants in each
+)
+
+// trial is one Redis with one replica, a sale on it, and buyers until a fault ends them.
+type trial struct {
+	*testing.T
+	master, replica *testkit.RedisServer
+	wire            *testkit.Proxy // through which the replica receives
+	sale            order.SaleRef
+	store           *redisstore.Store
+
+	told    [callers][]order.Applicant // who was told that he has an order
+	elapsed time.Duration              // for how long there were answers
+}
+
+// open starts the servers and a sale that sells.
+func open(t *testing.T, l level) *trial {
+	t.Helper()
+	tr := &trial{T: t, sale: order.SaleRef{VoucherID: 7}}
+	tr.master = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", l.flush, "--auto-aof-rewrite-percentage", "0", "--repl-diskless-sync-delay", "0")
+	tr.replica = testkit.StartRedis(t)
+	tr.wire = testkit.NewProxy(t, tr.master.Addr)
+	tr.wire.Delay(distance)
+	host, port, err := net.SplitHostPort(tr.wire.Addr)
+	tr.must(err)
+	tr.must(tr.replica.Client().Do(t.Context(), "replicaof", host, port).Err())
+	tr.store = tr.storeOn(tr.master.Addr, redisstore.Replicas{Count: l.replicas, Timeout: 500 * time.Millisecond})
+	tr.must(tr.store.Begin(t.Context(), tr.sale, 1))
+	now := time.Now()
+	tr.must(tr.store.Publish(t.Context(), tr.sale, 1, order.Opening{Stock: 1 << 40, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}))
+	tr.eventually("the replica to follow", func() bool {
+		n, err := tr.master.Client().Do(t.Context(), "wait", 1, 100).Int()
+		return err == nil && n == 1
+	})
+	tr.eventually("the sale to sell", func() bool {
+		v, err := tr.admit(t.Context(), []order.Applicant{{UserID: 1, OrderID: 1}})
+		return err == nil && v.Outcomes[0].Code == order.Accepted
+	})
+	return tr
+}
+
+func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
+	tr.Helper()
+	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{addr}})
+	tr.must(err)
+	tr.Cleanup(func() { tr.must(clients.Close()) })
+	store, err := redisstore.New(clients, redisstore.Options{Replicas: r}, slog.New(slog.DiscardHandler))
+	tr.must(err)
+	return store
+}
+
+func (tr *trial) admit(ctx context.Context, as []order.Applicant) (order.Verdict, error) {
+	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Applicants: as, MaxBacklog: 1 << 40})
+}
+
+// sell lets buyers come until the fault, which strikes after the time, has taken Redis from them.
+func (tr *trial) sell(during time.Duration, fault func()) {
+	var users atomic.Int64
+	users.Store(1)
+	var gone sync.WaitGroup
+	start := time.Now()
+	for i := range callers {
+		gone.Go(func() {
+			for {
+				as := make([]order.Applicant, batch)
+				for j := range as {
+					id := users.Add(1)
+					as[j] = order.Applicant{UserID: id, OrderID: id}
+				}
+				v, err := tr.admit(tr.Context(), as)
+				if err != nil {
+					return
+				}
+				for j, o := range v.Outcomes {
+					if o.Code == order.Accepted {
+						tr.told[i] = append(tr.told[i], as[j])
+					}
+				}
+			}
+		})
+	}
+	<-time.After(during)
+	tr.elapsed = time.Since(start)
+	fault()
+	gone.Wait()
+}
+
+// acknowledged is how many were told that they have an order.
+func (tr *trial) acknowledged() (n int) {
+	for _, told := range tr.told {
+		n += len(told)
+	}
+	return n
+}
+
+// lost counts those of them of whom the Redis at the address knows nothing.
+func (tr *trial) lost(addr string) (n int) {
+	tr.Helper()
+	has := map[int64]bool{}
+	for claim, err := range tr.storeOn(addr, redisstore.Replicas{}).Holders(tr.Context(), tr.sale) {
+		tr.must(err)
+		has[claim.UserID] = true
+	}
+	for _, told := range tr.told {
+		for _, a := range told {
+			if !has[a.UserID] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (tr *trial) must(err error) {
+	tr.Helper()
+	if err != nil {
+		tr.Fatal(err)
+	}
+}
+
+func (tr *trial) eventually(what string, ok func() bool) {
+	tr.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tr.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

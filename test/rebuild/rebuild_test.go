@@ -1,0 +1,122 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the ledger
+
+	"seckill/internal/order"
+	"seckill/internal/redisstore"
+	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+// BenchmarkRebuild rebuilds an emptied sale of so many recorded orders. One second and a hundredth of each rebuild is
+// waiting for what instances remember.
+func BenchmarkRebuild(b *testing.B) {
+	for _, orders := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("orders=%d", orders), func(b *testing.B) {
+			s := newShop(b)
+			id := s.sold(orders)
+			for b.Loop() {
+				b.StopTimer()
+				s.must(s.server.Client().FlushAll(b.Context()).Err())
+				b.StartTimer()
+				s.must(s.keeper.Open(b.Context(), id))
+			}
+			s.holds(id, orders)
+			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/rebuild")
+		})
+	}
+}
+
+// shop is what a rebuild needs of an instance.
+type shop struct {
+	*testing.B
+	server *testkit.RedisServer
+	redis  *redisstore.Store
+	ledger *sqlstore.Store
+	keeper *order.Keeper
+}
+
+// noLock guards nothing: there is one instance.
+type noLock struct{}
+
+func (noLock) Do(ctx context.Context, _ string, f func(context.Context) error) error { return f(ctx) }
+
+func (noLock) TryDo(ctx context.Context, _ string, f func(context.Context) error) error {
+	return f(ctx)
+}
+
+// noNews notifies nobody.
+type noNews struct{}
+
+func (noNews) Notify(int64) {}
+
+func newShop(b *testing.B) *shop {
+	b.Helper()
+	s := &shop{B: b, server: testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")}
+	log := slog.New(slog.DiscardHandler)
+	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{s.server.Addr}})
+	s.must(err)
+	b.Cleanup(func() { s.must(clients.Close()) })
+	s.redis, err = redisstore.New(clients, redisstore.Options{}, log)
+	s.must(err)
+	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b), sqlstore.Options{Log: log})
+	s.must(err)
+	b.Cleanup(func() { s.must(s.ledger.Close()) })
+	_, err = s.ledger.Migrate(b.Context())
+	s.must(err)
+	catalog := order.NewCatalog(s.ledger)
+	b.Cleanup(catalog.Close)
+	s.keeper = order.NewKeeper(order.KeeperStores{
+		Ledger: s.ledger, Rows: s.ledger, Reader: s.redis, Builder: s.redis, Retirer: s.redis, Locker: noLock{}, Outbox: noNews{},
+		Testimony: s.redis,
+	}, catalog, order.NewComplaints(), telemetry.NewMetrics(telemetry.Build{}), log)
+	return s
+}
+
+// sold makes a sale with so many recorded orders and as many units left, and returns its voucher.
+func (s *shop) sold(orders int) int64 {
+	s.Helper()
+	now, ctx := time.Now(), s.Context()
+	v := &voucher.Voucher{
+		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, PayWithin: time.Hour, Kind: voucher.Seckill, Status: voucher.OnShelf,
+		Sale: &voucher.Sale{Stock: int64(2 * orders), Issued: int64(2 * orders), Begin: now.Add(-time.Hour), End: now.Add(time.Hour)},
+	}
+	s.must(s.ledger.CreateVoucher(ctx, v, voucher.Author{AdminID: 1}))
+	s.must(s.keeper.Open(ctx, v.ID))
+	claims := make([]order.Claim, orders)
+	for i := range claims {
+		n := int64(i + 1)
+		claims[i] = order.Claim{OrderID: now.Unix()<<16 + n, UserID: n, VoucherID: v.ID, Epoch: 1, Sequence: n}
+	}
+	for part := range slices.Chunk(claims, 500) {
+		s.must(s.ledger.Insert(ctx, part))
+	}
+	return v.ID
+}
+
+// holds fails the benchmark unless the sale sells and has all places again.
+func (s *shop) holds(id int64, orders int) {
+	s.Helper()
+	views, err := s.redis.Views(s.Context(), []order.SaleRef{{VoucherID: id}})
+	s.must(err)
+	if v := views[0]; v.Mode != order.SaleOpen || v.Buyers != int64(orders) || v.Stock != int64(orders) {
+		s.Errorf("rebuilt was %+v, want %d places and as many units left", v, orders)
+	}
+}
+
+func (s *shop) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
