@@ -28,7 +28,8 @@ settings name.
 In the list, each letter says how its order stands:
 
   waiting     accepted, and not recorded: its buyer has been told his order id.
-              replay has it recorded; discard makes it fail
+              replay has it recorded; discard makes it fail. Left alone, the audit finds
+              it within some ten seconds and does as replay does
   recorded    the order has its row: discard the letter, nothing else changes
   unknown     nobody has a place by this order, so nobody was told that he has it:
               discard the letter

@@ -77,6 +77,7 @@ type Auditor struct {
 
 	mu       sync.Mutex
 	balances map[int64]Balance    // by voucher id: the latest of each
+	drawing  map[int64]bool       // by voucher id: somebody looks, for one who asked
 	cases    map[int64]*auditCase // only the one who has the lock uses it
 }
 
@@ -121,7 +122,8 @@ func (c *auditCase) quiet(b Balance) bool {
 // NewAuditor returns an auditor; Run starts it.
 func NewAuditor(stores AuditorStores, mender Mender, observer AuditObserver, log *slog.Logger) *Auditor {
 	return &Auditor{
-		stores: stores, mender: mender, observer: observer, log: log, balances: map[int64]Balance{}, cases: map[int64]*auditCase{},
+		stores: stores, mender: mender, observer: observer, log: log, balances: map[int64]Balance{},
+		drawing: map[int64]bool{}, cases: map[int64]*auditCase{},
 	}
 }
 
@@ -211,21 +213,24 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, a few seconds old at most; any instance can be asked. It returns
+// Balance returns the balance of one sale, a few seconds old, or as old as it takes to draw it; any instance can be asked. It returns
 // voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[voucherID]
-	a.mu.Unlock()
-	if has && time.Since(known.At) < freshBalance {
-		return known, nil
+	if has && (a.drawing[voucherID] || time.Since(known.At) < freshBalance) {
+		a.mu.Unlock()
+		return known, nil // in a large sale a look takes a second: whoever comes meanwhile is told the last one
 	}
+	a.drawing[voucherID] = true
+	a.mu.Unlock()
 	b, err := a.Look(ctx, voucherID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.drawing, voucherID)
 	if err != nil {
 		return Balance{}, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.balances[voucherID] = b
 	return b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ type fakeBooks struct {
 	account  Account
 	holdings Holdings
 	onMend   func()
+	slow     time.Duration // how long holdings takes
 
 	lookedAt int
 	audited  []Finding
@@ -45,6 +47,7 @@ func (f *fakeBooks) Account(context.Context, int64, int64) (a Account, err error
 }
 
 func (f *fakeBooks) Holdings(context.Context, SaleRef) (h Holdings, err error) {
+	time.Sleep(f.slow)
 	err = f.call("holdings", func() error { h = f.holdings; f.lookedAt++; return nil })
 	return h, err
 }
@@ -229,6 +232,31 @@ func TestAuditorTellsABalance(t *testing.T) {
 		f.kept = nil
 		if _, err := auditor.Balance(t.Context(), voucherA); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("of no voucher: %v", err)
+		}
+	})
+}
+
+// Whoever asks while a balance is being drawn is told the last one.
+func TestAuditorDrawsOneBalanceAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks()
+	synctest.Test(t, func(t *testing.T) {
+		auditor := newTestAuditor(f)
+		ask := func() {
+			if b, err := auditor.Balance(t.Context(), voucherA); err != nil || b.Finding != Balanced {
+				t.Errorf("balance %+v, %v", b, err)
+			}
+		}
+		ask()
+		time.Sleep(freshBalance)
+		f.slow = time.Second
+		var asking sync.WaitGroup
+		for range 20 {
+			asking.Go(ask)
+		}
+		asking.Wait()
+		if f.lookedAt != 2 {
+			t.Errorf("looked %d times, want twice", f.lookedAt)
 		}
 	})
 }
