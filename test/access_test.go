@@ -120,7 +120,8 @@ func TestUnknownRoutes(t *testing.T) {
 		status       int
 		code         string
 	}{
-		{http.MethodGet, "/", http.StatusNotFound, "NOT_FOUND"},
+		{http.MethodGet, "/nothing", http.StatusNotFound, "NOT_FOUND"},
+		{http.MethodPost, "/nothing", http.StatusNotFound, "NOT_FOUND"},
 		{http.MethodGet, "/voucher", http.StatusMethodNotAllowed, "METHOD"},
 		{http.MethodDelete, "/voucher/1", http.StatusMethodNotAllowed, "METHOD"},
 		{http.MethodGet, "/voucher/1/2/3", http.StatusNotFound, "NOT_FOUND"},

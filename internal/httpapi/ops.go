@@ -16,8 +16,8 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, _ *http.Request) {
-		a.reply(w, http.StatusOK, []byte(healthzBody))
+	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, r *http.Request) {
+		a.reply(w, r, http.StatusOK, []byte(healthzBody))
 	})
 	mux.HandleFunc("GET "+readyzPath, func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := a.ready.answer(r.Context())
@@ -25,13 +25,15 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 			a.log.ErrorContext(r.Context(), "readiness", "error", err)
 			status, body = http.StatusInternalServerError, []byte(`{"status":"unready"}`)
 		}
-		a.reply(w, status, body)
+		a.reply(w, r, status, body)
 	})
 	return mux
 }
 
-func (a *API) reply(w http.ResponseWriter, status int, body []byte) {
+// reply answers as the public listener does: whoever asks for health may ask either.
+func (a *API) reply(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
+	h["X-Request-Id"] = []string{requestID(r)}
 	h["Content-Type"] = a.headers.json
 	h["X-Content-Type-Options"] = a.headers.nosniff
 	h["Cache-Control"] = a.headers.noStore
