@@ -57,7 +57,7 @@ type outcome struct {
 // wires are the lines between one instance and the two stores.
 type wires struct{ redis, mysql *testkit.Proxy }
 
-// deployment is what a drill runs on. The zero value is three instances and 4,000 units on a Redis that flushes before
+// deployment is what a drill runs on. The zero value is three instances and 6,000 units on a Redis that flushes before
 // it answers, as the compose stack has it.
 type deployment struct {
 	instances int
@@ -76,7 +76,7 @@ func (d *drill) open(p deployment) {
 		p.instances = 3
 	}
 	if p.units == 0 {
-		p.units = 4000
+		p.units = 6000
 	}
 	if p.redis == nil {
 		p.redis = durable()

@@ -43,8 +43,8 @@ func (d *drill) comesBack(n int) {
 
 // killedInTurn kills each of three instances, one after the other, and starts each again at once.
 func killedInTurn(d *drill) {
-	d.open(deployment{})
-	d.load(48, 10*time.Millisecond)
+	d.open(deployment{units: 16000}) // a quick machine sells thousands while an instance starts
+	d.load(48, 20*time.Millisecond)
 	for _, srv := range d.site.servers {
 		d.traffic(200 + d.rand.IntN(200))
 		d.must(crash(srv))
@@ -56,8 +56,8 @@ func killedInTurn(d *drill) {
 
 // onlyOneKilled kills the only instance, three times: for a while nobody answers.
 func onlyOneKilled(d *drill) {
-	d.open(deployment{instances: 1})
-	d.load(48, 10*time.Millisecond)
+	d.open(deployment{instances: 1, units: 16000})
+	d.load(48, 20*time.Millisecond)
 	for range 3 {
 		d.traffic(200 + d.rand.IntN(200))
 		d.must(crash(d.site.servers[0]))

@@ -69,8 +69,8 @@ func lockWait(d *drill) {
 // deadlock stands in the recorders' way, crosswise: it locks the sale's row and then wants the rows that they have
 // just inserted, while they want the sale's. MySQL ends the transaction that has written less, which is theirs.
 func deadlock(d *drill) {
-	d.open(deployment{})
-	d.load(32, 20*time.Millisecond)
+	d.open(deployment{units: 16000}) // a recorder that already wanted the row may hold the next deadlock up for 5 s
+	d.load(16, 50*time.Millisecond)
 	d.traffic(200)
 	db := d.site.ledger.db
 	_, err := db.ExecContext(d.Context(), "CREATE TABLE weight (n INT)")
