@@ -2,7 +2,8 @@ package lock
 
 // Red returns the lock that is had by who has most of these, the same lock on Redis servers that do not depend on each
 // other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when fewer than half of the
-// servers are gone, and says within two seconds that too few of them answer, at once where nothing listens any more.
+// servers are gone, and says that too few of them answer: at once where nothing listens any more, after two seconds where
+// all are silent, and after four at most where some answer late.
 //
 // It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. What counts is not
 // one validity for the whole, but each member's lease, counted from the moment it was asked and less what clocks may
