@@ -1,5 +1,5 @@
 # Every task of the project. `make` alone lists them; CI (.ci/run) calls nothing but these targets.
-# Settings are environment variables SECKILL_*, passed through as they are (README, "Settings").
+# Settings are environment variables SECKILL_*, passed through as they are (docs/settings.md).
 
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
@@ -9,12 +9,14 @@ MAKEFLAGS     += --no-builtin-rules --no-print-directory
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# What a person may change on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
+# What can be changed on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
-BOX       ?= $(shell go list ./test/... | grep -v '^seckill/test/browser$$')
+BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/(browser|faults)$$')
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 COUNT     ?= 3
+# The version before: what make test-upgrade runs beside this one.
+UPGRADE_FROM ?= $(shell cat test/upgrade/FROM)
 
 # One Redis and one MariaDB for a whole run, unless the environment names servers already.
 ifeq ($(and $(SECKILL_TEST_REDIS_ADDR),$(SECKILL_TEST_MYSQL_DSN)),)
@@ -73,7 +75,7 @@ test-race: cc ## the packages' tests, with the race detector
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
 test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
-	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 10m -skip '^TestFaults$$' $(TESTFLAGS) $(BOX)
+	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 10m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium
@@ -83,21 +85,27 @@ test-browser: ## the pages as people use them, in Chromium
 pictures: ## the same, writing pictures of the pages into docs/images
 	@$(MAKE) test-browser TESTFLAGS="$(TESTFLAGS) -pictures $(CURDIR)/docs/images"
 
+# Needs the history: the version before is built from it. TestFixtures, which is part of test-box, does not.
+.PHONY: test-upgrade
+test-upgrade: ## the version before (UPGRADE_FROM) and this one side by side through a sale, there and back
+	@$(WITH_SERVICES) env SECKILL_TEST_UPGRADE_FROM='$(UPGRADE_FROM)' \
+		go test -count=1 -timeout 10m -run '^TestUpgrade$$' -v $(TESTFLAGS) ./test/upgrade
+
 # make test-faults RUN=F13 SEED=42 replays one; UPDATE=1 writes its row into the document all the same.
 .PHONY: test-faults
 test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write docs/reliability.md
 	@SECKILL_TEST_FAULTS=all SECKILL_TEST_SEED='$(SEED)' \
 		SECKILL_TEST_REPORT='$(if $(or $(UPDATE),$(if $(RUN),,all)),write)' \
-		go test -count=1 -v -timeout 60m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test
+		go test -count=1 -v -timeout 60m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m -run '^TestFaults$$' $(TESTFLAGS) ./test
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m $(TESTFLAGS) ./test/faults
 
 .PHONY: test-long
 test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
 	@$(WITH_SERVICES) go test -race -timeout 60m -count=$(COUNT) -cpu 1,2,4 $(TESTFLAGS) $(PKG)
-	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX)
+	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX) ./test/faults
 	@$(MAKE) fuzz FUZZTIME=60s
 
 .PHONY: life
@@ -115,25 +123,29 @@ fuzz: ## each fuzz target for FUZZTIME
 
 .PHONY: mutants
 mutants: ## break the service on purpose, by name, and see the fault scenarios fail: ONLY=MAXLEN for one
-	@go run ./test/mutants $(if $(ONLY),'$(ONLY)')
+	@go run ./test/mutants $(if $(ONLY),"$(ONLY)")
 
 .PHONY: mutants-locks
-mutants-locks: ## break the locks on purpose, by name, and see their suite fail
-	@go run ./internal/lock/mutants
+mutants-locks: ## break the locks on purpose, by name, and see their suite fail: ONLY=watchdog for those
+	@go run ./internal/lock/mutants $(if $(ONLY),"$(ONLY)")
+
+.PHONY: torture-locks
+torture-locks: ## processes take all kinds of locks under one fault after the other, ten minutes each: LOCK_TORTURE=1m for less
+	@go run ./test/services -- go test -tags torture -count=1 -timeout 3h -v -run TestTorture ./internal/lock
 
 .PHONY: compose-check
 compose-check: ## check docker-compose.yml, the alerts (with promtool) and their runbook; no engine needed
 	@go test $(TESTFLAGS) ./test/compose
 
 .PHONY: docs-check
-docs-check: ## check that what is generated into the documents is current
-	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract ./test/durability
+docs-check: ## check what is generated into the documents, what they name, and every link and anchor
+	@go test -count=1 -run 'Readme|TestDocument|TestNamed' ./internal/config ./internal/httpapi ./internal/lock ./internal/redisstore ./internal/testkit/contract ./test/compose ./test/durability
 
 .PHONY: docs
-docs: ## generate it anew
-	@go test -count=1 -run 'Readme|TestDocument' ./internal/config ./internal/lock ./internal/testkit/contract -update
+docs: ## write what is generated into the documents
+	@go test -count=1 -run TestDocument ./internal/config ./internal/httpapi ./internal/lock ./internal/redisstore ./internal/testkit/contract -update
 
-# The race detector needs a C compiler. Say so before minutes of building; as root on Debian, install it.
+# The race detector needs a C compiler. Check that before minutes of building; as root on Debian, install one.
 .PHONY: cc
 cc:
 	@compiler() { set -- $$(go env CC); command -v "$$1"; }; \
@@ -149,7 +161,7 @@ cc:
 ##@ Measure
 
 .PHONY: bench
-bench: ## compare with the stages before it, about 15 minutes; writes docs/benchmarks
+bench: ## compare the service with simpler designs, about 15 minutes; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench
 
 .PHONY: bench-quick
@@ -157,20 +169,31 @@ bench-quick: ## the same in under three minutes, nothing written
 	@$(WITH_SERVICES) go run ./bench -quick
 
 .PHONY: bench-limits
-bench-limits: ## thousands of connections, a stampede, a sale of a million buyers; writes docs/benchmarks
+bench-limits: ## thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench -limits
 
 .PHONY: bench-rebuild
-bench-rebuild: ## how long a sale with 100,000 orders stands still when Redis has forgotten it
+bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has lost it
 	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild
 
 .PHONY: durability
-durability: cc ## what Redis loses at each level of durability, about three minutes; writes the table of the READMEs
+durability: cc ## what Redis loses at each level of durability, about three minutes; writes the table of docs/durability.md
 	@SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 20m -run '^TestDurability$$' $(TESTFLAGS) ./test/durability
 
 .PHONY: bench-smoke
-bench-smoke: ## only that the benchmark runs and its counts add up; its figures mean nothing
+bench-smoke: ## check only that the benchmark runs and its counts add up; its figures mean nothing
 	@$(WITH_SERVICES) go run ./bench -smoke
+
+# make bench-versus OLD=0aba59a [NEW=commit] [ROUNDS=12] [WRITE=1]; OLD=X NEW=X shows what it can tell apart.
+.PHONY: bench-versus
+bench-versus: ## what a purchase costs in OLD=<commit> and in the work tree, run in turn
+	@$(if $(OLD),,echo 'make bench-versus OLD=<commit>' >&2; exit 2;) \
+	$(WITH_SERVICES) go run ./bench/versus -old '$(OLD)' $(if $(NEW),-new '$(NEW)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
+		$(if $(QUICK),-quick) $(if $(WRITE),-out docs/benchmarks)
+
+.PHONY: bench-versus-smoke
+bench-versus-smoke: ## check only that the comparison runs: the work tree against itself, in seconds
+	@$(WITH_SERVICES) go run ./bench/versus -smoke
 
 .PHONY: bench-locks
 bench-locks: ## compare the locks with three other libraries; writes docs/benchmarks/locks.*
@@ -184,7 +207,7 @@ lint: $(LINT) ## run the linters of .golangci.yml
 	@$(LINT) run
 
 .PHONY: lint-fix
-lint-fix: $(LINT) ## the same, mending what can be mended
+lint-fix: $(LINT) ## the same, fixing what can be fixed
 	@$(LINT) run --fix
 
 .PHONY: fmt
@@ -196,8 +219,7 @@ $(LINT): tools/go.mod tools/go.sum
 	@cd tools && CGO_ENABLED=0 go build -trimpath -o '$(CURDIR)/$@' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-# Needs Node.js, and fetches the type checker once; without it everything else works, because browsers get the files as
-# they are.
+# Needs Node.js, and fetches the type checker once. Everything else works without it: browsers get the files as they are.
 .PHONY: types
 types: ## check the types in the buyer's page and in what all pages share
 	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p .

@@ -1,3 +1,10 @@
+// Bench measures the service against its limits and against the designs that lead to it, in one run on one machine:
+//
+//	go run ./test/services -- go run ./bench            the comparison
+//	go run ./test/services -- go run ./bench -limits    limits and curves
+//
+// What is measured, and what the figures mean: bench/measures. The result is plain data (bench/result) and is stored as
+// JSON; -render reports it again (bench/report).
 package main
 
 import (
@@ -8,12 +15,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"syscall"
+
+	"seckill/bench/measures"
+	"seckill/bench/report"
+	"seckill/bench/result"
 )
 
-const usage = `Measures the service against its limits and against the stages that lead to it.
+const usage = `Measures the service against its limits and against the designs that lead to it.
 
   go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
+  go run ./bench -render file.json [-out directory]
 
 It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts
 both and sets the variables:
@@ -21,10 +34,10 @@ both and sets the variables:
   SECKILL_TEST_REDIS_ADDR   host:port of a Redis that may be reconfigured
   SECKILL_TEST_MYSQL_DSN    DSN of a server on which schemas may be created
 
-While it runs, that Redis has appendonly yes, appendfsync everysec; its settings are put
-back at the end, and so are keys and schemas. The report is printed, and written to -out
-as Markdown, a chart and JSON with every single figure; the page beside that directory
-(docs/benchmarks.md) has its figures brought up to date.
+While it runs, that Redis has appendonly yes, appendfsync everysec; its settings are
+restored at the end, and keys and schemas are removed. The report is printed, and written
+to -out as Markdown, charts and JSON with every single figure; the page beside that
+directory (docs/benchmarks.md) and the READMEs get the new figures.
 
 `
 
@@ -36,103 +49,106 @@ func main() {
 }
 
 func realMain(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	p, err := parse(args, stderr)
+	o, err := parse(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
 	}
-	if err = run(ctx, p, stdout, stderr); err != nil {
+	if err = run(ctx, o, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 1
 	}
 	return 0
 }
 
-// run builds the contestants, lets them take turns, and reports.
-func run(ctx context.Context, p plan, stdout, progress io.Writer) error {
-	st, err := openStores(ctx)
+// options are the command line's.
+type options struct {
+	plan   measures.Plan
+	out    string // directory for the reports; "" writes none
+	render string // a stored result to report instead of measuring
+}
+
+// run measures what the plan says, and reports.
+func run(ctx context.Context, o options, stdout, progress io.Writer) error {
+	show := func(r result.Run, err error) error {
+		if err != nil {
+			return err
+		}
+		report.Print(r, stdout)
+		if o.out == "" {
+			return nil
+		}
+		return report.Write(r, o.out, progress)
+	}
+	if o.render != "" {
+		return show(report.Read(o.render))
+	}
+	bench, err := measures.Open(ctx, o.plan, progress)
 	if err != nil {
 		return err
 	}
-	defer st.close(context.WithoutCancel(ctx), progress)
-	bin, err := build(ctx, progress)
-	if err != nil {
-		return err
-	}
-	defer bin.remove()
-	fmt.Fprintln(progress, "signing tokens")
-	base := round{bin: bin, stores: st, crowd: newCrowd(p.tokens()), plan: p}
-	if p.compares {
-		if err = compare(ctx, base, stdout, progress); err != nil {
+	defer bench.Close(ctx)
+	if o.plan.Compare {
+		if err = show(bench.Compare(ctx)); err != nil {
 			return err
 		}
 	}
-	if p.limits {
-		return findLimits(ctx, base, stdout, progress)
+	if o.plan.Limits {
+		return show(bench.FindLimits(ctx))
 	}
 	return nil
 }
 
-// compare shows what each contestant gets wrong and what does not matter, then lets them take turns for some rounds:
-// the longest part comes last, as what goes wrong should do so early.
-func compare(ctx context.Context, base round, stdout, progress io.Writer) error {
-	p := base.plan
-	r := report{Machine: describeMachine(ctx, base.stores), Plan: p.describe()}
-	if err := r.prelude(ctx, &base, progress); err != nil {
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	full := measures.Full()
+	limits := flags.Bool("limits", false, "measure limits and curves instead: connections, a stampede, sales, stock, a sale of a million buyers")
+	rounds := flags.Int("rounds", full.Rounds, "trials of each candidate; 5 or more for figures worth quoting")
+	duration := flags.Duration("duration", full.Duration, "measured time of a trial; half a second of warm-up comes before it")
+	connections := flags.Int("connections", full.Connections, "connections that send purchases at the same time")
+	flags.StringVar(&o.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
+	flags.StringVar(&o.render, "render", "", "measure nothing; report the result stored in this `file`")
+	var only *regexp.Regexp
+	flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
+		only, err = regexp.Compile(text)
 		return err
+	})
+	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
+	smoke := flags.Bool("smoke", false, "1 round of 200ms, limits and curves too: that it runs and its counts add up; the figures mean nothing")
+	if err = flags.Parse(args); err != nil {
+		return o, err
 	}
-	for n := 1; n <= p.rounds; n++ {
-		this := base
-		this.number = n
-		for _, c := range contestants(base.bin) {
-			if !p.takesPart(c.name) {
-				continue
-			}
-			t, err := takeTurn(ctx, c, &this)
-			if err != nil {
-				return fmt.Errorf("%s, round %d: %w", c.name, n, err)
-			}
-			this.turns = append(this.turns, t)
-			fmt.Fprintf(progress, "round %d/%d  %s\n", n, p.rounds, &t)
-		}
-		r.Turns = append(r.Turns, this.turns...)
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case *smoke:
+		o.plan = measures.Smoke()
+	case *quick:
+		o.plan = measures.Quick()
+	default:
+		o.plan = full
 	}
-	r.summarize()
-	r.table(stdout)
-	if p.out == "" {
-		return nil
+	o.plan.Compare, o.plan.Limits = *smoke || !*limits, *smoke || *limits
+	o.plan.Connections, o.plan.Only = *connections, only
+	if given["rounds"] {
+		o.plan.Rounds = *rounds
 	}
-	return r.write(p.out, progress)
-}
-
-// prelude is what is not done in turns.
-func (r *report) prelude(ctx context.Context, base *round, progress io.Writer) (err error) {
-	if base.plan.takesPart(oneSaleName, manySalesName, smallSalesName, fullSaleName) {
-		scale, err := takeScale(ctx, base)
-		if err != nil {
-			return fmt.Errorf("sales, stock and buyers: %w", err)
-		}
-		r.Turns = append(r.Turns, scale...)
-		for _, t := range scale {
-			fmt.Fprintf(progress, "round %d/%d  %s\n", t.Round, base.plan.rounds, &t)
-		}
+	if given["duration"] {
+		o.plan.Duration = *duration
 	}
-	if base.plan.only != nil {
-		return nil
+	if (*smoke || *quick) && !given["out"] || only != nil {
+		o.out = ""
 	}
-	if r.Rushes, err = takeRushes(ctx, base); err != nil {
-		return err
+	if flags.NArg() > 0 || *rounds < 1 || *duration <= 0 || *connections < 1 {
+		err = errors.New("-rounds, -duration and -connections must be positive, and there are no other arguments")
+		fmt.Fprintln(stderr, "bench:", err)
 	}
-	for _, d := range r.Rushes {
-		fmt.Fprintln(progress, d)
-	}
-	if r.Crashes, err = takeCrashes(ctx, base); err != nil {
-		return err
-	}
-	for _, d := range r.Crashes {
-		fmt.Fprintln(progress, d)
-	}
-	return nil
+	return o, err
 }

@@ -1,5 +1,5 @@
 // Package migrations embeds the schema: one folder of numbered SQL files for each dialect, applied by
-// internal/sqlstore. Files are append-only: one that has been released is never edited, and none goes backwards.
+// internal/sqlstore. Files are append-only: the statements of a released one never change, and none goes backwards.
 package migrations
 
 import "embed"

@@ -1,4 +1,4 @@
--- apply.lua: makes one sale follow the ledger: applies numbered operations to it, in order and each once (rule 1,
+-- apply.lua: applies the ledger's numbered operations to one sale, in order and each once (rule 1,
 -- docs/architecture.md). Sent again, late, or by several callers at once, it changes nothing that it changed before.
 --
 -- KEYS (one hash slot)
@@ -6,30 +6,30 @@
 --   2  buyers  hash  user id -> order id
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
---   2  first   number of the first operation that follows; the others are numbered without gaps. 0 with none
+--   2  first   number of the first operation below; the others are numbered without gaps. 0 with none
 --   3… delta, order id, user id, mode, begin, end; six for each operation, 0 to 250 operations:
---        delta       units: above 0 they are given, below 0 they are to be taken
---        order id    "0" for none. A give empties the user's place if this order holds it. A take of one unit for an
---                    order seats the user: the revival of a cancelled order
+--        delta       units: above 0 to give back, below 0 to take
+--        order id    "0" for none. Giving back for an order removes the user from the buyers if they hold this
+--                    order. Taking one unit for an order makes the user its holder: the revival of a cancelled order
 --        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
 --
 -- Returns a flat array:
 --   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending; also when
---       another server opened the sale, as in seckill.lua: units may be taken by orders that this one has lost), or
---       3 GAP (operations before the first are missing: this Redis has lost them). Only after DONE anything was written
+--       another server opened the sale, as in seckill.lua: orders that this one has lost may hold units), or
+--       3 GAP (operations before the first are missing: this Redis has lost them). Anything was written only after DONE
 --   2   epoch
 --   3   number of the last operation that the sale contains, after this call
---   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival waits (see below), and what
---       comes after it with it
+--   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival waits (see below), and with it
+--       what comes after it
 --   5…  for each operation up to there, in order: 1 (applied; a take got its units), 0 (a take was refused) or -1 (a
---       take of which the outcome is forgotten)
+--       take whose outcome is forgotten)
 --
--- Outcomes of takes are kept for as long as somebody can ask: those before the first operation of a call that applies
--- some are forgotten, because its caller has seen them settled in the ledger.
+-- Outcomes of takes are kept for as long as somebody can ask: a call that applies operations forgets those before its
+-- first one, because its caller has seen them completed in the ledger.
 --
--- What is taken comes from the stock, then from returned units. A revival makes its user a winner, and while a unit waits
--- to be sold, instances may tell him SOLD_OUT from memory (rule 11). So it takes such a unit only out of the others'
--- reach, and seats him when the unit's time has come.
+-- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
+-- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves such a unit,
+-- and makes the user its holder when the unit's time has come.
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 6 -- where the operations begin in ARGV, and how many elements each has
@@ -55,7 +55,7 @@ for i = 1, n do
     return redis.error_reply('ERR apply.lua: bad arguments')
   end
 end
-local held = n > 0 and call('HMGET', buyers_key, unpack(users)) or {}
+local holders = n > 0 and call('HMGET', buyers_key, unpack(users)) or {} -- order ids
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
@@ -72,16 +72,16 @@ if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
 end
-local info = redis.pcall('INFO', 'server') -- what cannot be asked is not told
-local moved = type(info) == 'string' and sale[15] and not string.find(info, sale[15], 1, true)
-if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or moved then
+local info = redis.pcall('INFO', 'server') -- it may be forbidden
+local other_server = type(info) == 'string' and sale[15] and not string.find(info, sale[15], 1, true)
+if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or other_server then
   return {REBUILDING, epoch, op or 0, 0}
 end
 if not op or (n > 0 and first > op + 1) then
   return {GAP, epoch, op or 0, 0}
 end
 
--- A time further off than any can be comes from a clock that was set back since.
+-- A time further off than MAX_DELAY comes from a clock that was set back since.
 local function past(time)
   return now >= time or time - now > MAX_DELAY
 end
@@ -108,12 +108,12 @@ local function take(units)
   return true
 end
 
-local place_of = {} -- what this call has made of a place: an order id, or '' for empty
+local changed = {} -- user id -> the order id that this call gave them, or '' for none
 local wait = 0
 
--- Decides about a revival: true (the order has the place), false (refused), or nil (its unit's time has not come).
-local function revive(op_number, user, order, place)
-  if place == '' then
+-- Decides about a revival: true (its user holds the order), false (refused), or nil (its unit's time has not come).
+local function revive(op_number, user, order, current)
+  if current == '' then
     if reserved == op_number then
       if not past(reserved_at) then
         wait = reserved_at - now
@@ -130,15 +130,15 @@ local function revive(op_number, user, order, place)
     else
       return false
     end
-    place_of[user] = order
-    seq = seq + 1 -- whoever remembers the winners by epoch and sequence has to look again
+    changed[user] = order
+    seq = seq + 1 -- who caches the holders by epoch and sequence has to read them again
     return true
   end
-  if reserved == op_number then -- somebody came before it after all
+  if reserved == op_number then -- another order of the user came first after all
     reserved = 0
     give(1)
   end
-  return place == order
+  return current == order
 end
 
 local results, takes, outcome_of = {}, {}, {}
@@ -156,17 +156,17 @@ for i = 1, n do
     results[i] = delta >= 0 and 1 or outcome_of[op_number] or -1
   else
     local done = true
-    local place = place_of[user] or held[i] or ''
+    local current = changed[user] or holders[i] or ''
     if delta > 0 then
       give(delta)
-      if order ~= '0' and place == order then
-        place_of[user] = ''
+      if order ~= '0' and current == order then
+        changed[user] = ''
       end
     elseif delta < 0 then
       if order == '0' then
         done = take(-delta)
       else
-        done = revive(op_number, user, order, place)
+        done = revive(op_number, user, order, current)
       end
       if done == nil then
         break
@@ -181,16 +181,16 @@ for i = 1, n do
 end
 
 if op > before or reserved ~= was_reserved then
-  -- Redis refuses a script's first write or none, and never HDEL for want of memory. So HSET comes first.
+  -- Redis refuses a script's first write or none, and never refuses HDEL for want of memory. So HSET comes first.
   call('HSET', sale_key, 'mode', mode, 'begin', opens, 'end', closes, 'seq', string.format('%.0f', seq),
     'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
     'returned_at', string.format('%.0f', returned_at), 'reserved', string.format('%.0f', reserved),
     'reserved_at', string.format('%.0f', reserved_at), 'op', string.format('%.0f', op), 'takes', table.concat(takes, ' '))
-  for user, place in pairs(place_of) do
-    if place == '' then
+  for user, order in pairs(changed) do
+    if order == '' then
       call('HDEL', buyers_key, user)
     else
-      call('HSET', buyers_key, user, place)
+      call('HSET', buyers_key, user, order)
     end
   end
 end

@@ -2,24 +2,25 @@
 --
 -- KEYS (one hash slot)
 --   1  sale       hash; created when missing
---   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970: for the witnesses
---   3  testified  hash  what they hand in; emptied when the sale is stopped
---   4  heard      hash  who has; emptied as well
+--   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970; reporters read it
+--   3  testified  hash  the recovery reports; deleted when the sale is stopped
+--   4  heard      hash  which reporters are done; deleted as well
 -- ARGV
 --   1  voucher id
 --   2  epoch  the rebuild's epoch, its fencing token
---   3  delay  for how many milliseconds instances go on saying SOLD_OUT from memory at most (rule 11,
+--   3  delay  for how many milliseconds at most instances go on answering SOLD_OUT from their cache (rule 11,
 --             docs/architecture.md)
---   4  alone  "1": nobody remembers anything of a sale that is missing here, as this Redis began empty with the only
---             process that uses it; else "0"
+--   4  alone  "1": no instance remembers anything of a sale that is missing here, because this Redis began empty
+--             with the only process that uses it; else "0"
 --
--- Returns 1 (the sale stands still, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
+-- Returns 1 (the sale is stopped, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
 -- open at this epoch or a later one).
 --
--- The rebuild may find units in the ledger, and what this Redis holds says nothing of what instances remember: it may lack
--- its tail, noticed or not. So a sale that was open before sells again only when nobody can remember it as sold out (the
--- field resumes), and until then is as if paused. A rebuild that dies and the next one are one stop, unless the server was
--- restarted or another one took over in between: that one may have lost that the sale was published, and sold, since.
+-- The rebuild may find units in the ledger, and what this Redis holds does not say what instances have cached: it may have
+-- lost its tail, noticed or not. So a sale that was open before sells again only when no instance can have it cached as
+-- sold out any more (the field resumes); until then it is as if paused. A rebuild that dies and the next one are one stop,
+-- unless the server was restarted or another one took over in between: it may have lost that the sale was published, and
+-- sold, since.
 
 local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
@@ -34,7 +35,7 @@ end
 if (number(sale[1]) or 0) >= epoch or (number(sale[9]) or 0) > epoch then
   return 0
 end
--- As in publish.lua: what cannot be asked is not told.
+-- '' where INFO is forbidden, as in publish.lua.
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
 local fields = {'mode', 'rebuild', 'building', ARGV[2], 'server', server}
@@ -42,7 +43,7 @@ local stopped
 if (number(sale[9]) or 0) == 0 or (sale[13] or '') ~= server then -- the first attempt to rebuild it on this server
   local clock = redis.call('TIME')
   local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-  stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops have one name
+  stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops of a sale have one time
   fields[7], fields[8] = 'stopped', string.format('%.0f', stopped)
   if sale[10] or not (epoch == 1 or ARGV[4] == '1') then
     fields[9], fields[10] = 'resumes', string.format('%.0f', now + delay)

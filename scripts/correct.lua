@@ -1,29 +1,28 @@
--- correct.lua: corrects buyers' places in one sale after the ledger decided otherwise, and puts units back on sale.
--- Each correction acts only while the user's place is held by the order that it names, so it acts once, however
--- often it is sent.
+-- correct.lua: corrects the holders of one sale after the ledger decided otherwise, and puts units back on sale. Each
+-- correction acts only while the user holds the order that it names, so it acts once, however often it is sent.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
 --   2  buyers  hash  user id -> order id
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold: as long as an instance may
---              go on saying SOLD_OUT from memory (rule 11, docs/architecture.md)
---   2… user id, order id, give back ("1" or "0"), instead (order id, "0" empties the place), until (number of the last
---      operation that the caller knew of; "0" where none matters); 1 to 250 corrections
+--              go on answering SOLD_OUT from its cache (rule 11, docs/architecture.md)
+--   2… user id, order id, give back ("1" or "0"), new order id (that the user holds from now on; "0" for none), until
+--      (number of the last operation that the caller knew of; "0" where none matters); 1 to 250 corrections
 --
 -- Returns a flat array:
 --   1   the epoch of the rebuild during which a unit of this sale was given back, now or by an earlier call, as long as
---       that rebuild goes on or the sale stands at its epoch; else 0. The rebuild may have counted the unit as promised
---       before, so the caller has the sale rebuilt once more. It is kept in the sale, so that neither a lost answer nor
---       a caller who died over it makes anybody forget
---   2…  for each correction, in order: 1 (acted), 0 (the place is not held by that order), or 2 (out of date: it is, but
---       the sale contains operations that the caller did not know of, or it is missing. One of them may have given the
---       order its place, so the caller has to decide again)
+--       that rebuild goes on or the sale stands at its epoch; else 0. The rebuild may have counted the unit as taken
+--       before, so the caller requests another rebuild. The sale keeps the epoch, so that it is not forgotten when an
+--       answer is lost or a caller dies
+--   2…  for each correction, in order: 1 (acted), 0 (the user does not hold that order), or 2 (out of date: they do,
+--       but the sale contains operations that the caller did not know of, or it is missing. One of them may have made the
+--       user the holder, so the caller has to decide again)
 --
--- A unit comes back only to a sale that exists; what has been emptied is rebuilt from the ledger, which has the unit.
--- A unit that comes back while others wait for their time waits with them: whoever remembers "sold out" was told so
+-- A unit comes back only to a sale that exists; a lost one is rebuilt from the ledger, which has the unit.
+-- A unit that comes back while others wait for their time waits with them: who has "sold out" cached was answered so
 -- before the first of them came back. A time further off than a minute comes from a clock that was set back since, and
--- counts as past: returns are never put off by as much.
+-- counts as past: returned units never wait that long.
 
 local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
 
@@ -39,7 +38,7 @@ local users = {}
 for i = 1, n do
   users[i] = ARGV[5 * i - 3]
 end
-local held = call('HMGET', buyers_key, unpack(users))
+local holders = call('HMGET', buyers_key, unpack(users))
 local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op')
 local function number(field)
   return field and tonumber(field) or nil
@@ -52,39 +51,39 @@ local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
 local acted = {}
-local seats, empty = {}, {}
-local place_of = {} -- what this call has made of a place: an order id, or '' for empty
+local set, removed = {}, {}
+local changed = {} -- user id -> the order id that this call gave them, or '' for none
 local units = 0
 for i = 1, n do
   local at = 5 * i - 3
-  local user, order, give_back, instead, known = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
-  local place = place_of[user] or held[i]
-  if place ~= order then
+  local user, order, give_back, new_order, known = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
+  local current = changed[user] or holders[i]
+  if current ~= order then
     acted[i] = 0
   elseif known ~= 0 and not (op and known and op <= known) then
     acted[i] = 2
   else
     acted[i] = 1
-    place_of[user] = (instead ~= '0') and instead or ''
+    changed[user] = (new_order ~= '0') and new_order or ''
     if give_back == '1' then
       units = units + 1
     end
   end
 end
-for user, place in pairs(place_of) do
-  if place == '' then
-    empty[#empty + 1] = user
+for user, order in pairs(changed) do
+  if order == '' then
+    removed[#removed + 1] = user
   else
-    seats[#seats + 1] = user
-    seats[#seats + 1] = place
+    set[#set + 1] = user
+    set[#set + 1] = order
   end
 end
 
-if #seats > 0 then
-  call('HSET', buyers_key, unpack(seats))
+if #set > 0 then
+  call('HSET', buyers_key, unpack(set))
 end
-if #empty > 0 then
-  call('HDEL', buyers_key, unpack(empty))
+if #removed > 0 then
+  call('HDEL', buyers_key, unpack(removed))
 end
 if units > 0 and stock then
   if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then

@@ -1,4 +1,4 @@
--- drop.lua: removes a sale that is over from Redis, if no order of it can still be waiting. Safe to repeat.
+-- drop.lua: removes a sale that is over from Redis, unless an order of it may still wait. Safe to repeat.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -8,13 +8,13 @@
 --   1  voucher id
 --   2  epoch, 3 sequence   the mark that the caller has seen, and
 --   4  op                  the last operation: the sale is kept when it has moved since
---   5  longest  entries that are looked through; a longer stream keeps the sale until it has drained
+--   5  longest  how many entries are searched at most; a longer stream keeps the sale until it has drained
 --
 -- Returns 1 (the sale is gone) or 0 (it is kept: it has not ended, is being rebuilt, has moved, or an order of it may
 -- be in the stream).
 --
--- The stream itself is looked through, since times say nothing certain: a rebuild may have queued an order again long
--- after the sale's end.
+-- The stream itself is searched, because times prove nothing: a rebuild may have queued an order again long after the
+-- sale's end.
 
 local voucher, longest = ARGV[1], tonumber(ARGV[5])
 local epoch, seq, op = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

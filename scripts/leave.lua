@@ -7,8 +7,8 @@
 --   1  group
 --   2  name
 --
--- Returns how many entries are pending for the consumer, at most 1: with 0 it is gone; with 1 it stays, so that its
--- entries do, and without a heartbeat another consumer takes them over.
+-- Returns how many entries are pending for the consumer, at most 1: with 0 it is gone; with 1 it stays, as
+-- Redis would forget its entries, and without a heartbeat, so that another consumer takes them over.
 
 redis.call('ZREM', KEYS[2], ARGV[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then

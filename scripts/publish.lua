@@ -1,10 +1,10 @@
 -- publish.lua: ends a rebuild: the sale has the rebuild's epoch, sequence 0, and sells again (if mode and window let it).
--- What apply.lua remembers of single operations is void: the stock contains them.
+-- What apply.lua keeps of single operations is void: the stock contains them.
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
---   2  testified  hash  what witnesses have handed in; removed
---   3  heard      hash  who has; removed
+--   2  testified  hash  the recovery reports; deleted
+--   3  heard      hash  which reporters are done; deleted
 -- ARGV
 --   1  epoch  the rebuild's
 --   2  mode   "open", "paused" or "off"
@@ -13,8 +13,8 @@
 --   6  op     number of the last operation that the stock contains
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
--- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is another
--- run than it began on and may have lost what it wrote).
+-- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
+-- run of the server on which it began, and may have lost what it wrote).
 
 local epoch = tonumber(ARGV[1])
 if not epoch or #ARGV ~= 6 then
@@ -25,7 +25,7 @@ local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0'
 if current >= epoch or building > epoch then
   return 0
 end
--- INFO is not everywhere allowed (and miniredis has no such section): then no other server is told from this one.
+-- Some servers forbid INFO (and miniredis has no such section): then a restart goes unnoticed here.
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
 if building ~= epoch or (sale[3] or '') ~= server then

@@ -1,19 +1,19 @@
--- replay.lua: queues the order that a dead letter speaks of again, and removes the letter: both or neither. So it is
--- queued once, however often and by however many the call is sent.
+-- replay.lua: queues the order that a dead letter names again, and removes the dead letter: both or neither. So the
+-- order is queued once, however often and by however many callers the call is sent.
 --
 -- KEYS (one hash slot)
 --   1  dead    stream
 --   2  orders  stream
 --   3  buyers  hash  user id -> order id, of the voucher's sale
 -- ARGV
---   1  id of the letter
+--   1  id of the dead letter
 --   2  voucher id, 3 user id, 4 order id
 --
--- Returns 1 (queued), 0 (there is no such letter: it was replayed or discarded before) or 2 (the user's place is not
--- held by this order: nothing shows that it was accepted and waits. The letter stays).
+-- Returns 1 (queued), 0 (there is no such dead letter: it was replayed or discarded before) or 2 (the user does not
+-- hold this order: nothing shows that it was accepted and waits. The dead letter stays).
 --
--- The entry has epoch and sequence 0, as one that a rebuild queues: what a damaged entry says of them could raise the
--- sequence that the ledger remembers above any that Redis has given.
+-- The entry has epoch and sequence 0, like one that a rebuild queues: a damaged entry's own could raise the sequence in the
+-- ledger above any that Redis has given.
 
 if #ARGV ~= 4 then
   return redis.error_reply('ERR replay.lua: bad arguments')

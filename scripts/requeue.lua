@@ -1,5 +1,5 @@
 -- requeue.lua: appends accepted orders of a sale under rebuild whose stream entries were lost. Repeating it after a
--- lost answer queues an order twice, which is harmless: whoever records it tells orders apart by id.
+-- lost answer queues an order twice, which is harmless: the recorder tells orders apart by id.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -7,7 +7,7 @@
 -- ARGV
 --   1  epoch       the rebuild's
 --   2  voucher id
---   3… user id, order id, epoch, sequence of each order, the latter two as far as they are known, else 0
+--   3… user id, order id, epoch, sequence of each order, the latter two 0 where they are not known; 1 to 1,000 orders
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
 -- 2 (the rebuild is gone: this Redis no longer knows that it has begun).

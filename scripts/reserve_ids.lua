@@ -1,35 +1,37 @@
--- Reserves a run of numbers of a day's order id counter, so that no number is ever given twice.
+-- reserve_ids.lua: reserves a block of numbers of a day's order id counter, so that no number is ever given twice.
 --
--- KEYS[1]  string: the day's counter, the number that was given last
--- KEYS[2]  string: run id of the server that counted last; in the slot of KEYS[1]
--- ARGV[1]  how many numbers to reserve, at least 1
--- ARGV[2]  a number that was certainly given, 0 for none
--- ARGV[3]  "1": create a missing counter, "0": do not
--- ARGV[4]  a random integer, 0 to 2^31 - 1, another one in each call
--- ARGV[5]  seconds that both keys live
+-- KEYS (one hash slot)
+--   1  counter  string  the number that was given last
+--   2  server   string  run id of the server that counted last
+-- ARGV
+--   1  how many numbers to reserve, at least 1
+--   2  known    a number that was certainly given, 0 for none
+--   3  create   "1": create a missing counter, "0": do not
+--   4  random   an integer, 0 to 2^31 - 1, another one in each call
+--   5  for how many seconds both keys are kept
 --
 -- Returns the last number reserved, or, having written nothing,
 --   -1  the counter is missing
---   -2  the day has not that many numbers left
+--   -2  the day does not have that many numbers left
 -- and an error when the counter is not a whole number.
 --
 -- A counter that may lack its latest changes leaps: over a 256th of what the day has left or 2^20 numbers, whichever is
 -- more, and over a random amount up to as much again, because after two losses in a row it may leap from the same
--- number twice. It may lack changes when it stands below ARGV[2], and when another server counted last: this one was
--- restarted or took over. Running it twice for one request leaves a run of numbers unused and does no other harm.
+-- number twice. It may lack changes when it stands below a known number, and when another server counted last: this one
+-- was restarted or took over. Running it twice for one request leaves a block of numbers unused and does no other harm.
 --
 -- All numbers stay far below 2^53, so Lua has them exactly.
 
 local LAST = 4294967295 -- 2^32 - 1: an id has 32 bits for the number
 
-local n, known, dice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
+local n, known, random = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
 
 local function leap(from)
   local most = math.max((LAST - from) / 256, 1048576)
-  return from + math.floor(most * (1 + dice / 2147483648))
+  return from + math.floor(most * (1 + random / 2147483648))
 end
 
--- INFO is not everywhere allowed (and miniredis has no such section): then only ARGV[2] tells that changes are missing.
+-- Some servers forbid INFO (and miniredis has no such section): then only a known number shows that changes are missing.
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 
@@ -39,16 +41,16 @@ if not stored then
   if ARGV[3] ~= '1' then
     return -1
   end
-  -- With nothing known, others may still hold numbers of a counter that was lost before one of them was recorded. They
-  -- hold some thousands; the chance to meet those from a random number on is small.
-  counter = known == 0 and dice or leap(known)
+  -- With nothing known, instances may still hold blocks of a counter that was lost before an order of theirs was recorded:
+  -- some thousands of numbers. The chance that a block from a random number on meets them is small.
+  counter = known == 0 and random or leap(known)
 else
   counter = tonumber(stored)
   if not counter or counter ~= math.floor(counter) then
     return redis.error_reply('ERR order id counter is not a whole number')
   end
-  local moved = server and redis.call('GET', KEYS[2]) ~= server
-  if moved or counter < known then
+  local other_server = server and redis.call('GET', KEYS[2]) ~= server
+  if other_server or counter < known then
     counter = leap(math.max(counter, known))
   end
 end

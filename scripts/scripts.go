@@ -16,36 +16,36 @@ var (
 	Views string
 	//go:embed begin_rebuild.lua
 	BeginRebuild string
-	//go:embed seat.lua
-	Seat string
+	//go:embed set_holders.lua
+	SetHolders string
 	//go:embed requeue.lua
 	Requeue string
 	//go:embed publish.lua
 	Publish string
-	//go:embed attend.lua
-	Attend string
-	//go:embed testify.lua
-	Testify string
-	//go:embed hearing.lua
-	Hearing string
-	//go:embed settle.lua
-	Settle string
-	//go:embed bury.lua
-	Bury string
-	//go:embed holdings.lua
-	Holdings string
+	//go:embed report_heartbeat.lua
+	ReportHeartbeat string
+	//go:embed report.lua
+	Report string
+	//go:embed round_progress.lua
+	RoundProgress string
+	//go:embed acknowledge.lua
+	Acknowledge string
+	//go:embed dead_letter.lua
+	DeadLetter string
+	//go:embed inventory.lua
+	Inventory string
 	//go:embed replay.lua
 	Replay string
-	//go:embed beat.lua
-	Beat string
-	//go:embed orphans.lua
-	Orphans string
+	//go:embed heartbeat.lua
+	Heartbeat string
+	//go:embed take_over.lua
+	TakeOver string
 	//go:embed leave.lua
 	Leave string
 	//go:embed drop.lua
 	Drop string
-	//go:embed tally.lua
-	Tally string
+	//go:embed add_counts.lua
+	AddCounts string
 	//go:embed reserve_ids.lua
 	ReserveIDs string
 )

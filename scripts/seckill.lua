@@ -1,16 +1,16 @@
--- seckill.lua: lets applicants into one sale. It covers the window, the stock and one place per user, and appends the
--- accepted orders to the stream: all of it in one atomic step.
+-- seckill.lua: the gate of one sale: accepts or refuses requests. It checks the window, the stock and one order per user,
+-- and appends the accepted orders to the stream: all of it in one atomic step.
 --
 -- KEYS (one hash slot)
---   1  sale     hash    the sale's state; fields in internal/redisstore/keys.go
---   2  buyers   hash    user id -> order id of everyone who holds a place
+--   1  sale     hash    the sale's state; fields in docs/architecture.md
+--   2  buyers   hash    user id -> order id: the holders
 --   3  orders   stream  accepted orders that wait for their rows
 -- ARGV
 --   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
---   4  max backlog       entries in the stream at which nobody is admitted any more
---   5… user id, order id; one pair for each applicant, 1 to 256 pairs. Ids are opaque text, never numbers: a Lua
+--   4  max backlog       entries in the stream at which no request is accepted any more
+--   5… user id, order id; one pair for each request, 1 to 256 pairs. Ids are opaque text, never numbers: a Lua
 --      number is exact only up to 2^53.
 --
 -- Returns a flat array:
@@ -18,42 +18,46 @@
 --   2  epoch
 --   3  sequence          after this call
 --   4  stock             units left after this call, returned and reserved ones that are not yet sellable included
---   5  buyers            users who hold a place, after this call
+--   5  buyers            how many holders there are after this call
 --   6  begin, 7 end      the window in milliseconds since 1970, the end exclusive
 --   8  now               Redis's clock in milliseconds since 1970
---   9… one element for each applicant, in order: a code, or the text of the order id that the user has already
---      (ALREADY_BOUGHT, 1, which is never returned as a code)
+--   9… one element for each request, in order: one of the codes below, or the text of the order id that the user
+--      has already (ALREADY_BOUGHT, which is never returned as a code)
 --
--- Codes, in the order in which they are decided; the same numbers as order.OutcomeCode:
---   0 ACCEPTED      a unit was taken for this order id, now or by an earlier call
---   1 ALREADY_BOUGHT the user has another order: asked before mode, window and stock, so that a winner whose answer
---                   was lost is told his order whatever has happened to the sale since
---   2 NO_SALE       there is no readable sale; for every applicant
---   3 LOST_TAIL     the sale is behind the known mark: this Redis has lost writes that it had acknowledged. Or another
---                   server opened it: this one was restarted or took over, and may have lost some. The sale
---                   is stopped (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the
---                   epoch in this answer either way. For every applicant, as the places may be out of date too
---   4 REBUILDING    5 NOT_ON_SHELF   6 PAUSED   7 NOT_STARTED   8 ENDED
---   9 SOLD_OUT      no sellable unit; and then, for a moment after some rebuilds, PAUSED (begin_rebuild.lua says why)
---   10 BACKLOGGED   too many orders wait in the stream
 -- An error reply that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written:
 -- Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses, comes first.
 --
--- The same call sent again admits nobody twice and answers ACCEPTED again to whom it admitted (rule 3,
+-- The same call sent again accepts nothing twice and answers ACCEPTED again for what it accepted (rule 3,
 -- docs/architecture.md). A refusal may differ by then.
 
-local ACCEPTED, NO_SALE, LOST_TAIL, REBUILDING, NOT_ON_SHELF, PAUSED, NOT_STARTED, ENDED, SOLD_OUT, BACKLOGGED =
-  0, 2, 3, 4, 5, 6, 7, 8, 9, 10
+-- The codes, in the order in which they are decided. internal/order/outcome.go has the same numbers and names, and what
+-- follows from each.
+local ACCEPTED = 0    -- a unit was taken for this order id, now or by an earlier call
+-- ALREADY_BOUGHT = 1: the user has another order. It is asked before mode, window and stock, so that a winner whose
+--                    answer was lost is told the order whatever has happened to the sale since
+local NO_SALE = 2     -- there is no readable sale; for every request
+local LOST_TAIL = 3   -- the sale is behind the known mark: this Redis has lost writes that it had acknowledged. Or another
+--                    server opened it: this one was restarted or took over, and may have lost some. The sale is stopped
+--                    (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the epoch in this
+--                    answer either way. For every request, as the holders may be out of date too
+local REBUILDING = 4
+local OFF_SHELF = 5
+local PAUSED = 6      -- also, for a moment after some rebuilds, where a unit could be sold (begin_rebuild.lua says why)
+local NOT_STARTED = 7
+local ENDED = 8
+local SOLD_OUT = 9    -- no sellable unit
+local BACKLOGGED = 10 -- too many orders wait in the stream
+
 local FIRST = 5 -- where the pairs begin in ARGV
-local MAX_APPLICANTS = 256
-local MAX_DELAY = 60000 -- milliseconds by which units that come back wait at most; as in correct.lua
+local MAX_REQUESTS = 256
+local MAX_DELAY = 60000 -- for how many milliseconds returned units wait at most; as in correct.lua
 
 local call = redis.call
 local sale_key, buyers_key, orders_key = KEYS[1], KEYS[2], KEYS[3]
 local voucher = ARGV[1]
 local known_epoch, known_seq, max_backlog = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local n = (#ARGV - FIRST + 1) / 2
-if not (known_epoch and known_seq and max_backlog) or n < 1 or n > MAX_APPLICANTS or n ~= math.floor(n) then
+if not (known_epoch and known_seq and max_backlog) or n < 1 or n > MAX_REQUESTS or n ~= math.floor(n) then
   return redis.error_reply('ERR seckill.lua: bad arguments')
 end
 
@@ -66,7 +70,7 @@ local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
   'reserved', 'resumes', 'server')
-local held = call('HMGET', buyers_key, unpack(users))
+local holders = call('HMGET', buyers_key, unpack(users)) -- order ids
 local buyers = call('HLEN', buyers_key)
 local backlog = call('XLEN', orders_key)
 
@@ -94,9 +98,9 @@ if not readable then
   return answer_all(NO_SALE)
 end
 
--- Whether the server that opened the sale is not this one. A restart or a failover may lose the tail, and admissions that
--- follow unnoticed would fill the gap that tells of it. What cannot be asked is not told.
-local function moved()
+-- Whether another server, or another run of this one, opened the sale. A restart or a failover may lose the tail, and
+-- admissions that follow unnoticed would fill the gap that shows the loss. Where INFO is forbidden, it goes unnoticed.
+local function other_server()
   if not sale[11] or sale[11] == '' then
     return false
   end
@@ -104,26 +108,26 @@ local function moved()
   return type(info) == 'string' and not string.find(info, sale[11], 1, true)
 end
 
-if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or moved() then
+if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or other_server() then
   if mode ~= 'rebuild' then
-    -- Refused when out of memory or read-only; whoever reads this answer has the sale rebuilt all the same.
+    -- Refused when out of memory or read-only; the caller requests the rebuild all the same.
     redis.pcall('HSET', sale_key, 'mode', 'rebuild')
     mode = 'rebuild'
   end
   return answer_all(LOST_TAIL)
 end
 
--- Units that came back to a sold-out sale join the stock once their time has come (rule 11). A time that is further off
--- than any can be comes from a clock that was set back since, as by a failover to a server that is behind.
+-- Units that came back to a sold-out sale join the stock once their time has come (rule 11). A time further off than
+-- MAX_DELAY comes from a clock that was set back since, as by a failover to a server whose clock is behind.
 if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
   stock, returned = stock + returned, 0
 end
 
-local refusal -- why nobody who has no place yet gets in
+local refusal -- why no new holder is accepted, if so
 if mode == 'rebuild' then
   refusal = REBUILDING
 elseif mode == 'off' then
-  refusal = NOT_ON_SHELF
+  refusal = OFF_SHELF
 elseif mode == 'paused' then
   refusal = PAUSED
 elseif now < opens then
@@ -133,40 +137,40 @@ elseif now >= closes then
 end
 
 local outcomes = {}
-local admitted = 0
-local places = {}      -- user, order, user, order…: what HSET writes to buyers
-local place_of = {}    -- user -> order of those admitted by this very call
+local accepted = 0
+local added = {}    -- user, order, user, order…: what HSET writes to buyers
+local order_of = {} -- user -> order that this call accepted
 for i = 1, n do
   local user, order = users[i], ARGV[FIRST + 2 * i - 1]
-  local place = place_of[user] or held[i]
-  if place == order then
+  local current = order_of[user] or holders[i]
+  if current == order then
     outcomes[i] = ACCEPTED
-  elseif place then
-    outcomes[i] = place
+  elseif current then
+    outcomes[i] = current
   elseif refusal then
     outcomes[i] = refusal
-  elseif stock - admitted <= 0 then
+  elseif stock - accepted <= 0 then
     outcomes[i] = SOLD_OUT
   elseif now < resumes and resumes - now <= MAX_DELAY then
     outcomes[i] = PAUSED
-  elseif backlog + admitted >= max_backlog then
+  elseif backlog + accepted >= max_backlog then
     outcomes[i] = BACKLOGGED
   else
-    admitted = admitted + 1
-    places[2 * admitted - 1], places[2 * admitted] = user, order
-    place_of[user] = order
+    accepted = accepted + 1
+    added[2 * accepted - 1], added[2 * accepted] = user, order
+    order_of[user] = order
     outcomes[i] = ACCEPTED
   end
 end
 
-if admitted > 0 then
+if accepted > 0 then
   local epoch_text = sale[2]
-  for i = 1, admitted do
-    call('XADD', orders_key, '*', 'v', voucher, 'u', places[2 * i - 1], 'o', places[2 * i],
+  for i = 1, accepted do
+    call('XADD', orders_key, '*', 'v', voucher, 'u', added[2 * i - 1], 'o', added[2 * i],
       'e', epoch_text, 's', string.format('%.0f', seq + i))
   end
-  call('HSET', buyers_key, unpack(places))
-  stock, seq, buyers = stock - admitted, seq + admitted, buyers + admitted
+  call('HSET', buyers_key, unpack(added))
+  stock, seq, buyers = stock - accepted, seq + accepted, buyers + accepted
   call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'seq', string.format('%.0f', seq),
     'returned', string.format('%.0f', returned))
 end

@@ -1,11 +1,14 @@
 -- views.lua: reads sales, all at one moment.
 --
--- KEYS (one hash slot): sale (hash), buyers (hash); one pair for each sale, at least one
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash  user id -> order id; and so on, a pair for each sale, at least one
 -- ARGV: none
 --
--- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when
--- there is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned and reserved units included), buyers, begin, end
--- (milliseconds), number of the last operation that it contains.
+-- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when there
+-- is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned
+-- and reserved units included), buyers, begin, end (milliseconds since 1970), number of the last operation that it
+-- contains. Without a readable sale, all but buyers are 0.
 
 local clock = redis.call('TIME')
 local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}

@@ -5,13 +5,17 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/test/box"
 )
 
-// who is the least that a route asks for.
-type who int
+// role is the least that a route requires.
+type role int
 
 const (
-	anybody who = iota
+	anyone role = iota
 	buyer
 	admin
 )
@@ -19,7 +23,7 @@ const (
 // route is one route as the outside knows it, with a request that would succeed or fail harmlessly.
 type route struct {
 	method, path string
-	who          who
+	role         role
 	body         any
 }
 
@@ -27,12 +31,12 @@ type route struct {
 // package, which go through the engine's own list.
 func routes(voucher int64) []route {
 	ordinary := map[string]any{"shopId": 5, "title": "tea", "payValue": 1, "actualValue": 2}
-	seckill := seckillDraft(5, 3, time.Now(), time.Now().Add(time.Hour))
+	seckill := box.SeckillDraft(5, 3, time.Now(), time.Now().Add(time.Hour))
 	return []route{
-		{http.MethodGet, "/healthz", anybody, nil},
-		{http.MethodGet, "/readyz", anybody, nil},
-		{http.MethodGet, "/voucher/list/1", anybody, nil},
-		{http.MethodGet, fmt.Sprintf("/voucher/%d", voucher), anybody, nil},
+		{http.MethodGet, "/healthz", anyone, nil},
+		{http.MethodGet, "/readyz", anyone, nil},
+		{http.MethodGet, "/voucher/list/1", anyone, nil},
+		{http.MethodGet, fmt.Sprintf("/voucher/%d", voucher), anyone, nil},
 		{http.MethodPost, "/voucher", admin, ordinary},
 		{http.MethodPost, "/voucher/seckill", admin, seckill},
 		{http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", voucher), buyer, nil},
@@ -42,79 +46,120 @@ func routes(voucher int64) []route {
 	}
 }
 
-// TestAccess tries every route as everybody: without a token, as a buyer, as an administrator and with every forged
-// token there is.
+// forgedTokens are tokens that no server may accept, by what is wrong with them. Each claims to be the administrator.
+func forgedTokens(tb testing.TB) map[string]string {
+	tb.Helper()
+	with := func(change func(jwt.MapClaims)) string {
+		c := box.Claims(box.AdminID, "admin")
+		change(c)
+		return box.Sign(box.Secret, c)
+	}
+	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, box.Claims(box.AdminID, "admin")).
+		SignedString(jwt.UnsafeAllowNoneSignatureType)
+	if err != nil {
+		tb.Fatalf("making an unsigned token: %v", err)
+	}
+	stronger, err := jwt.NewWithClaims(jwt.SigningMethodHS512, box.Claims(box.AdminID, "admin")).SignedString([]byte(box.Secret))
+	if err != nil {
+		tb.Fatalf("making an HS512 token: %v", err)
+	}
+	genuine := box.AdminToken()
+	return map[string]string{
+		"no token":              "",
+		"not a token":           "let-me-in",
+		"algorithm none":        unsigned,
+		"another algorithm":     stronger,
+		"another key":           box.Sign(box.Secret+"!", box.Claims(box.AdminID, "admin")),
+		"empty key":             box.Sign("", box.Claims(box.AdminID, "admin")),
+		"signature cut off":     genuine[:len(genuine)-3],
+		"expired":               with(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Minute).Unix() }),
+		"without expiry":        with(func(c jwt.MapClaims) { delete(c, "exp") }),
+		"not valid yet":         with(func(c jwt.MapClaims) { c["nbf"] = time.Now().Add(time.Hour).Unix() }),
+		"without subject":       with(func(c jwt.MapClaims) { delete(c, "sub") }),
+		"subject zero":          with(func(c jwt.MapClaims) { c["sub"] = "0" }),
+		"subject negative":      with(func(c jwt.MapClaims) { c["sub"] = "-5" }),
+		"subject not a number":  with(func(c jwt.MapClaims) { c["sub"] = "admin" }),
+		"subject above 2^53":    with(func(c jwt.MapClaims) { c["sub"] = "9007199254740993" }),
+		"subject above 2^64":    with(func(c jwt.MapClaims) { c["sub"] = "18446744073709551658" }),
+		"subject as SQL":        with(func(c jwt.MapClaims) { c["sub"] = "1 OR 1=1" }),
+		"expiry not a time":     with(func(c jwt.MapClaims) { c["exp"] = "tomorrow" }),
+		"claims of another one": genuine[:len(genuine)/2] + box.BuyerToken(7)[len(genuine)/2:],
+	}
+}
+
+// TestAccess calls every route in each role: without a token, as a buyer, as an administrator, and with every forged
+// token.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	voucher := s.createSale(t, 1000, time.Now().Add(time.Hour))
-	vouchers, err := s.ledger.vouchers(t.Context())
+	s := box.EmbeddedSite(t)
+	voucher := s.CreateSale(t, 1000, time.Now().Add(time.Hour))
+	vouchers, err := s.Ledger.Vouchers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, rt := range routes(voucher) {
 		for name, token := range forgedTokens(t) {
-			s.expectAccess(t, rt, name, token, rt.who == anybody, http.StatusUnauthorized)
+			expectAccess(t, s, rt, name, token, rt.role == anyone, http.StatusUnauthorized)
 		}
-		s.expectAccess(t, rt, "a buyer", buyerToken(1), rt.who != admin, http.StatusForbidden)
+		expectAccess(t, s, rt, "a buyer", box.BuyerToken(1), rt.role != admin, http.StatusForbidden)
 	}
-	if n, err := s.ledger.vouchers(t.Context()); err != nil || n != vouchers {
+	if n, err := s.Ledger.Vouchers(t.Context()); err != nil || n != vouchers {
 		t.Errorf("%d vouchers after all those refusals, had %d (%v)", n, vouchers, err)
 	}
-	if orders, err := s.ledger.orders(t.Context(), voucher); err != nil || len(orders) != 1 {
+	if orders, err := s.Ledger.Orders(t.Context(), voucher); err != nil || len(orders) != 1 {
 		t.Errorf("%d orders, want the one of the only genuine buyer (%v)", len(orders), err)
 	}
 	for _, rt := range routes(voucher) {
-		s.expectAccess(t, rt, "the administrator", adminToken(), true, 0)
+		expectAccess(t, s, rt, "the administrator", box.AdminToken(), true, 0)
 	}
 }
 
-// expectAccess sends the route's request and compares who is let in.
-func (s *site) expectAccess(t *testing.T, rt route, name, token string, allowed bool, refusal int) {
+// expectAccess sends the route's request and checks whether it is allowed.
+func expectAccess(t *testing.T, s *box.Site, rt route, name, token string, allowed bool, refusal int) {
 	t.Helper()
-	r, err := s.client.do(t.Context(), request{method: rt.method, url: s.url(rt.path), token: token, body: rt.body})
+	r, err := s.Client.Do(t.Context(), box.Request{Method: rt.method, URL: s.URL(rt.path), Token: token, Body: rt.body})
 	if err != nil {
 		t.Errorf("%s %s as %s: %v", rt.method, rt.path, name, err)
 		return
 	}
-	turnedAway := r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
+	denied := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
 	switch {
-	case allowed && (turnedAway || r.status >= 500):
-		t.Errorf("%s %s as %s: %d %s, want to be let in", rt.method, rt.path, name, r.status, r.body)
-	case !allowed && (r.status != refusal || r.Code == "" || r.Success == nil || *r.Success):
-		t.Errorf("%s %s as %s: %d %s, want %d", rt.method, rt.path, name, r.status, r.body, refusal)
+	case allowed && (denied || r.StatusCode >= 500):
+		t.Errorf("%s %s as %s: %d %s, want access", rt.method, rt.path, name, r.StatusCode, r.Body)
+	case !allowed && (r.StatusCode != refusal || r.Code == "" || r.Success == nil || *r.Success):
+		t.Errorf("%s %s as %s: %d %s, want %d", rt.method, rt.path, name, r.StatusCode, r.Body, refusal)
 	}
 }
 
-// TestListeners: what operators need is not for everybody.
+// TestListeners: what operators need is only on the operations listener.
 func TestListeners(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	ops := func(path string) string { return "http://" + s.servers[0].opsAddr + path }
-	get := func(url string) reply {
+	s := box.EmbeddedSite(t)
+	ops := func(path string) string { return s.Servers[0].OpsURL(path) }
+	get := func(url string) box.Reply {
 		t.Helper()
-		r, err := s.client.do(t.Context(), request{method: http.MethodGet, url: url, token: adminToken()})
+		r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: url, Token: box.AdminToken()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/vars"} {
-		if r := get(s.url(path)); r.status != http.StatusNotFound {
-			t.Errorf("public %s answers %d, want 404", path, r.status)
+		if r := get(s.URL(path)); r.StatusCode != http.StatusNotFound {
+			t.Errorf("public %s answers %d, want 404", path, r.StatusCode)
 		}
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/healthz", "/readyz"} {
-		if r := get(ops(path)); r.status != http.StatusOK {
-			t.Errorf("operations %s answers %d, want 200", path, r.status)
+		if r := get(ops(path)); r.StatusCode != http.StatusOK {
+			t.Errorf("operations %s answers %d, want 200", path, r.StatusCode)
 		}
 	}
 }
 
-// TestUnknownRoutes: problems, not Gin's plain texts.
+// TestUnknownRoutes: the answers are problem documents, not Gin's plain texts.
 func TestUnknownRoutes(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
+	s := box.EmbeddedSite(t)
 	tests := []struct {
 		method, path string
 		status       int
@@ -145,10 +190,10 @@ func TestUnknownRoutes(t *testing.T) {
 		{http.MethodGet, "/order?limit=x", http.StatusBadRequest, "INVALID"},
 	}
 	for _, tt := range tests {
-		r := s.client.must(t, tt.status, request{method: tt.method, url: s.url(tt.path), token: buyerToken(1)})
-		if r.Code != tt.code || r.Success == nil || *r.Success || r.Status != tt.status || r.Title == "" ||
-			r.header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s %s answers %s with %q, want a problem document with code %s", tt.method, tt.path, r.body, r.header.Get("Content-Type"), tt.code)
+		r := s.Client.Must(t, tt.status, box.Request{Method: tt.method, URL: s.URL(tt.path), Token: box.BuyerToken(1)})
+		if r.Code != tt.code || r.Success == nil || *r.Success || r.ProblemStatus != tt.status || r.Title == "" ||
+			r.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s answers %s with %q, want a problem document with code %s", tt.method, tt.path, r.Body, r.Header.Get("Content-Type"), tt.code)
 		}
 	}
 }

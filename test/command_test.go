@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"seckill/internal/testkit"
+	"seckill/test/box"
 )
 
-// TestHelp: the program teaches how it is used, and what it does not know it says.
+// TestHelp: the program explains its use, and names what it does not understand.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -42,60 +43,60 @@ func TestHelp(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()
-			got := command(t, map[string]string{"SECKILL_JWT_SECRET": secret}, tt.args...)
-			if got.code != tt.code {
-				t.Errorf("exit code %d, want %d", got.code, tt.code)
+			got := box.Command(t, map[string]string{"SECKILL_JWT_SECRET": box.Secret}, tt.args...)
+			if got.Code != tt.code {
+				t.Errorf("exit code %d, want %d", got.Code, tt.code)
 			}
 			for _, word := range tt.says {
-				if !strings.Contains(got.stdout+got.stderr, word) {
-					t.Errorf("the output does not say %q:\n%s%s", word, got.stdout, got.stderr)
+				if !strings.Contains(got.Stdout+got.Stderr, word) {
+					t.Errorf("the output does not say %q:\n%s%s", word, got.Stdout, got.Stderr)
 				}
 			}
 		})
 	}
 }
 
-// TestTokenCommand: what the token command prints is what the service takes, and nothing else is on its output.
+// TestTokenCommand: the token command prints a token that the service accepts, and nothing else.
 func TestTokenCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	srv := newServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir}) // makes its own secret
-	if err := srv.start(); err != nil {
+	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir}) // makes its own secret
+	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
 	home := map[string]string{"SECKILL_DATA_DIR": dir}
-	c := newClient(t)
+	c := box.NewClient(t)
 	token := func(args ...string) string {
 		t.Helper()
-		got := command(t, home, append([]string{"token"}, args...)...)
-		if got.code != 0 {
-			t.Fatalf("token %v: exit code %d\n%s", args, got.code, got.stderr)
+		got := box.Command(t, home, append([]string{"token"}, args...)...)
+		if got.Code != 0 {
+			t.Fatalf("token %v: exit code %d\n%s", args, got.Code, got.Stderr)
 		}
-		return strings.TrimSuffix(got.stdout, "\n")
+		return strings.TrimSuffix(got.Stdout, "\n")
 	}
 	buyer, admin := token("-user", "42"), token("-user", "7", "-role", "admin")
-	c.must(t, http.StatusOK, request{method: http.MethodGet, url: srv.url("/order"), token: buyer})
+	c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/order"), Token: buyer})
 	body := map[string]any{"shopId": 3, "title": "tea", "payValue": 1, "actualValue": 2}
-	c.must(t, http.StatusForbidden, request{method: http.MethodPost, url: srv.url("/voucher"), token: buyer, body: body})
-	c.must(t, http.StatusCreated, request{method: http.MethodPost, url: srv.url("/voucher"), token: admin, body: body})
+	c.Must(t, http.StatusForbidden, box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: buyer, Body: body})
+	c.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: admin, Body: body})
 }
 
-// TestMigrateCommand: the schema is made by a command of its own, any number of times, and a server that is told not
-// to migrate starts on it.
+// TestMigrateCommand: the migrate command makes the schema, any number of times, and a server that must not migrate starts
+// on it.
 func TestMigrateCommand(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
 	settings := map[string]string{
 		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
-		"SECKILL_JWT_SECRET": secret,
+		"SECKILL_JWT_SECRET": box.Secret,
 	}
 	for range 2 {
-		if got := command(t, settings, "migrate"); got.code != 0 {
-			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+		if got := box.Command(t, settings, "migrate"); got.Code != 0 {
+			t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 		}
 	}
 	settings["SECKILL_MIGRATE"] = "false"
-	if err := newServer(t, "instance", settings).start(); err != nil {
+	if err := box.NewServer(t, "instance", settings).Start(); err != nil {
 		t.Error(err)
 	}
 }
@@ -103,15 +104,15 @@ func TestMigrateCommand(t *testing.T) {
 // TestHealthCommand is what a container's health check runs.
 func TestHealthCommand(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	settings := map[string]string{"SECKILL_HTTP_ADDR": s.servers[0].addr}
-	if got := command(t, settings, "health"); got.code != 0 {
-		t.Errorf("a healthy server: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	s := box.EmbeddedSite(t)
+	settings := map[string]string{"SECKILL_HTTP_ADDR": s.Servers[0].Addr}
+	if got := box.Command(t, settings, "health"); got.Code != 0 {
+		t.Errorf("a healthy server: exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	if _, err := s.servers[0].terminate(); err != nil {
+	if _, err := s.Servers[0].Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	if got := command(t, settings, "health"); got.code != 1 {
-		t.Errorf("no server: exit code %d, want 1\n%s%s", got.code, got.stdout, got.stderr)
+	if got := box.Command(t, settings, "health"); got.Code != 1 {
+		t.Errorf("no server: exit code %d, want 1\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }

@@ -6,56 +6,59 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"seckill/internal/checker"
+	"seckill/test/box"
 )
 
-// TestTerminateAnswersWhatIsInFlight holds purchases in flight, by keeping the sale's row locked so that nothing can
-// be recorded, and asks the server to end: it must answer them all, record their orders, and exit with 0.
-func TestTerminateAnswersWhatIsInFlight(t *testing.T) {
+// TestTerminateAnswersRequestsInFlight keeps purchases in flight, by locking the sale's row so that no order can be
+// recorded, and sends SIGTERM: the server must answer them all, record their orders, and exit with 0.
+func TestTerminateAnswersRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	const buyers = 20
-	s := realSite(t, 1)
-	c := s.crowd(s.createSale(t, 100, time.Now().Add(time.Hour)))
-	c.query = "wait=10s"
-	release := s.ledger.hold(t, c.voucher)
-	answers := make(chan answer, buyers)
-	for _, user := range people(1, buyers) {
-		go func() { answers <- c.buy(t.Context(), s.servers[0], user) }()
+	s := box.RealSite(t, 1)
+	b := s.Buyers(s.CreateSale(t, 100, time.Now().Add(time.Hour)))
+	b.Query = "wait=10s"
+	release := s.Ledger.LockSale(t, b.Voucher)
+	answers := make(chan checker.Answer, buyers)
+	for _, user := range box.Users(1, buyers) {
+		go func() { answers <- b.Buy(t.Context(), s.Servers[0], user) }()
 	}
-	eventually(t, "acceptance of all purchases", func() error {
-		v, err := s.live.view(t.Context(), c.voucher)
-		if err == nil && v.stock != 100-buyers {
-			err = fmt.Errorf("redis has %d units left", v.stock)
+	box.Eventually(t, "acceptance of all purchases", func() error {
+		v, err := s.Redis.Sale(t.Context(), b.Voucher)
+		if err == nil && v.Stock != 100-buyers {
+			err = fmt.Errorf("redis has %d units left", v.Stock)
 		}
 		return err
 	})
-	l, err := s.servers[0].signal(syscall.SIGTERM)
+	p, err := s.Servers[0].Signal(syscall.SIGTERM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server's refusal of new connections", func() error {
+	box.Eventually(t, "the server's refusal of new connections", func() error {
 		return refusesConnections(t, s)
 	})
 	release()
 	for range buyers {
-		if a := <-answers; a.verdict != accepted {
+		if a := <-answers; a.Outcome != checker.Accepted {
 			t.Errorf("in flight at SIGTERM: %s, want an order id", a)
 		}
 	}
-	if code, err := s.servers[0].exitCode(l); err != nil || code != 0 {
+	if code, err := s.Servers[0].ExitCode(p); err != nil || code != 0 {
 		t.Errorf("exit code %d, %v; want 0", code, err)
 	}
-	if err = s.servers[0].start(); err != nil {
+	if err = s.Servers[0].Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.check(t, c, 100)
+	s.Check(t, b, 100)
 }
 
-// refusesConnections returns an error as long as the server takes new connections.
-func refusesConnections(t *testing.T, s *site) error {
+// refusesConnections returns an error as long as the server accepts connections.
+func refusesConnections(t *testing.T, s *box.Site) error {
 	t.Helper()
-	fresh := clientOver(t, &http.Transport{DisableKeepAlives: true}, time.Second)
-	if r, err := fresh.do(t.Context(), request{method: http.MethodGet, url: s.url("/healthz")}); err == nil {
-		return fmt.Errorf("/healthz answers %d", r.status)
+	fresh := box.NewClientOver(t, &http.Transport{DisableKeepAlives: true}, time.Second)
+	if r, err := fresh.Do(t.Context(), box.Request{Method: http.MethodGet, URL: s.URL("/healthz")}); err == nil {
+		return fmt.Errorf("/healthz answers %d", r.StatusCode)
 	}
 	return nil
 }

@@ -9,44 +9,46 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"seckill/test/box"
 )
 
-// TestFields puts everything that does not belong there into every field of a new voucher. Each answer must name the
-// field, and nothing may be written.
+// TestFields puts wrong values into every field of a new voucher. Each answer must name the field, and nothing may be
+// written.
 func TestFields(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	before, err := s.ledger.vouchers(t.Context())
+	s := box.EmbeddedSite(t)
+	before, err := s.Ledger.Vouchers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for field, values := range wrongValues() {
 		for what, value := range values {
-			body := seckillDraft(5, 3, time.Now(), time.Now().Add(time.Hour))
-			if value == missing {
+			body := box.SeckillDraft(5, 3, time.Now(), time.Now().Add(time.Hour))
+			if value == absent {
 				delete(body, field)
 			} else {
 				body[field] = value
 			}
-			s.expectInvalid(t, fmt.Sprintf("%s %s", field, what), field, "/voucher/seckill", body)
+			expectInvalid(t, s, fmt.Sprintf("%s %s", field, what), field, "/voucher/seckill", body)
 		}
 	}
 	for _, field := range []string{"stock", "beginTime", "endTime"} { // of seckill vouchers only
 		body := map[string]any{"shopId": 5, "title": "tea", "payValue": 1, "actualValue": 2, field: 1}
-		s.expectInvalid(t, "ordinary voucher with "+field, field, "/voucher", body)
+		expectInvalid(t, s, "ordinary voucher with "+field, field, "/voucher", body)
 	}
-	if after, err := s.ledger.vouchers(t.Context()); err != nil || after != before {
+	if after, err := s.Ledger.Vouchers(t.Context()); err != nil || after != before {
 		t.Errorf("%d vouchers after all those refusals, had %d (%v)", after, before, err)
 	}
 }
 
-// missing stands for a field that is left out.
-const missing = "\x00missing"
+// absent stands for a field that is left out.
+const absent = "\x00missing"
 
 // wrongValues are wrong values of each field, by what is wrong.
 func wrongValues() map[string]map[string]any {
 	number := map[string]any{
-		"missing": missing, "null": nil, "text": "12", "fraction": 1.5, "negative": -1, "object": map[string]any{},
+		"missing": absent, "null": nil, "text": "12", "fraction": 1.5, "negative": -1, "object": map[string]any{},
 		"list": []int{1}, "bool": true, "huge": 1e300, "above int64": uint64(math.MaxUint64),
 	}
 	text := func(least, most int) map[string]any {
@@ -55,12 +57,12 @@ func wrongValues() map[string]map[string]any {
 			"too long": strings.Repeat("券", most+1), "with a NUL": "a\x00b",
 		}
 		if least > 0 {
-			m["missing"], m["empty"], m["blank"], m["null"] = missing, "", "   ", nil
+			m["missing"], m["empty"], m["blank"], m["null"] = absent, "", "   ", nil
 		}
 		return m
 	}
 	begin := map[string]any{
-		"missing": missing, "null": nil, "empty": "", "a number": 1_700_000_000, "not a time": "tonight",
+		"missing": absent, "null": nil, "empty": "", "a number": 1_700_000_000, "not a time": "tonight",
 		"only a date": "2030-01-02", "the 31st of February": "2030-02-31T00:00:00Z", "the year 0001": "0001-01-01T00:00:00Z",
 		"an object": map[string]any{},
 	}
@@ -89,15 +91,15 @@ func wrongValues() map[string]map[string]any {
 }
 
 // expectInvalid sends a body and checks that the answer is a clear INVALID that names the field.
-func (s *site) expectInvalid(t *testing.T, what, field, path string, body any) {
+func expectInvalid(t *testing.T, s *box.Site, what, field, path string, body any) {
 	t.Helper()
-	r, err := s.client.do(t.Context(), request{method: http.MethodPost, url: s.url(path), token: adminToken(), body: body})
+	r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return
 	}
-	if r.status != http.StatusBadRequest || r.Code != "INVALID" {
-		t.Errorf("%s: %d %s, want 400 INVALID", what, r.status, r.body)
+	if r.StatusCode != http.StatusBadRequest || r.Code != "INVALID" {
+		t.Errorf("%s: %d %s, want 400 INVALID", what, r.StatusCode, r.Body)
 		return
 	}
 	for _, problem := range r.Errors {
@@ -105,38 +107,38 @@ func (s *site) expectInvalid(t *testing.T, what, field, path string, body any) {
 			return
 		}
 	}
-	t.Errorf("%s: %s does not say what is wrong with %s and what is allowed", what, r.body, field)
+	t.Errorf("%s: %s does not say what is wrong with %s and what is allowed", what, r.Body, field)
 }
 
-// TestAllProblemsAtOnce: a body with three mistakes is not corrected three times.
+// TestAllProblemsAtOnce: one answer names all mistakes of a body.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	body := seckillDraft(-1, 0, time.Now(), time.Now().Add(time.Hour))
+	s := box.EmbeddedSite(t)
+	body := box.SeckillDraft(-1, 0, time.Now(), time.Now().Add(time.Hour))
 	body["title"] = ""
-	r := s.client.must(t, http.StatusBadRequest, request{method: http.MethodPost, url: s.url("/voucher/seckill"), token: adminToken(), body: body})
+	r := s.Client.Must(t, http.StatusBadRequest, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body})
 	named := map[string]bool{}
 	for _, p := range r.Errors {
 		named[p.Field] = true
 	}
 	if !named["shopId"] || !named["stock"] || !named["title"] {
-		t.Errorf("%s, want problems with shopId, stock and title", r.body)
+		t.Errorf("%s, want problems with shopId, stock and title", r.Body)
 	}
 }
 
-// TestLimitsAreAllowed: what the limits allow, they allow to the last character.
+// TestLimitsAreAllowed: values at the limits are accepted.
 func TestLimitsAreAllowed(t *testing.T) {
 	t.Parallel()
-	for _, kind := range siteKinds()[:2] {
-		t.Run(kind.name, func(t *testing.T) {
+	for _, kind := range box.Kinds()[:2] {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			s := kind.open(t)
-			body := seckillDraft(1<<53-1, 100_000_000, time.Now().Add(-time.Hour), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+			s := kind.Open(t)
+			body := box.SeckillDraft(1<<53-1, 100_000_000, time.Now().Add(-time.Hour), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 			title, rules := strings.Repeat("𠮷", 255), strings.Repeat("券", 1024)
 			body["title"], body["subTitle"], body["rules"] = title, title, rules
 			body["payValue"], body["actualValue"] = int64(100_000_000_000), int64(100_000_000_000)
-			r := s.client.must(t, http.StatusCreated, request{method: http.MethodPost, url: s.url("/voucher/seckill"), token: adminToken(), body: body})
-			got := s.voucher(t, decode[voucherJSON](t, r).ID)
+			r := s.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body})
+			got := s.Voucher(t, box.Decode[box.Voucher](t, r).ID)
 			if got.Title != title || got.SubTitle != title || got.Rules != rules || got.ShopID != 1<<53-1 ||
 				got.PayValue != 100_000_000_000 || got.ActualValue != 100_000_000_000 || *got.Issued != 100_000_000 {
 				t.Errorf("stored as %+v", got)
@@ -148,7 +150,7 @@ func TestLimitsAreAllowed(t *testing.T) {
 // TestBodies: bodies that are not a flat JSON object of known fields.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
+	s := box.EmbeddedSite(t)
 	good := `{"shopId":5,"title":"tea","payValue":1,"actualValue":2}`
 	tests := []struct {
 		name, contentType, body string
@@ -168,44 +170,44 @@ func TestBodies(t *testing.T) {
 		{"too large", "application/json", `{"title":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge},
 	}
 	for _, tt := range tests {
-		r, err := s.client.do(t.Context(), request{
-			method: http.MethodPost, url: s.url("/voucher"), token: adminToken(), body: tt.body,
-			header: map[string]string{"Content-Type": tt.contentType},
+		r, err := s.Client.Do(t.Context(), box.Request{
+			Method: http.MethodPost, URL: s.URL("/voucher"), Token: box.AdminToken(), Body: tt.body,
+			Header: map[string]string{"Content-Type": tt.contentType},
 		})
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if r.status != tt.status {
-			t.Errorf("%s: %d %s, want %d", tt.name, r.status, r.body, tt.status)
+		if r.StatusCode != tt.status {
+			t.Errorf("%s: %d %s, want %d", tt.name, r.StatusCode, r.Body, tt.status)
 		}
 	}
 }
 
-// TestHugeBody sends twenty megabytes to every route that reads a body and to one that does not. The server refuses
-// without reading them all, and serves on. The connection may be closed on the sender, which is a refusal too.
+// TestHugeBody sends twenty megabytes to every route that reads a body. The server refuses without reading them all, and
+// serves on. It may also close the connection while the client sends, which is a refusal too.
 func TestHugeBody(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
-	s := embeddedSite(t)
-	voucher := s.createSale(t, 10, time.Now().Add(time.Hour))
+	s := box.EmbeddedSite(t)
+	voucher := s.CreateSale(t, 10, time.Now().Add(time.Hour))
 	for _, path := range []string{"/voucher", "/voucher/seckill"} {
 		for name, body := range map[string]io.Reader{
 			"with its length": strings.NewReader(`{"title":"` + strings.Repeat("x", size) + `"}`),
 			"in chunks":       io.LimitReader(io.MultiReader(strings.NewReader(`{"title":"`), endless{}), size),
 		} {
-			r, err := s.client.do(t.Context(), request{method: http.MethodPost, url: s.url(path), token: adminToken(), body: body})
-			if err == nil && (r.status != http.StatusRequestEntityTooLarge || r.Code != "TOO_LARGE") {
-				t.Errorf("%s %s: %d %.200s, want 413 TOO_LARGE", path, name, r.status, r.body)
+			r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
+			if err == nil && (r.StatusCode != http.StatusRequestEntityTooLarge || r.Code != "TOO_LARGE") {
+				t.Errorf("%s %s: %d %.200s, want 413 TOO_LARGE", path, name, r.StatusCode, r.Body)
 			}
 		}
 	}
-	c := s.crowd(voucher)
-	c.rush(t.Context(), 10, people(1, 20))
-	s.check(t, c, 10)
+	b := s.Buyers(voucher)
+	b.BuyAll(t.Context(), 10, box.Users(1, 20))
+	s.Check(t, b, 10)
 }
 
-// endless is a text that does not end.
+// endless is a reader that does not end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

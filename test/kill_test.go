@@ -1,12 +1,14 @@
 package test
 
 import (
+	"sync"
 	"testing"
 	"time"
+
+	"seckill/test/box"
 )
 
-// The numbers are chosen so that the sale lasts well beyond the fault: a fault that came too late would prove nothing,
-// and the test says so.
+// With these numbers the sale lasts well beyond the fault: a fault that comes too late proves nothing, and fails the test.
 const (
 	killUnits   = 3000
 	killBuyers  = 4000
@@ -14,29 +16,32 @@ const (
 	killAfter   = 300 // accepted purchases before the fault
 )
 
-// TestKillEmbedded crashes the embedded server, twice: its Redis dies with it, and only what is in the file is left.
-// Everything that was answered must be in there.
+// TestKillEmbedded kills the embedded server, twice: its Redis dies with it, and only the file is left. Every accepted order
+// must be in there.
 func TestKillEmbedded(t *testing.T) {
 	t.Parallel()
-	s := embeddedSite(t)
-	c := s.crowd(s.createSale(t, killUnits, time.Now().Add(time.Hour)))
+	s := box.EmbeddedSite(t)
+	b := s.Buyers(s.CreateSale(t, killUnits, time.Now().Add(time.Hour)))
+	var one sync.Mutex // a kill waits for the one before it
 	for _, n := range []int{killAfter, 4 * killAfter} {
-		strike(t, c, n, func() error {
-			if err := s.servers[0].kill(); err != nil {
+		faultAfter(t, b, n, func() error {
+			one.Lock()
+			defer one.Unlock()
+			if err := s.Servers[0].Kill(); err != nil {
 				return err
 			}
-			s.checkPromisesInFile(t, c)
-			return s.servers[0].start()
+			checkFileHasAnswered(t, s, b)
+			return s.Servers[0].Start()
 		})
 	}
-	s.finishKilled(t, c)
+	sellThroughFaults(t, s, b)
 }
 
-// checkPromisesInFile compares what was answered so far with the file of a server that is down.
-func (s *site) checkPromisesInFile(t *testing.T, c *crowd) {
+// checkFileHasAnswered checks that the file of a killed server has every order that was answered so far.
+func checkFileHasAnswered(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Helper()
-	promised := c.record.winners()
-	rows, err := s.ledger.orders(t.Context(), c.voucher)
+	answered := b.Record.Winners()
+	rows, err := s.Ledger.Orders(t.Context(), b.Voucher)
 	if err != nil {
 		t.Errorf("reading the file of the killed server: %v", err)
 		return
@@ -45,47 +50,36 @@ func (s *site) checkPromisesInFile(t *testing.T, c *crowd) {
 	for _, r := range rows {
 		owner[r.ID] = r.User
 	}
-	for user, id := range promised {
+	for user, id := range answered {
 		if owner[id] != user {
-			t.Errorf("order %d was promised to user %d before the crash; the file has it for user %d", id, user, owner[id])
+			t.Errorf("order %d was given to user %d before the kill; the file has it for user %d", id, user, owner[id])
 		}
 	}
-	t.Logf("at the crash %d orders were promised and %d in the file", len(promised), len(rows))
+	t.Logf("at the kill %d orders were answered and %d in the file", len(answered), len(rows))
 }
 
-// crash kills a server and starts it again.
-func crash(s *server) error {
-	if err := s.kill(); err != nil {
-		return err
-	}
-	return s.start()
-}
-
-// strike does something to the site as soon as so many purchases were accepted, while the sale goes on. One fault
-// waits for the one before it.
-func strike(t *testing.T, c *crowd, n int, do func() error) {
+// faultAfter causes a fault as soon as n purchases are accepted, while the sale goes on.
+func faultAfter(t *testing.T, b *box.Buyers, n int, do func() error) {
 	t.Helper()
-	c.record.after(n, func() {
-		c.faults.Lock()
-		defer c.faults.Unlock()
+	b.Record.After(n, func() {
 		if err := do(); err != nil {
 			t.Errorf("the fault after %d accepted purchases: %v", n, err)
 		}
 	})
 }
 
-// finishKilled lets everybody buy through the faults, who ask again until they know, and checks that nothing was lost,
-// nothing sold twice, and every unit sold.
-func (s *site) finishKilled(t *testing.T, c *crowd) {
+// sellThroughFaults lets all buyers buy until answered, through the faults, and checks that nothing is lost, nothing sold
+// twice, and every unit sold.
+func sellThroughFaults(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Helper()
-	c.rush(t.Context(), killWorkers, people(1, killBuyers))
-	tally := c.record.tally()
-	t.Logf("answers: %v", tally)
-	if tally["unknown"]+tally["nobody there"] == 0 {
-		t.Errorf("no attempt was left without an answer: the crash did not come in the middle of the sale")
+	b.BuyAll(t.Context(), killWorkers, box.Users(1, killBuyers))
+	counts := b.Record.Counts()
+	t.Logf("answers: %v", counts)
+	if counts["unknown"]+counts["not sent"] == 0 {
+		t.Errorf("every request was answered: the kill did not come during the sale")
 	}
-	e := s.check(t, c, killUnits)
-	if e.liveRows() != killUnits {
-		t.Errorf("%d units sold, want all %d: there were %d buyers", e.liveRows(), killUnits, killBuyers)
+	e := s.Check(t, b, killUnits)
+	if e.Live() != killUnits {
+		t.Errorf("%d units sold, want all %d: there were %d buyers", e.Live(), killUnits, killBuyers)
 	}
 }

@@ -9,19 +9,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"seckill/test/box"
 )
 
-// series are the metrics of a running server as Prometheus reads them: the label values of each name.
+// series are the metrics of a running server as Prometheus reads them: the values of each label of each metric.
 type series map[string]map[string]map[string]bool
 
 // scrape reads the metrics of a server.
-func scrape(tb testing.TB, s *site, srv *server) series {
+func scrape(tb testing.TB, srv *box.Server) series {
 	tb.Helper()
-	r := s.client.must(tb, http.StatusOK, request{method: http.MethodGet, url: "http://" + srv.opsAddr + "/metrics"})
 	all := series{}
 	line := regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? `)
 	label := regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
-	for text := range strings.Lines(string(r.body)) {
+	for text := range strings.Lines(srv.Metrics(tb)) {
 		match := line.FindStringSubmatch(text)
 		if match == nil {
 			continue
@@ -76,8 +77,8 @@ func queries(t *testing.T) []string {
 	return all
 }
 
-// missing says what a query names that the server does not have.
-func (all series) missing(query string) error {
+// check returns an error for a metric or label in a query that the server does not have.
+func (all series) check(query string) error {
 	grouped := regexp.MustCompile(`by \(([^)]*)\)`).FindAllStringSubmatch(query, -1)
 	query = regexp.MustCompile(`by \([^)]*\)`).ReplaceAllString(query, "")
 	selector := regexp.MustCompile(`\b((?:seckill|go|process)_\w+)(?:\{([^}]*)\})?`) // a metric with its matchers
@@ -111,26 +112,26 @@ func (all series) missing(query string) error {
 	return nil
 }
 
-// TestDashboardAndAlertsUseMetricsThatExist: a query over something that does not exist shows nothing and never fires. The
-// names and labels are those of a running server that has sold something.
+// TestDashboardAndAlertsUseMetricsThatExist: a query of a metric that does not exist shows nothing and never fires. Names and
+// labels are compared with a running server that has sold something.
 func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, 1)
-	voucher := s.createSale(t, 1, time.Now().Add(time.Hour))
-	s.crowd(voucher).rush(t.Context(), 2, people(1, 3))
-	order := s.client.must(t, http.StatusConflict, request{
-		method: http.MethodPost, url: s.url(fmt.Sprintf("/voucher/seckill/%d", voucher)), token: buyerToken(1),
+	s := box.RealSite(t, 1)
+	voucher := s.CreateSale(t, 1, time.Now().Add(time.Hour))
+	s.Buyers(voucher).BuyAll(t.Context(), 2, box.Users(1, 3))
+	order := s.Client.Must(t, http.StatusConflict, box.Request{
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d", voucher)), Token: box.BuyerToken(1),
 	})
 	if order.Code != "ALREADY_BOUGHT" && order.Code != "SOLD_OUT" {
-		t.Fatalf("%s", order.body)
+		t.Fatalf("%s", order.Body)
 	}
-	eventOnce := request{method: http.MethodHead, url: s.url("/order/5/events"), token: buyerToken(1)}
-	s.client.must(t, http.StatusNotFound, eventOnce) // so that its route has been asked
+	eventOnce := box.Request{Method: http.MethodHead, URL: s.URL("/order/5/events"), Token: box.BuyerToken(1)}
+	s.Client.Must(t, http.StatusNotFound, eventOnce) // so that its route has a metric
 	all := queries(t)
-	eventually(t, "the metrics that are queried", func() error {
-		has := scrape(t, s, s.servers[0])
+	box.Eventually(t, "the metrics that are queried", func() error {
+		has := scrape(t, s.Servers[0])
 		for _, query := range all {
-			if err := has.missing(query); err != nil {
+			if err := has.check(query); err != nil {
 				return fmt.Errorf("%s: %w", query, err)
 			}
 		}

@@ -5,17 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"seckill/test/box"
 )
 
-// TestPages: browsers are shown pages unless they are switched off, and demo buyers are made in the embedded mode alone, and
-// only for its page.
+// TestPages: the pages are served unless they are switched off; demo buyers exist only in the embedded mode, for its page.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	embedded := func(settings map[string]string) func(testing.TB) *server {
-		return func(tb testing.TB) *server {
+	embedded := func(settings map[string]string) func(testing.TB) *box.Server {
+		return func(tb testing.TB) *box.Server {
 			settings["SECKILL_DATA_DIR"] = filepath.Join(tb.TempDir(), "data")
-			srv := newServer(tb, "embedded", settings)
-			if err := srv.start(); err != nil {
+			srv := box.NewServer(tb, "embedded", settings)
+			if err := srv.Start(); err != nil {
 				tb.Fatal(err)
 			}
 			return srv
@@ -23,23 +24,23 @@ func TestPages(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name       string
-		open       func(testing.TB) *server
+		open       func(testing.TB) *box.Server
 		page, demo int // statuses
 	}{
 		{"embedded", embedded(map[string]string{}), http.StatusOK, http.StatusCreated},
 		{"embedded, switched off", embedded(map[string]string{"SECKILL_PAGES": "false"}), http.StatusNotFound, http.StatusNotFound},
-		{"real", func(tb testing.TB) *server { return realSite(tb, 1).servers[0] }, http.StatusOK, http.StatusNotFound},
+		{"real", func(tb testing.TB) *box.Server { return box.RealSite(tb, 1).Servers[0] }, http.StatusOK, http.StatusNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			srv, c := tt.open(t), newClient(t)
-			page := c.must(t, tt.page, request{method: http.MethodGet, url: srv.url("/")})
-			offered := strings.Contains(string(page.body), `<meta name="demo" content="yes">`)
+			srv, c := tt.open(t), box.NewClient(t)
+			page := c.Must(t, tt.page, box.Request{Method: http.MethodGet, URL: srv.URL("/")})
+			offered := strings.Contains(string(page.Body), `<meta name="demo" content="yes">`)
 			if offered != (tt.demo == http.StatusCreated) {
 				t.Errorf("the page offers demo buyers: %v", offered)
 			}
-			c.must(t, tt.demo, request{method: http.MethodPost, url: srv.url("/demo/buyer")})
-			c.must(t, http.StatusOK, request{method: http.MethodGet, url: srv.url("/voucher/list/1")})
+			c.Must(t, tt.demo, box.Request{Method: http.MethodPost, URL: srv.URL("/demo/buyer")})
+			c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/voucher/list/1")})
 		})
 	}
 }

@@ -11,142 +11,144 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"seckill/test/box"
 )
 
-// TestOrderLives goes through what can happen to an order after the click, at every kind of site, each time through another
-// of its servers: what one instance does, the others know.
-func TestOrderLives(t *testing.T) {
+// TestOrderStates moves orders through their states at every kind of site. Each request goes to the next server: what one
+// instance does, the others know.
+func TestOrderStates(t *testing.T) {
 	t.Parallel()
-	for _, kind := range siteKinds() {
-		t.Run(kind.name, func(t *testing.T) {
+	for _, kind := range box.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			s := kind.open(t)
+			s := kind.Open(t)
 			for name, test := range map[string]func(*testing.T, *shopper){
 				"paid and refunded":              paidAndRefunded,
-				"cancelled before its row":       cancelledAtOnce,
-				"closed, and paid late":          paidLate,
-				"closed, sold, and paid late":    paidTooLate,
-				"sold out, and on sale again":    onSaleAgain,
-				"units added and removed":        unitsComeAndGo,
-				"paused, off the shelf, resumed": pausedAndShelved,
-				"told as it happens":             toldAsItHappens,
-				"of nobody else":                 ofNobodyElse,
+				"cancelled before its row":       cancelledWhileQueued,
+				"expired, and paid late":         paidLate,
+				"expired, sold, and paid late":   paidTooLate,
+				"sold out, and on sale again":    soldOutAndBack,
+				"units added and removed":        stockChanged,
+				"paused, off the shelf, resumed": pausedAndOffShelf,
+				"events":                         events,
+				"owners only":                    ownersOnly,
 				"ordinary vouchers":              ordinaryVouchers,
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					test(t, &shopper{site: s, tb: t, user: int64(1_000_000 + 1000*len(name))})
+					test(t, &shopper{Site: s, tb: t, user: int64(1_000_000 + 1000*len(name))})
 				})
 			}
 		})
 	}
 }
 
-// shopper is a user, and an admin beside him, who go from server to server.
+// shopper sends the requests of a user, and of an admin, to one server after the other.
 type shopper struct {
-	*site
+	*box.Site
 	tb   testing.TB
 	user int64
 	turn int
 }
 
-// at returns a path at the next server.
-func (s *shopper) at(path string, args ...any) string {
+// next returns the address of a path at the next server.
+func (s *shopper) next(path string, args ...any) string {
 	s.turn++
-	return s.servers[s.turn%len(s.servers)].url(fmt.Sprintf(path, args...))
+	return s.Servers[s.turn%len(s.Servers)].URL(fmt.Sprintf(path, args...))
 }
 
 func (s *shopper) sale(stock int64, fields map[string]any) int64 {
 	s.tb.Helper()
-	body := seckillDraft(1, stock, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
+	body := box.SeckillDraft(1, stock, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 	maps.Copy(body, fields)
-	v := decode[voucherJSON](s.tb, s.client.must(s.tb, http.StatusCreated, request{
-		method: http.MethodPost, url: s.at("/voucher/seckill"), token: adminToken(), body: body,
+	v := box.Decode[box.Voucher](s.tb, s.Client.Must(s.tb, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: s.next("/voucher/seckill"), Token: box.AdminToken(), Body: body,
 	}))
-	s.awaitState(s.tb, v.ID, "on_sale")
+	s.AwaitState(s.tb, v.ID, "on_sale")
 	return v.ID
 }
 
 // buy buys for a user and returns the recorded order's id.
 func (s *shopper) buy(voucher, user int64) string {
 	s.tb.Helper()
-	r := s.client.must(s.tb, http.StatusCreated, request{
-		method: http.MethodPost, url: s.at("/voucher/seckill/%d?wait=10s", voucher), token: buyerToken(user),
+	r := s.Client.Must(s.tb, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=10s", voucher), Token: box.BuyerToken(user),
 	})
-	return decode[placedJSON](s.tb, r).OrderID
+	return box.Decode[box.Placed](s.tb, r).OrderID
 }
 
-// post posts as the user, and wants the status.
-func (s *shopper) post(want int, path string, args ...any) reply {
+// post posts as the user, and expects the status.
+func (s *shopper) post(want int, path string, args ...any) box.Reply {
 	s.tb.Helper()
-	return s.client.must(s.tb, want, request{method: http.MethodPost, url: s.at(path, args...), token: buyerToken(s.user)})
+	return s.Client.Must(s.tb, want, box.Request{Method: http.MethodPost, URL: s.next(path, args...), Token: box.BuyerToken(s.user)})
 }
 
-// admin does something as an admin, and wants the status.
-func (s *shopper) admin(want int, method string, body any, key, path string, args ...any) reply {
+// admin sends a request as an admin, and expects the status.
+func (s *shopper) admin(want int, method string, body any, key, path string, args ...any) box.Reply {
 	s.tb.Helper()
-	r := request{method: method, url: s.at(path, args...), token: adminToken(), body: body}
+	r := box.Request{Method: method, URL: s.next(path, args...), Token: box.AdminToken(), Body: body}
 	if key != "" {
-		r.header = map[string]string{"Idempotency-Key": key}
+		r.Header = map[string]string{"Idempotency-Key": key}
 	}
-	return s.client.must(s.tb, want, r)
+	return s.Client.Must(s.tb, want, r)
 }
 
-// wrongState wants ORDER_STATE with the state in which the order is.
+// wrongState expects ORDER_STATE with the order's present state.
 func (s *shopper) wrongState(state, path string, args ...any) {
 	s.tb.Helper()
 	r := s.post(http.StatusConflict, path, args...)
-	if got := decode[placedJSON](s.tb, r); r.Code != "ORDER_STATE" || got.Status != state {
-		s.tb.Errorf("%s answers %s, want ORDER_STATE with %s", fmt.Sprintf(path, args...), r.body, state)
+	if got := box.Decode[box.Placed](s.tb, r); r.Code != "ORDER_STATE" || got.Status != state {
+		s.tb.Errorf("%s answers %s, want ORDER_STATE with %s", fmt.Sprintf(path, args...), r.Body, state)
 	}
 }
 
-// lifeJSON is an order with its history.
-type lifeJSON struct {
-	orderJSON
+// orderHistory is an order with its history.
+type orderHistory struct {
+	box.Order
 	History []struct {
 		Status, By, Why string
 	} `json:"history"`
 }
 
-func (s *shopper) life(order string) lifeJSON {
+func (s *shopper) order(order string) orderHistory {
 	s.tb.Helper()
-	return decode[lifeJSON](s.tb, s.client.must(s.tb, http.StatusOK, request{
-		method: http.MethodGet, url: s.at("/order/%s", order), token: buyerToken(s.user),
+	return box.Decode[orderHistory](s.tb, s.Client.Must(s.tb, http.StatusOK, box.Request{
+		Method: http.MethodGet, URL: s.next("/order/%s", order), Token: box.BuyerToken(s.user),
 	}))
 }
 
-// becomes waits for a state, and returns the order then.
-func (s *shopper) becomes(order, state string) lifeJSON {
+// awaitStatus waits until an order is in a state, and returns it.
+func (s *shopper) awaitStatus(order, state string) orderHistory {
 	s.tb.Helper()
-	eventually(s.tb, "order "+order+" becoming "+state, func() error {
-		if got := s.life(order).Status; got != state {
+	box.Eventually(s.tb, "order "+order+" becoming "+state, func() error {
+		if got := s.order(order).Status; got != state {
 			return fmt.Errorf("it is %s", got)
 		}
 		return nil
 	})
-	return s.life(order)
+	return s.order(order)
 }
 
-// passed wants the history to have gone through the states, in this order.
-func (s *shopper) passed(order string, want ...string) {
+// expectHistory expects the order to have gone through the states, in this order.
+func (s *shopper) expectHistory(order string, want ...string) {
 	s.tb.Helper()
 	var got []string
-	for _, e := range s.life(order).History {
+	for _, e := range s.order(order).History {
 		got = append(got, e.Status)
 		if e.By == "" {
-			s.tb.Errorf("order %s became %s by nobody", order, e.Status)
+			s.tb.Errorf("order %s became %s; the history does not say by whom", order, e.Status)
 		}
 	}
 	if got = slices.Compact(got); !slices.Equal(got, want) {
-		s.tb.Errorf("order %s passed %v, want %v", order, got, want)
+		s.tb.Errorf("order %s went through %v, want %v", order, got, want)
 	}
 }
 
-// begin begins to pay, and returns where.
-func (s *shopper) begin(order string) string {
+// beginPayment begins to pay, and returns the address of the payment page.
+func (s *shopper) beginPayment(order string) string {
 	s.tb.Helper()
-	p := decode[struct {
+	p := box.Decode[struct {
 		Amount int64
 		PayURL string
 	}](s.tb, s.post(http.StatusOK, "/order/%s/pay", order))
@@ -156,16 +158,16 @@ func (s *shopper) begin(order string) string {
 	return p.PayURL
 }
 
-// press presses the button of the sandbox's page.
-func (s *shopper) press(payURL string) {
+// pay confirms the payment on the sandbox's page.
+func (s *shopper) pay(payURL string) {
 	s.tb.Helper()
-	s.client.must(s.tb, http.StatusOK, request{method: http.MethodPost, url: s.at("%s", payURL)})
+	s.Client.Must(s.tb, http.StatusOK, box.Request{Method: http.MethodPost, URL: s.next("%s", payURL)})
 }
 
 func (s *shopper) stockBecomes(voucher, want int64) {
 	s.tb.Helper()
-	eventually(s.tb, fmt.Sprintf("%d units of voucher %d", want, voucher), func() error {
-		if v := s.voucher(s.tb, voucher); v.Stock == nil || *v.Stock != want {
+	box.Eventually(s.tb, fmt.Sprintf("%d units of voucher %d", want, voucher), func() error {
+		if v := s.Voucher(s.tb, voucher); v.Stock == nil || *v.Stock != want {
 			return fmt.Errorf("it shows %v", v.Stock)
 		}
 		return nil
@@ -176,58 +178,58 @@ func paidAndRefunded(t *testing.T, s *shopper) {
 	voucher := s.sale(2, nil)
 	order := s.buy(voucher, s.user)
 	s.wrongState("unpaid", "/order/%s/refund", order)
-	payURL := s.begin(order)
-	if again := s.begin(order); again != payURL {
+	payURL := s.beginPayment(order)
+	if again := s.beginPayment(order); again != payURL {
 		t.Errorf("another payment was begun: %s after %s", again, payURL)
 	}
-	s.press(payURL)
-	s.press(payURL) // a callback comes twice
-	if got := s.life(order).Status; got != "paid" {
+	s.pay(payURL)
+	s.pay(payURL) // the callback comes twice
+	if got := s.order(order).Status; got != "paid" {
 		t.Fatalf("order %s is %s after its payment", order, got)
 	}
 	s.wrongState("paid", "/order/%s/cancel", order)
 	s.wrongState("paid", "/order/%s/pay", order)
-	if r, err := s.client.do(t.Context(), request{method: http.MethodPost, url: s.at("/order/%s/refund", order), token: buyerToken(s.user)}); err != nil ||
-		r.status != http.StatusAccepted && r.status != http.StatusOK {
-		t.Fatalf("refund: %d %s %v", r.status, r.body, err)
+	if r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user)}); err != nil ||
+		r.StatusCode != http.StatusAccepted && r.StatusCode != http.StatusOK {
+		t.Fatalf("refund: %d %s %v", r.StatusCode, r.Body, err)
 	}
-	s.becomes(order, "refunded")
-	s.post(http.StatusOK, "/order/%s/refund", order) // once more: it has been
-	s.passed(order, "queued", "unpaid", "paid", "refunding", "refunded")
+	s.awaitStatus(order, "refunded")
+	s.post(http.StatusOK, "/order/%s/refund", order) // repeated: it is refunded already
+	s.expectHistory(order, "queued", "unpaid", "paid", "refunding", "refunded")
 	s.stockBecomes(voucher, 2)
 	if again := s.buy(voucher, s.user); again == order {
 		t.Errorf("buying again gave the refunded order %s", order)
 	}
 }
 
-func cancelledAtOnce(t *testing.T, s *shopper) {
+func cancelledWhileQueued(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
-	placed := decode[placedJSON](t, s.client.must(t, s.promptly(), request{
-		method: http.MethodPost, url: s.at("/voucher/seckill/%d", voucher), token: buyerToken(s.user),
+	placed := box.Decode[box.Placed](t, s.Client.Must(t, s.statusWithoutWait(), box.Request{
+		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user),
 	}))
 	for range 2 { // the second changes nothing
-		if got := decode[orderJSON](t, s.post(http.StatusOK, "/order/%s/cancel", placed.OrderID)); got.Status != "cancelled" {
+		if got := box.Decode[box.Order](t, s.post(http.StatusOK, "/order/%s/cancel", placed.OrderID)); got.Status != "cancelled" {
 			t.Errorf("cancelling shows the order as %s", got.Status)
 		}
 	}
-	s.passed(placed.OrderID, "queued", "unpaid", "cancelled")
+	s.expectHistory(placed.OrderID, "queued", "unpaid", "cancelled")
 	s.wrongState("cancelled", "/order/%s/pay", placed.OrderID)
 	s.wrongState("cancelled", "/order/%s/refund", placed.OrderID)
-	eventually(t, "buying again", func() error {
-		r, err := s.client.do(t.Context(), request{
-			method: http.MethodPost, url: s.at("/voucher/seckill/%d?wait=5s", voucher), token: buyerToken(s.user),
+	box.Eventually(t, "buying again", func() error {
+		r, err := s.Client.Do(t.Context(), box.Request{
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=5s", voucher), Token: box.BuyerToken(s.user),
 		})
-		if err == nil && r.status != http.StatusCreated {
-			err = fmt.Errorf("%d %s", r.status, r.body)
+		if err == nil && r.StatusCode != http.StatusCreated {
+			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
 		}
 		return err
 	})
 }
 
-// promptly is the status of a purchase that is not waited for.
-func (s *shopper) promptly() int {
-	if s.live == nil {
-		return http.StatusCreated // embedded: it waits for its row anyway
+// statusWithoutWait is the status of a purchase without ?wait=.
+func (s *shopper) statusWithoutWait() int {
+	if s.Redis == nil {
+		return http.StatusCreated // embedded: the answer always waits for the row
 	}
 	return http.StatusAccepted
 }
@@ -235,39 +237,39 @@ func (s *shopper) promptly() int {
 func paidLate(t *testing.T, s *shopper) {
 	voucher := s.sale(1, map[string]any{"payWithinSeconds": 2})
 	order := s.buy(voucher, s.user)
-	payURL := s.begin(order)
-	closed := s.becomes(order, "cancelled")
-	if last := closed.History[len(closed.History)-1]; last.By != "closer" {
-		t.Errorf("order %s was closed by %q", order, last.By)
+	payURL := s.beginPayment(order)
+	expired := s.awaitStatus(order, "cancelled")
+	if last := expired.History[len(expired.History)-1]; last.By != "closer" {
+		t.Errorf("order %s was cancelled by %q", order, last.By)
 	}
-	s.press(payURL)
-	s.becomes(order, "paid")
-	s.passed(order, "queued", "unpaid", "cancelled", "paid")
+	s.pay(payURL)
+	s.awaitStatus(order, "paid")
+	s.expectHistory(order, "queued", "unpaid", "cancelled", "paid")
 	s.stockBecomes(voucher, 0)
 }
 
 func paidTooLate(t *testing.T, s *shopper) {
 	voucher := s.sale(1, map[string]any{"payWithinSeconds": 2})
 	order := s.buy(voucher, s.user)
-	payURL := s.begin(order)
-	s.becomes(order, "cancelled")
-	eventually(t, "somebody else getting the unit", func() error {
-		r, err := s.client.do(t.Context(), request{
-			method: http.MethodPost, url: s.at("/voucher/seckill/%d?wait=5s", voucher), token: buyerToken(s.user + 1),
+	payURL := s.beginPayment(order)
+	s.awaitStatus(order, "cancelled")
+	box.Eventually(t, "another user getting the unit", func() error {
+		r, err := s.Client.Do(t.Context(), box.Request{
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=5s", voucher), Token: box.BuyerToken(s.user + 1),
 		})
-		if err == nil && r.status != http.StatusCreated {
-			err = fmt.Errorf("%d %s", r.status, r.body)
+		if err == nil && r.StatusCode != http.StatusCreated {
+			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
 		}
 		return err
 	})
-	other := decode[placedJSON](t, s.client.must(t, http.StatusConflict, request{
-		method: http.MethodPost, url: s.at("/voucher/seckill/%d", voucher), token: buyerToken(s.user + 1),
+	other := box.Decode[box.Placed](t, s.Client.Must(t, http.StatusConflict, box.Request{
+		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user + 1),
 	}))
-	keep := &shopper{site: s.site, tb: t, user: s.user + 1}
-	keep.press(keep.begin(other.OrderID)) // so that it is not closed too
-	s.press(payURL)
-	eventually(t, "the late money going back", func() error {
-		life := s.life(order)
+	keep := &shopper{Site: s.Site, tb: t, user: s.user + 1}
+	keep.pay(keep.beginPayment(other.OrderID)) // so that it does not expire too
+	s.pay(payURL)
+	box.Eventually(t, "the late money going back", func() error {
+		life := s.order(order)
 		if last := life.History[len(life.History)-1]; life.Status != "cancelled" || !strings.Contains(last.Why, "back") {
 			return fmt.Errorf("the order is %s, its history ends with %+v", life.Status, last)
 		}
@@ -276,29 +278,29 @@ func paidTooLate(t *testing.T, s *shopper) {
 	s.stockBecomes(voucher, 0)
 }
 
-// onSaleAgain: sold out as every server remembers it turns into on sale when a unit comes back.
-func onSaleAgain(t *testing.T, s *shopper) {
+// soldOutAndBack: every server has the sale in its sold-out cache; when a unit comes back, all sell again.
+func soldOutAndBack(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
 	order := s.buy(voucher, s.user)
-	for i := range int64(40) { // enough for every server to remember
-		r, err := s.client.do(t.Context(), request{
-			method: http.MethodPost, url: s.at("/voucher/seckill/%d", voucher), token: buyerToken(s.user + 1 + i),
+	for i := range int64(40) { // enough for every server's sold-out cache
+		r, err := s.Client.Do(t.Context(), box.Request{
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user + 1 + i),
 		})
 		if err != nil || r.Code != "SOLD_OUT" {
-			t.Fatalf("the %d-th who came too late: %d %s %v", i, r.status, r.body, err)
+			t.Fatalf("buyer %d after sold-out: %d %s %v", i, r.StatusCode, r.Body, err)
 		}
 	}
 	s.post(http.StatusOK, "/order/%s/cancel", order)
 	won := make(chan int64, 50)
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), box.Patience)
 	defer stop()
-	for _, srv := range s.servers {
+	for _, srv := range s.Servers {
 		go func() {
 			for user := s.user + 100; ctx.Err() == nil; user++ {
-				r, err := s.client.do(ctx, request{
-					method: http.MethodPost, url: srv.url("/voucher/seckill/" + strconv.FormatInt(voucher, 10)), token: buyerToken(user),
+				r, err := s.Client.Do(ctx, box.Request{
+					Method: http.MethodPost, URL: srv.URL("/voucher/seckill/" + strconv.FormatInt(voucher, 10)), Token: box.BuyerToken(user),
 				})
-				if err == nil && (r.status == http.StatusAccepted || r.status == http.StatusCreated) {
+				if err == nil && (r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusCreated) {
 					won <- user
 					return
 				}
@@ -309,92 +311,92 @@ func onSaleAgain(t *testing.T, s *shopper) {
 	select {
 	case <-won:
 	case <-ctx.Done():
-		t.Fatal("nobody got the unit that came back")
+		t.Fatal("the unit that came back was not sold")
 	}
 	s.stockBecomes(voucher, 0)
 }
 
-func unitsComeAndGo(t *testing.T, s *shopper) {
+func stockChanged(t *testing.T, s *shopper) {
 	voucher := s.sale(5, nil)
-	delta := func(want int, n int64, key string) reply {
+	delta := func(want int, n int64, key string) box.Reply {
 		t.Helper()
 		return s.admin(want, http.MethodPost, map[string]any{"delta": n}, key, "/voucher/%d/stock", voucher)
 	}
 	for range 2 { // the second is the first one's answer
-		if v := decode[voucherJSON](t, delta(http.StatusOK, 3, "add-3")); *v.Stock != 8 || *v.Issued != 8 {
+		if v := box.Decode[box.Voucher](t, delta(http.StatusOK, 3, "add-3")); *v.Stock != 8 || *v.Issued != 8 {
 			t.Errorf("after adding 3 to 5: stock %d of %d", *v.Stock, *v.Issued)
 		}
 	}
 	for range 2 {
-		if v := decode[voucherJSON](t, delta(http.StatusOK, -6, "take-6")); *v.Stock != 2 || *v.Issued != 2 {
+		if v := box.Decode[box.Voucher](t, delta(http.StatusOK, -6, "take-6")); *v.Stock != 2 || *v.Issued != 2 {
 			t.Errorf("after taking 6 of 8: stock %d of %d", *v.Stock, *v.Issued)
 		}
 	}
 	for range 2 {
 		r := delta(http.StatusConflict, -3, "take-3")
-		if left := decode[struct{ Left int64 }](t, r); r.Code != "INSUFFICIENT_STOCK" || left.Left != 2 {
-			t.Errorf("taking 3 of 2: %s", r.body)
+		if left := box.Decode[struct{ Left int64 }](t, r); r.Code != "INSUFFICIENT_STOCK" || left.Left != 2 {
+			t.Errorf("taking 3 of 2: %s", r.Body)
 		}
 	}
 	if r := delta(http.StatusConflict, 4, "add-3"); r.Code != "KEY_REUSED" {
-		t.Errorf("another delta under the same key: %s", r.body)
+		t.Errorf("another delta under the same key: %s", r.Body)
 	}
 	if r := delta(http.StatusBadRequest, 1, ""); r.Code != "INVALID" || r.Errors[0].Field != "Idempotency-Key" {
-		t.Errorf("no key: %s", r.body)
+		t.Errorf("no key: %s", r.Body)
 	}
 	s.buy(voucher, s.user)
 	s.buy(voucher, s.user+1)
 	s.stockBecomes(voucher, 0)
 }
 
-func pausedAndShelved(t *testing.T, s *shopper) {
+func pausedAndOffShelf(t *testing.T, s *shopper) {
 	voucher := s.sale(5, nil)
 	order := s.buy(voucher, s.user)
-	says := func(code string) {
+	expect := func(code string) {
 		t.Helper()
-		for range s.servers {
-			r, err := s.client.do(t.Context(), request{
-				method: http.MethodPost, url: s.at("/voucher/seckill/%d", voucher), token: buyerToken(s.user + 1),
+		for range s.Servers {
+			r, err := s.Client.Do(t.Context(), box.Request{
+				Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user + 1),
 			})
 			if err != nil || r.Code != code {
-				t.Errorf("a buyer is told %s %v, want %s", r.body, err, code)
+				t.Errorf("a buyer is answered %s %v, want %s", r.Body, err, code)
 			}
 			r = s.post(http.StatusConflict, "/voucher/seckill/%d", voucher)
-			if got := decode[placedJSON](t, r); r.Code != "ALREADY_BOUGHT" || got.OrderID != order {
-				t.Errorf("the winner is told %s", r.body)
+			if got := box.Decode[box.Placed](t, r); r.Code != "ALREADY_BOUGHT" || got.OrderID != order {
+				t.Errorf("the winner is answered %s", r.Body)
 			}
 		}
 	}
 	for range 2 {
 		s.admin(http.StatusOK, http.MethodPost, nil, "", "/voucher/%d/pause", voucher)
 	}
-	says("PAUSED")
+	expect("PAUSED")
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"status": 2}, "", "/voucher/%d", voucher)
-	says("OFF_SHELF")
+	expect("OFF_SHELF")
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"status": 1}, "", "/voucher/%d", voucher)
-	says("PAUSED") // as before
+	expect("PAUSED") // as before
 	s.admin(http.StatusOK, http.MethodPost, nil, "", "/voucher/%d/resume", voucher)
 	later := time.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"beginTime": later.Format(time.RFC3339)}, "", "/voucher/%d", voucher)
-	says("NOT_STARTED")
-	v := decode[voucherJSON](t, s.admin(http.StatusOK, http.MethodPatch,
+	expect("NOT_STARTED")
+	v := box.Decode[box.Voucher](t, s.admin(http.StatusOK, http.MethodPatch,
 		map[string]any{"title": "renamed", "beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339)}, "", "/voucher/%d", voucher))
 	if v.Title != "renamed" || v.SaleState != "on_sale" {
 		t.Errorf("after all that: %+v", v)
 	}
 	s.buy(voucher, s.user+1)
 	if r := s.admin(http.StatusBadRequest, http.MethodPatch, map[string]any{"payValue": 1}, "", "/voucher/%d", voucher); r.Errors[0].Field != "payValue" {
-		t.Errorf("changing the price: %s", r.body)
+		t.Errorf("changing the price: %s", r.Body)
 	}
 }
 
-// toldAsItHappens reads the events of an order while other servers change it.
-func toldAsItHappens(t *testing.T, s *shopper) {
+// events reads the event stream of an order while other servers change the order.
+func events(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
 	order := s.buy(voucher, s.user)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), box.Patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at("/order/%s/events?access_token=%s", order, buyerToken(s.user)), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.next("/order/%s/events?access_token=%s", order, box.BuyerToken(s.user)), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,67 +414,67 @@ func toldAsItHappens(t *testing.T, s *shopper) {
 		states = append(states, state)
 		switch state {
 		case "unpaid":
-			s.press(s.begin(order))
+			s.pay(s.beginPayment(order))
 		case "paid":
 			go func() { // the answer may come after the last event
-				_, _ = s.client.do(ctx, request{method: http.MethodPost, url: s.at("/order/%s/refund", order), token: buyerToken(s.user)})
+				_, _ = s.Client.Do(ctx, box.Request{Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user)})
 			}()
 		}
 	}
 	if len(states) < 3 || states[0] != "unpaid" || states[1] != "paid" || states[len(states)-1] != "refunded" {
-		t.Errorf("the stream told %v", states)
+		t.Errorf("the stream had %v", states)
 	}
 }
 
-// ofNobodyElse: what is somebody else's does not exist.
-func ofNobodyElse(t *testing.T, s *shopper) {
+// ownersOnly: another user's order does not exist.
+func ownersOnly(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
 	order := s.buy(voucher, s.user)
-	thief := &shopper{site: s.site, tb: t, user: s.user + 1}
+	thief := &shopper{Site: s.Site, tb: t, user: s.user + 1}
 	for _, action := range []string{"pay", "cancel", "refund"} {
 		if r := thief.post(http.StatusNotFound, "/order/%s/%s", order, action); r.Code != "NOT_FOUND" {
-			t.Errorf("%s of somebody else's order: %s", action, r.body)
+			t.Errorf("%s of another user's order: %s", action, r.Body)
 		}
 	}
-	s.client.must(t, http.StatusNotFound, request{method: http.MethodGet, url: s.at("/order/%s/events", order), token: buyerToken(thief.user)})
-	s.client.must(t, http.StatusForbidden, request{method: http.MethodGet, url: s.at("/admin/order/%s", order), token: buyerToken(s.user)})
-	all := decode[[]orderJSON](t, s.admin(http.StatusOK, http.MethodGet, nil, "", "/admin/order?userId=%d&voucherId=%d&status=unpaid", s.user, voucher))
+	s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: s.next("/order/%s/events", order), Token: box.BuyerToken(thief.user)})
+	s.Client.Must(t, http.StatusForbidden, box.Request{Method: http.MethodGet, URL: s.next("/admin/order/%s", order), Token: box.BuyerToken(s.user)})
+	all := box.Decode[[]box.Order](t, s.admin(http.StatusOK, http.MethodGet, nil, "", "/admin/order?userId=%d&voucherId=%d&status=unpaid", s.user, voucher))
 	if len(all) != 1 || all[0].ID != order {
 		t.Errorf("an admin finds %+v", all)
 	}
-	// A callback that nobody signed.
-	s.client.must(t, http.StatusUnauthorized, request{
-		method: http.MethodPost, url: s.at("/payment/callback"), body: map[string]any{"paymentId": "pay_x", "amount": 1000, "status": "succeeded"},
+	// A callback without a signature.
+	s.Client.Must(t, http.StatusUnauthorized, box.Request{
+		Method: http.MethodPost, URL: s.next("/payment/callback"), Body: map[string]any{"paymentId": "pay_x", "amount": 1000, "status": "succeeded"},
 	})
 }
 
 func ordinaryVouchers(t *testing.T, s *shopper) {
 	create := func() int64 {
-		return decode[voucherJSON](t, s.admin(http.StatusCreated, http.MethodPost,
+		return box.Decode[box.Voucher](t, s.admin(http.StatusCreated, http.MethodPost,
 			map[string]any{"shopId": 2, "title": "tea", "payValue": 1000, "actualValue": 1500}, "", "/voucher")).ID
 	}
 	tea, cake, sale := create(), create(), s.sale(1, nil)
-	buy := func(want int, voucher int64, key string) reply {
+	buy := func(want int, voucher int64, key string) box.Reply {
 		t.Helper()
-		r := request{method: http.MethodPost, url: s.at("/voucher/buy/%d", voucher), token: buyerToken(s.user)}
+		r := box.Request{Method: http.MethodPost, URL: s.next("/voucher/buy/%d", voucher), Token: box.BuyerToken(s.user)}
 		if key != "" {
-			r.header = map[string]string{"Idempotency-Key": key}
+			r.Header = map[string]string{"Idempotency-Key": key}
 		}
-		return s.client.must(t, want, r)
+		return s.Client.Must(t, want, r)
 	}
-	first := decode[placedJSON](t, buy(http.StatusCreated, tea, "")).OrderID
-	second := decode[placedJSON](t, buy(http.StatusCreated, tea, "tea-please")).OrderID
-	if again := decode[placedJSON](t, buy(http.StatusCreated, tea, "tea-please")).OrderID; first == second || again != second {
+	first := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "")).OrderID
+	second := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "tea-please")).OrderID
+	if again := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "tea-please")).OrderID; first == second || again != second {
 		t.Errorf("orders %s, %s, and %s under the second one's key", first, second, again)
 	}
 	if r := buy(http.StatusConflict, cake, "tea-please"); r.Code != "KEY_REUSED" {
-		t.Errorf("another voucher under the same key: %s", r.body)
+		t.Errorf("another voucher under the same key: %s", r.Body)
 	}
 	if r := buy(http.StatusConflict, sale, ""); r.Code != "SECKILL_ONLY" {
-		t.Errorf("buying a seckill voucher freely: %s", r.body)
+		t.Errorf("buying a seckill voucher freely: %s", r.Body)
 	}
-	s.press(s.begin(first))
-	s.becomes(first, "paid")
+	s.pay(s.beginPayment(first))
+	s.awaitStatus(first, "paid")
 	s.post(http.StatusOK, "/order/%s/cancel", second)
-	s.passed(second, "unpaid", "cancelled")
+	s.expectHistory(second, "unpaid", "cancelled")
 }

@@ -4,24 +4,27 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"seckill/test/box"
 )
 
-// TestReconcile: with nobody serving, what is wrong is found, what can be proved is mended, and the exit code says so.
+// TestReconcile: with no server running, the command finds what is wrong, repairs what can be proved, and its exit code
+// tells the result.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, 1)
-	s.says(t, 0, []string{"no sale"}, "reconcile")
-	c := s.crowd(s.createSale(t, 10, time.Now().Add(time.Hour)))
-	other := s.createSale(t, 5, time.Now().Add(time.Hour))
-	c.rush(t.Context(), 4, people(1, 4))
-	s.check(t, c, 10)
-	if code, err := s.servers[0].terminate(); err != nil || code != 0 {
+	s := box.RealSite(t, 1)
+	expectOutput(t, s, 0, []string{"no sale"}, "reconcile")
+	b := s.Buyers(s.CreateSale(t, 10, time.Now().Add(time.Hour)))
+	other := s.CreateSale(t, 5, time.Now().Add(time.Hour))
+	b.BuyAll(t.Context(), 4, box.Users(1, 4))
+	s.Check(t, b, 10)
+	if code, err := s.Servers[0].Terminate(); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v", code, err)
 	}
-	ours := []string{"-voucher", fmt.Sprint(c.voucher)}
+	ours := []string{"-voucher", fmt.Sprint(b.Voucher)}
 	reconcile := func(code int, words []string, args ...string) {
 		t.Helper()
-		s.says(t, code, words, append([]string{"reconcile"}, args...)...)
+		expectOutput(t, s, code, words, append([]string{"reconcile"}, args...)...)
 	}
 	exec := func(err error) {
 		t.Helper()
@@ -31,30 +34,30 @@ func TestReconcile(t *testing.T) {
 	}
 	reconcile(0, []string{"balanced"})
 
-	exec(s.live.rdb.HIncrBy(t.Context(), s.live.saleKey(c.voucher), "stock", 3).Err())
+	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(b.Voucher), "stock", 3).Err())
 	reconcile(3, []string{"redis_wrong", "+3"})
 	reconcile(0, []string{"balanced"}, "-voucher", fmt.Sprint(other))
 	reconcile(0, []string{"rebuilt", "balanced"}, append(ours, "-repair")...)
 
-	// An accepted order of which only its place tells.
-	exec(s.live.rdb.HIncrBy(t.Context(), s.live.saleKey(c.voucher), "stock", -1).Err())
-	exec(s.live.rdb.HSet(t.Context(), s.live.buyersKey(c.voucher), "77", "4242").Err())
+	// An accepted order that only its holder shows.
+	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(b.Voucher), "stock", -1).Err())
+	exec(s.Redis.HSet(t.Context(), s.Redis.BuyersKey(b.Voucher), "77", "4242").Err())
 	reconcile(3, []string{"orders_lost"})
 	reconcile(0, []string{"rebuilt", "1 orders are lost", "balanced"}, "-repair")
 
-	// The ledger has less than it should: nobody can prove which number is wrong.
-	_, err := s.ledger.db.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET stock = stock - 2 WHERE voucher_id = ?", c.voucher)
+	// The ledger has too few units: which number is wrong cannot be proved.
+	_, err := s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET stock = stock - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)
 	reconcile(3, []string{"ledger_short", "-2"})
 	reconcile(3, []string{"ledger_short", "-2"}, "-repair") // and Redis follows the ledger
-	_, err = s.ledger.db.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET issued = issued - 2 WHERE voucher_id = ?", c.voucher)
+	_, err = s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET issued = issued - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)
 	reconcile(0, []string{"balanced"})
 	reconcile(1, []string{"no voucher 4711"}, "-voucher", "4711")
 
-	exec(s.servers[0].start())
-	eventually(t, "the lost order's row", func() error {
-		rows, err := s.ledger.orders(t.Context(), c.voucher)
+	exec(s.Servers[0].Start())
+	box.Eventually(t, "the lost order's row", func() error {
+		rows, err := s.Ledger.Orders(t.Context(), b.Voucher)
 		if err == nil && len(rows) != 5 {
 			err = fmt.Errorf("%d orders", len(rows))
 		}

@@ -6,137 +6,139 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"seckill/internal/checker"
+	"seckill/test/box"
 )
 
-// TestSale is the service's reason to exist, from the first click to the last question: five thousand people want
-// five hundred units.
+// TestSale is a whole sale: five thousand users want five hundred units.
 func TestSale(t *testing.T) {
 	t.Parallel()
-	for _, kind := range siteKinds() {
-		t.Run(kind.name, func(t *testing.T) {
+	for _, kind := range box.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			testSale(t, kind.open(t))
+			testSale(t, kind.Open(t))
 		})
 	}
 }
 
-func testSale(t *testing.T, s *site) {
+func testSale(t *testing.T, s *box.Site) {
 	const units, buyers, workers = 500, 5000, 200
-	end := time.Now().Add(15 * time.Second) // the crowd needs half a second
-	c := s.crowd(s.createSale(t, units, end))
-	everybody := people(1000, buyers)
+	end := time.Now().Add(15 * time.Second) // the buyers need half a second
+	b := s.Buyers(s.CreateSale(t, units, end))
+	all := box.Users(1000, buyers)
 
 	began := time.Now()
-	c.rush(t.Context(), workers, everybody)
+	b.BuyAll(t.Context(), workers, all)
 	if time.Now().After(end) {
 		t.Fatalf("the machine is too slow: the sale ended before its buyers had come")
 	}
-	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), c.record.tally())
-	if got := c.record.tally(); got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
+	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), b.Record.Counts())
+	if got := b.Record.Counts(); got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
 		t.Fatalf("answers %v, want %d accepted and the others SOLD_OUT", got, units)
 	}
-	s.check(t, c, units)
-	winners := c.record.winners()
+	s.Check(t, b, units)
+	winners := b.Record.Winners()
 	if len(winners) != units {
 		t.Fatalf("%d winners, want %d", len(winners), units)
 	}
-	s.checkOrdersShown(t, c.voucher, winners)
-	if v := s.voucher(t, c.voucher); *v.Stock != 0 || *v.Issued != units || v.SaleState != "sold_out" {
+	checkOrdersShown(t, s, b.Voucher, winners)
+	if v := s.Voucher(t, b.Voucher); *v.Stock != 0 || *v.Issued != units || v.SaleState != "sold_out" {
 		t.Errorf("the voucher shows stock %d of %d, state %s; want 0 of %d, sold_out", *v.Stock, *v.Issued, v.SaleState, units)
 	}
 
-	t.Run("asking again while sold out", func(t *testing.T) { askAgain(t, c, winners, "SOLD_OUT") })
-	s.awaitState(t, c.voucher, "ended")
-	t.Run("asking again after the end", func(t *testing.T) { askAgain(t, c, winners, "ENDED") })
-	s.check(t, c, units)
+	t.Run("asking again while sold out", func(t *testing.T) { askAgain(t, s, b, winners, "SOLD_OUT") })
+	s.AwaitState(t, b.Voucher, "ended")
+	t.Run("asking again after the end", func(t *testing.T) { askAgain(t, s, b, winners, "ENDED") })
+	s.Check(t, b, units)
 }
 
-// checkOrdersShown asks for every winner's order as its owner.
-func (s *site) checkOrdersShown(t *testing.T, voucher int64, winners map[int64]int64) {
+// checkOrdersShown reads every winner's order as its owner.
+func checkOrdersShown(t *testing.T, s *box.Site, voucher int64, winners map[int64]int64) {
 	t.Helper()
 	for user, id := range winners {
-		want := orderJSON{ID: strconv.FormatInt(id, 10), UserID: user, VoucherID: voucher, Status: "unpaid"}
-		if got := s.order(t, user, id); got != want {
+		want := box.Order{ID: strconv.FormatInt(id, 10), UserID: user, VoucherID: voucher, Status: "unpaid"}
+		if got := s.Order(t, user, id); got != want {
 			t.Fatalf("order %d is shown as %+v, want %+v", id, got, want)
 		}
 	}
 }
 
-// askAgain lets all winners and as many losers press the button once more: a winner is told his order, whatever has
-// become of the sale, and a loser the reason.
-func askAgain(t *testing.T, c *crowd, winners map[int64]int64, reason string) {
+// askAgain lets all winners and as many losers buy again: winners are told their order, in every state of the sale, and
+// losers the reason.
+func askAgain(t *testing.T, s *box.Site, b *box.Buyers, winners map[int64]int64, reason string) {
 	t.Helper()
 	var users []int64
 	losers := len(winners)
-	for _, a := range c.record.all() {
-		_, won := winners[a.user]
+	for _, a := range b.Record.Answers() {
+		_, won := winners[a.User]
 		if !won && losers > 0 {
 			losers--
 		}
-		if (won || losers > 0) && !slices.Contains(users, a.user) {
-			users = append(users, a.user)
+		if (won || losers > 0) && !slices.Contains(users, a.User) {
+			users = append(users, a.User)
 		}
 	}
-	again := &crowd{client: c.client, servers: c.servers, voucher: c.voucher, record: &record{}}
-	again.rush(t.Context(), 50, users)
-	for _, a := range again.record.all() {
-		c.record.add(a)
-		id, won := winners[a.user]
+	again := s.Buyers(b.Voucher)
+	again.BuyAll(t.Context(), 50, users)
+	for _, a := range again.Record.Answers() {
+		b.Record.Add(a)
+		id, won := winners[a.User]
 		switch {
-		case won && (a.verdict != held || a.order != id):
-			t.Errorf("winner of order %d is told: %s", id, a)
-		case !won && (a.verdict != refused || a.code != reason):
-			t.Errorf("loser is told: %s; want %s", a, reason)
+		case won && (a.Outcome != checker.Held || a.Order != id):
+			t.Errorf("the winner of order %d is answered: %s", id, a)
+		case !won && (a.Outcome != checker.Refused || a.Code != reason):
+			t.Errorf("a loser is answered: %s; want %s", a, reason)
 		}
 	}
 }
 
-// TestImpatientBuyer has one user press the button two hundred times at once and two hundred times more: there is one
-// order, and every answer names it. (Three instances: scenario F02.)
-func TestImpatientBuyer(t *testing.T) {
+// TestRepeatedRequests has one user buy two hundred times at once and two hundred times more: there is one order, and every
+// answer names it. (Three instances: scenario F02.)
+func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
-	for _, kind := range siteKinds()[:2] {
-		t.Run(kind.name, func(t *testing.T) {
+	for _, kind := range box.Kinds()[:2] {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			s := kind.open(t)
-			c := s.crowd(s.createSale(t, 10, time.Now().Add(time.Hour)))
+			s := kind.Open(t)
+			b := s.Buyers(s.CreateSale(t, 10, time.Now().Add(time.Hour)))
 			user := slices.Repeat([]int64{4242}, 200)
-			c.rush(t.Context(), len(user), user)
-			c.rush(t.Context(), 1, user)
-			if got := c.record.tally(); got["accepted"] < 1 || got["accepted"]+got["held"] != 400 {
+			b.BuyAll(t.Context(), len(user), user)
+			b.BuyAll(t.Context(), 1, user)
+			if got := b.Record.Counts(); got["accepted"] < 1 || got["accepted"]+got["held"] != 400 {
 				t.Errorf("answers %v, want 400 that name the order", got)
 			}
-			s.check(t, c, 10)
+			s.Check(t, b, 10)
 		})
 	}
 }
 
-// TestWindow: nobody gets in before the begin, and the sale opens by itself.
+// TestWindow: no purchase is accepted before the begin, and the sale opens by itself.
 func TestWindow(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, 1)
+	s := box.RealSite(t, 1)
 	begin := time.Now().Add(4 * time.Second)
-	r := s.client.must(t, http.StatusCreated, request{
-		method: http.MethodPost, url: s.url("/voucher/seckill"), token: adminToken(),
-		body: seckillDraft(1, 5, begin, begin.Add(time.Hour)),
+	r := s.Client.Must(t, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(),
+		Body: box.SeckillDraft(1, 5, begin, begin.Add(time.Hour)),
 	})
-	v := decode[voucherJSON](t, r)
-	s.awaitState(t, v.ID, "not_started")
-	early := s.crowd(v.ID)
-	a := early.buy(t.Context(), s.servers[0], 1)
-	if a.told.Before(begin.Add(-time.Second)) && (a.verdict != refused || a.code != "NOT_STARTED") {
+	v := box.Decode[box.Voucher](t, r)
+	s.AwaitState(t, v.ID, "not_started")
+	early := s.Buyers(v.ID)
+	a := early.Buy(t.Context(), s.Servers[0], 1)
+	if a.Received.Before(begin.Add(-time.Second)) && (a.Outcome != checker.Refused || a.Code != "NOT_STARTED") {
 		t.Errorf("before the begin: %s, want NOT_STARTED", a)
 	}
-	s.awaitState(t, v.ID, "on_sale")
-	c := s.crowd(v.ID)
-	c.rush(t.Context(), 10, people(1, 10))
-	if got := c.record.tally(); got["accepted"] != 5 || got["refused SOLD_OUT"] != 5 {
+	s.AwaitState(t, v.ID, "on_sale")
+	b := s.Buyers(v.ID)
+	b.BuyAll(t.Context(), 10, box.Users(1, 10))
+	if got := b.Record.Counts(); got["accepted"] != 5 || got["refused SOLD_OUT"] != 5 {
 		t.Errorf("after the begin: %v, want 5 accepted and 5 SOLD_OUT", got)
 	}
-	for _, a := range c.record.all() {
-		if a.verdict == accepted && a.asked.Before(begin.Add(-time.Second)) {
+	for _, a := range b.Record.Answers() {
+		if a.Outcome == checker.Accepted && a.Sent.Before(begin.Add(-time.Second)) {
 			t.Errorf("accepted before the begin: %s", a)
 		}
 	}
-	s.check(t, c, 5)
+	s.Check(t, b, 5)
 }

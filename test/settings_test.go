@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"seckill/internal/testkit"
+	"seckill/test/box"
 )
 
-// TestWrongSettings: a server with wrong settings does not start. It names every one of them at once and exits with
-// code 2, which tells a deployment that trying again will not help.
+// TestWrongSettings: a server with wrong settings does not start. It names all of them at once and exits with code 2, so that
+// a deployment does not retry.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -36,18 +37,18 @@ func TestWrongSettings(t *testing.T) {
 			"SECKILL_EMBEDDED", "SECKILL_MYSQL_DSN", "SECKILL_MAX_BACKLOGS",
 		}},
 		{"redis without a database", map[string]string{
-			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_JWT_SECRET": secret,
+			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_JWT_SECRET": box.Secret,
 		}, []string{"SECKILL_MYSQL_DSN"}},
 		{"a database without redis", map[string]string{
-			"SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x", "SECKILL_JWT_SECRET": secret,
+			"SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x", "SECKILL_JWT_SECRET": box.Secret,
 		}, []string{"SECKILL_REDIS_ADDRS"}},
 		{"nothing, and not embedded", map[string]string{
-			"SECKILL_EMBEDDED": "never", "SECKILL_JWT_SECRET": secret,
+			"SECKILL_EMBEDDED": "never", "SECKILL_JWT_SECRET": box.Secret,
 		}, []string{"SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN"}},
 		{"real stores without a secret", map[string]string{
 			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x",
 		}, []string{"SECKILL_JWT_SECRET"}},
-		{"a secret that anybody guesses", map[string]string{
+		{"a weak secret", map[string]string{
 			"SECKILL_REDIS_ADDRS": "127.0.0.1:6379", "SECKILL_MYSQL_DSN": "root@tcp(127.0.0.1:3306)/x",
 			"SECKILL_JWT_SECRET": strings.Repeat("a", 40),
 		}, []string{"SECKILL_JWT_SECRET"}},
@@ -55,78 +56,78 @@ func TestWrongSettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := command(t, tt.settings, "serve")
-			if got.code != 2 {
-				t.Errorf("exit code %d, want 2", got.code)
+			got := box.Command(t, tt.settings, "serve")
+			if got.Code != 2 {
+				t.Errorf("exit code %d, want 2", got.Code)
 			}
 			for _, name := range tt.names {
-				if !strings.Contains(got.stderr, name) {
-					t.Errorf("the message does not name %s:\n%s", name, got.stderr)
+				if !strings.Contains(got.Stderr, name) {
+					t.Errorf("the message does not name %s:\n%s", name, got.Stderr)
 				}
 			}
-			if key := tt.settings["SECKILL_JWT_SECRET"]; len(key) > 8 && strings.Contains(got.stdout+got.stderr, key) {
-				t.Errorf("the message tells the secret:\n%s", got.stderr)
+			if key := tt.settings["SECKILL_JWT_SECRET"]; len(key) > 8 && strings.Contains(got.Stdout+got.Stderr, key) {
+				t.Errorf("the message has the secret:\n%s", got.Stderr)
 			}
 		})
 	}
 }
 
-// TestUnreachableStores: right settings with nothing behind them are no wrong settings. The server tries for a while,
-// says what it cannot reach without telling the password, and can be ended meanwhile.
+// TestUnreachableStores: stores that cannot be reached are no wrong settings. The server retries for a while, logs what it
+// cannot reach without the password, and can be terminated meanwhile.
 func TestUnreachableStores(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, "instance", map[string]string{
+	s := box.NewServer(t, "instance", map[string]string{
 		"SECKILL_REDIS_ADDRS": "127.0.0.1:1", "SECKILL_MYSQL_DSN": "root:hunter2hunter2@tcp(127.0.0.1:2)/x",
-		"SECKILL_JWT_SECRET": secret,
+		"SECKILL_JWT_SECRET": box.Secret,
 	})
-	l, err := s.launch()
+	p, err := s.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a word about the unreachable stores", func() error {
-		if all := s.log.String(); !strings.Contains(all, "127.0.0.1:1:") && !strings.Contains(all, "127.0.0.1:2:") {
+	box.Eventually(t, "the log of the unreachable stores", func() error {
+		if all := s.Log.String(); !strings.Contains(all, "127.0.0.1:1:") && !strings.Contains(all, "127.0.0.1:2:") {
 			return errors.New("the log names neither address")
 		}
 		return nil
 	})
-	if _, err = s.signal(syscall.SIGTERM); err != nil {
+	if _, err = s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := s.exitCode(l); err != nil || code == 2 {
+	if code, err := s.ExitCode(p); err != nil || code == 2 {
 		t.Errorf("exit code %d, %v; want another than 2, which is for wrong settings", code, err)
 	}
-	if all := s.log.String(); strings.Contains(all, "hunter2") || strings.Contains(all, secret) {
-		t.Errorf("the log tells a secret:\n%s", all)
+	if all := s.Log.String(); strings.Contains(all, "hunter2") || strings.Contains(all, box.Secret) {
+		t.Errorf("the log has a secret:\n%s", all)
 	}
 }
 
-// TestSchemaThatIsNotThere: told not to migrate, a server does not start on a schema that it does not know.
-func TestSchemaThatIsNotThere(t *testing.T) {
+// TestMissingSchema: a server that must not migrate does not start on a schema that it does not know.
+func TestMissingSchema(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
-	got := command(t, map[string]string{
+	got := box.Command(t, map[string]string{
 		"SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off", "SECKILL_MIGRATE": "false",
 		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
-		"SECKILL_JWT_SECRET": secret,
+		"SECKILL_JWT_SECRET": box.Secret,
 	}, "serve")
-	if got.code == 0 || !strings.Contains(got.stdout+got.stderr, "server migrate") {
-		t.Errorf("exit code %d, want a failure that says what to do:\n%s%s", got.code, got.stdout, got.stderr)
+	if got.Code == 0 || !strings.Contains(got.Stdout+got.Stderr, "server migrate") {
+		t.Errorf("exit code %d, want a failure that names the command:\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
 
-// TestEmbeddedHome: the data directory is one process's, its secret stays the same and private.
-func TestEmbeddedHome(t *testing.T) {
+// TestDataDirectory: only one process uses the data directory; its secret stays the same and private.
+func TestDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	first := newServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir})
-	if err := first.start(); err != nil {
+	first := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir})
+	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	second := command(t, map[string]string{
+	second := box.Command(t, map[string]string{
 		"SECKILL_DATA_DIR": dir, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
 	}, "serve")
-	if second.code == 0 || !strings.Contains(second.stdout+second.stderr, dir) {
-		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s", second.code, dir, second.stdout, second.stderr)
+	if second.Code == 0 || !strings.Contains(second.Stdout+second.Stderr, dir) {
+		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s", second.Code, dir, second.Stdout, second.Stderr)
 	}
 	file := filepath.Join(dir, "secret")
 	before, err := os.ReadFile(file)
@@ -140,10 +141,10 @@ func TestEmbeddedHome(t *testing.T) {
 	if info.Mode().Perm() != 0o600 || len(before) < 32 {
 		t.Errorf("the secret has mode %v and %d bytes, want 0600 and at least 32", info.Mode(), len(before))
 	}
-	if code, err := first.terminate(); err != nil || code != 0 {
+	if code, err := first.Terminate(); err != nil || code != 0 {
 		t.Errorf("exit code %d, %v; want 0", code, err)
 	}
-	if err = first.start(); err != nil {
+	if err = first.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {

@@ -7,50 +7,52 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"seckill/test/box"
 )
 
-// TestWelcome: a server that was started with nothing configured prints what to try, and what it prints works.
+// TestWelcome: a server without configuration prints a command to try, and the command works.
 func TestWelcome(t *testing.T) {
 	t.Parallel()
-	srv := newServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data")})
-	if err := srv.start(); err != nil {
+	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data")})
+	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
 	purchase := regexp.MustCompile(`(?m)^ *curl -X POST (\S+) -H "Authorization: (Bearer \S+)"$`)
 	var line []string
-	eventually(t, "the line to try", func() error {
-		if line = purchase.FindStringSubmatch(srv.log.String()); line == nil {
+	box.Eventually(t, "the command to try", func() error {
+		if line = purchase.FindStringSubmatch(srv.Log.String()); line == nil {
 			return errors.New("not printed")
 		}
 		return nil
 	})
-	if !strings.Contains(strings.ToLower(srv.log.String()), "embedded") {
-		t.Errorf("it does not say that it is the embedded mode:\n%s", srv.log)
+	if !strings.Contains(strings.ToLower(srv.Log.String()), "embedded") {
+		t.Errorf("it does not mention the embedded mode:\n%s", srv.Log)
 	}
-	c := newClient(t)
-	r := c.must(t, http.StatusCreated, request{method: http.MethodPost, url: line[1], header: map[string]string{"Authorization": line[2]}})
-	if placed := decode[placedJSON](t, r); placed.OrderID == "" || placed.Status != "unpaid" {
-		t.Errorf("buying as printed: %s, want an order that is recorded", r.body)
+	c := box.NewClient(t)
+	r := c.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: line[1], Header: map[string]string{"Authorization": line[2]}})
+	if placed := box.Decode[box.Placed](t, r); placed.OrderID == "" || placed.Status != "unpaid" {
+		t.Errorf("buying as printed: %s, want an order that is recorded", r.Body)
 	}
-	list := c.must(t, http.StatusOK, request{method: http.MethodGet, url: srv.url("/voucher/list/1")})
-	if vouchers := decode[[]voucherJSON](t, list); len(vouchers) != 1 || vouchers[0].SaleState != "on_sale" {
-		t.Errorf("shop 1 shows %s, want the one demonstration sale", list.body)
+	list := c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/voucher/list/1")})
+	if vouchers := box.Decode[[]box.Voucher](t, list); len(vouchers) != 1 || vouchers[0].SaleState != "on_sale" {
+		t.Errorf("shop 1 shows %s, want the one demonstration sale", list.Body)
 	}
-	// The second start finds it: it does not make another.
-	if _, err := srv.terminate(); err != nil {
+	// The second start finds the demonstration sale and makes no other.
+	if _, err := srv.Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	if err := srv.start(); err != nil {
+	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second welcome", func() error {
-		if n := len(purchase.FindAllString(srv.log.String(), -1)); n != 2 {
+	box.Eventually(t, "the second welcome", func() error {
+		if n := len(purchase.FindAllString(srv.Log.String(), -1)); n != 2 {
 			return errors.New("not printed")
 		}
 		return nil
 	})
-	list = c.must(t, http.StatusOK, request{method: http.MethodGet, url: srv.url("/voucher/list/1")})
-	if vouchers := decode[[]voucherJSON](t, list); len(vouchers) != 1 {
-		t.Errorf("after a restart shop 1 shows %s, want the one demonstration sale", list.body)
+	list = c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/voucher/list/1")})
+	if vouchers := box.Decode[[]box.Voucher](t, list); len(vouchers) != 1 {
+		t.Errorf("after a restart shop 1 shows %s, want the one demonstration sale", list.Body)
 	}
 }

@@ -36,7 +36,7 @@ type canvas struct {
 	height float64
 }
 
-// String is the drawing as a file; the title is also what is read out instead of it.
+// file is the drawing as a file; screen readers read the title instead.
 func (c *canvas) file(title string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">`+"\n%s"+
 		`<rect class="back" width="100%%" height="100%%" rx="6"/>`+"\n%s</svg>\n",

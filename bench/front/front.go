@@ -1,5 +1,5 @@
-// Package front puts the service's own HTTP side (routes, middleware, token check, answers) before the desk of a
-// baseline, so that two contestants of the benchmark differ in what is measured and in nothing else.
+// Package front puts the service's own HTTP side (routes, middleware, token check, answers) before a baseline's purchase
+// service, so that two candidates of the benchmark differ in what is measured and in nothing else.
 package front
 
 import (
@@ -10,23 +10,31 @@ import (
 	"os"
 	"time"
 
+	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
-// Buyer is the part of a desk that baselines have.
+// Buyer is the part of a purchase service that baselines have.
 type Buyer interface {
-	// Buy is httpapi.Desk's.
+	// Buy is httpapi.Purchases's.
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 }
 
 // Serve answers requests on addr until ctx ends, then finishes those in flight.
 func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
+	defaults, err := config.Load(nil)
+	if err != nil {
+		return err
+	}
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: noVouchers{}, Desk: desk{b},
+		Vouchers: noVouchers{}, Purchases: purchases{b},
 		Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tokens: httpapi.TokenRules{Secret: secret},
+		Zone:   defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
+		MaxInFlight: defaults.HTTP.MaxInFlight, UserBurst: defaults.HTTP.UserBurst,
+		MaxStreams: defaults.HTTP.MaxStreams, UserStreams: defaults.HTTP.UserStreams,
 	})
 	if err != nil {
 		return err
@@ -48,18 +56,22 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	return err
 }
 
-// desk is a desk that only sells.
-type desk struct{ Buyer }
+// purchases is a purchase service that only sells.
+type purchases struct{ Buyer }
 
-func (desk) Order(context.Context, int64, int64, time.Duration) (order.Order, error) {
+func (purchases) Order(context.Context, int64, int64, time.Duration) (order.Order, error) {
 	return order.Order{}, order.ErrNotFound
 }
 
-func (desk) Orders(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+func (purchases) Orders(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 	return nil, 0, nil
 }
 
-// noVouchers has none.
+func (purchases) Watch(context.Context, int64, int64, func(order.Order, bool) error) error {
+	return order.ErrNotFound
+}
+
+// noVouchers is a catalog without vouchers.
 type noVouchers struct{}
 
 var errNone = errors.New("a baseline has no vouchers to show")
@@ -74,6 +86,10 @@ func (noVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, 
 
 func (noVouchers) Get(context.Context, int64) (voucher.Shown, time.Time, error) {
 	return voucher.Shown{}, time.Time{}, voucher.ErrNotFound
+}
+
+func (noVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
+	return nil, time.Time{}, nil
 }
 
 func (noVouchers) List(context.Context, int64) ([]voucher.Shown, int64, time.Time, error) {

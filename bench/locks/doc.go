@@ -1,13 +1,15 @@
 // Command locks compares the package lock with three other libraries, on one Redis of its own:
 //
-//	go run . [-out file] [-rounds 5] [-turn 2s] [-handovers 40]
+//	go run . [-out file] [-rounds 5] [-turn 2s] [-handovers 40] [-many 1m]
 //
 // In every round each library has its turn at each scenario, in another order each time:
 //
-//	uncontended   one goroutine takes and releases a lock as fast as it can
-//	2 contenders  two clients, one goroutine each, fight for one lock
-//	64 contenders two clients, 32 goroutines each
-//	handover      one client releases while another waits: from the call of release to the return of lock
+//	same name        one goroutine takes and releases a lock as fast as it can
+//	fresh names      the same with another lock each time
+//	64 names at once two clients, 32 goroutines each, of which each has a lock of its own
+//	2 contenders     two clients, one goroutine each, fight for one lock
+//	64 contenders    two clients, 32 goroutines each
+//	handover         one client releases while another waits: from the call of release to the return of lock
 //
 // Every library has the settings under which it does best here: they stand in libraries.go. A ratio is taken within a
 // round, so that what the machine does meanwhile cancels out. With -out the figures go to file.json and file.md.

@@ -17,7 +17,7 @@ import (
 // lease is that of all locks: none ends during a turn.
 const lease = 30 * time.Second
 
-// library is one contestant.
+// library is one candidate.
 type library struct {
 	name string
 	// connect makes a client as another process would have it.

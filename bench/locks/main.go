@@ -17,9 +17,10 @@ func main() {
 	rounds := flag.Int("rounds", 5, "rounds")
 	turn := flag.Duration("turn", 2*time.Second, "how long each library has each scenario")
 	handovers := flag.Int("handovers", 40, "handovers of each library in each round")
+	many := flag.Duration("many", time.Minute, "how long is waited for what many names leave; 0: the cost of many is not measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *out, *rounds, *turn, *handovers)
+	err := run(ctx, *out, *rounds, *turn, *handovers, *many)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "locks:", err)
@@ -27,7 +28,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out string, rounds int, turn time.Duration, handovers int) (err error) {
+func run(ctx context.Context, out string, rounds int, turn time.Duration, handovers int, many time.Duration) (err error) {
 	redis, err := server.StartRedis(ctx)
 	if err != nil {
 		return err
@@ -41,6 +42,11 @@ func run(ctx context.Context, out string, rounds int, turn time.Duration, handov
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, rounds)
+	}
+	if many > 0 {
+		if r.Costs, err = costs(ctx, redis.Addr, many); err != nil {
+			return err
+		}
 	}
 	fmt.Print(r.markdown())
 	if out == "" {
@@ -67,7 +73,8 @@ func (b *bench) round(ctx context.Context, r *report, round int) error {
 		}
 		for n, got := range scores {
 			r.add(all[n].name, s.name, got.pairs/got.took.Seconds())
-			if s.clients*s.perClient == 64 {
+			r.add(all[n].name, processorTime+s.name, micros(got.processor)/got.pairs)
+			if s.name == "64 contenders" {
 				r.add(all[n].name, perHandover, got.commands/got.pairs)
 			}
 		}

@@ -8,20 +8,49 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 )
 
-// scenario is how many fight for one lock.
+// scenario is how many take locks, and which.
 type scenario struct {
 	name               string
 	clients, perClient int
+	names              naming
 }
 
+// naming is which locks those of a scenario take.
+type naming int
+
+const (
+	oneName    naming = iota // all the same, again and again
+	freshNames               // each time another one
+	ownNames                 // each their own, again and again
+)
+
 func scenarios() []scenario {
-	return []scenario{{"uncontended", 1, 1}, {"2 contenders", 2, 1}, {"64 contenders", 2, 32}}
+	return []scenario{
+		{"same name", 1, 1, oneName},
+		{"fresh names", 1, 1, freshNames},
+		{"64 names at once", 2, 32, ownNames},
+		{"2 contenders", 2, 1, oneName},
+		{"64 contenders", 2, 32, oneName},
+	}
+}
+
+// lock returns the name of the lock that a contender takes the next time.
+func (n naming) lock(turn string, contender int, time int64) string {
+	switch n {
+	case freshNames:
+		return turn + "/" + strconv.FormatInt(time, 10)
+	case ownNames:
+		return turn + "/" + strconv.Itoa(contender)
+	default:
+		return turn
+	}
 }
 
 // patience is how long a turn may last longer, when a waiter does not notice that the lock is free.
@@ -50,7 +79,7 @@ const slicesOfTurn = 4
 // score is what a library did in its slices so far.
 type score struct {
 	pairs, commands float64 // acquire + release; Redis commands that they took
-	took            time.Duration
+	took, processor time.Duration
 }
 
 // slice adds one slice of a scenario to the score.
@@ -59,12 +88,16 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 	if err != nil {
 		return err
 	}
+	busyBefore, err := b.processor(ctx)
+	if err != nil {
+		return err
+	}
 	name := b.name()
 	length := b.turn / slicesOfTurn
 	limited, cancel := context.WithTimeout(ctx, length+patience)
 	defer cancel()
 	var pairs atomic.Int64
-	var holders atomic.Int32
+	var holders, contenders, turns atomic.Int64
 	var group errgroup.Group
 	begin := time.Now()
 	for range s.clients {
@@ -75,15 +108,16 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 		defer p.close()
 		for range s.perClient {
 			group.Go(func() error {
+				self := int(contenders.Add(1))
 				for time.Since(begin) < length {
-					release, err := p.lock(limited, name)
+					release, err := p.lock(limited, s.names.lock(name, self, turns.Add(1)))
 					if limited.Err() != nil {
 						return nil // it missed a release; what it did till then counts, and the time
 					}
 					if err != nil {
 						return err
 					}
-					if holders.Add(1) > 1 {
+					if holders.Add(1) > 1 && s.names == oneName {
 						return errors.New("two holders at once")
 					}
 					holders.Add(-1)
@@ -100,6 +134,11 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 		return fmt.Errorf("%s, %s: %w", l.name, s.name, err)
 	}
 	to.took += time.Since(begin) // with the last waiters
+	busy, err := b.processor(ctx)
+	if err != nil {
+		return err
+	}
+	to.processor += busy - busyBefore
 	after, err := b.count(ctx, l)
 	if err != nil {
 		return err
@@ -169,6 +208,27 @@ func (b *bench) roundTrip(ctx context.Context) (time.Duration, error) {
 	}
 	slices.Sort(times)
 	return times[len(times)/2], nil
+}
+
+// processor returns the processor time of this process and of Redis so far.
+func (b *bench) processor(ctx context.Context) (time.Duration, error) {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return 0, err
+	}
+	info, err := b.admin.InfoMap(ctx, "cpu").Result()
+	if err != nil {
+		return 0, err
+	}
+	total := time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	for _, name := range []string{"used_cpu_user", "used_cpu_sys"} {
+		seconds, err := strconv.ParseFloat(info["CPU"][name], 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		total += time.Duration(seconds * float64(time.Second))
+	}
+	return total, nil
 }
 
 // count returns how many commands of the library's Redis has run. Those that scripts run count only if the library

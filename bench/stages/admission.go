@@ -18,21 +18,21 @@ var admit = redis.NewScript(admissionSource)
 
 // queue holds accepted orders until they are recorded.
 type queue interface {
-	// kind is what the script knows it by, and the end of its key in Redis.
+	// kind is its name in the script, and the end of its key in Redis.
 	kind() string
 	// push takes an accepted order, where the script has not queued it.
 	push(p purchase)
-	// consume records one order after the other until ctx ends. What it has taken by then it finishes.
+	// consume records one order after the other until ctx ends. It finishes what it has taken by then.
 	consume(ctx context.Context, record func(context.Context, purchase) error) error
 }
 
-// admission is a desk that lets a script decide and answers at once; the order is recorded later.
+// admission lets a script decide and answers at once; the order is recorded later.
 type admission struct {
 	shop  *shop
 	queue queue
 }
 
-// queueKey is where a kind of queue lies in Redis.
+// queueKey is the key of a kind of queue in Redis.
 func (s *shop) queueKey(kind string) string { return s.prefix + kind + ".orders" }
 
 // Buy takes an id from Redis, then asks the script: two round trips for every request.

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/order"
 )
 
-// yes accepts everybody and does nothing. What a stage does beyond it is what its purchase costs.
+// yes accepts every request and does nothing. What a stage does beyond it is what its purchase costs.
 type yes struct{ last atomic.Int64 }
 
 func (y *yes) Buy(_ context.Context, userID, voucherID int64, _ time.Duration) (order.Order, error) {

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// database is a desk without a queue: the buyer waits for the transaction.
+// database sells without a queue: the buyer waits for the transaction.
 type database struct {
 	shop *shop
 	// purchase takes a unit and writes the order, in a transaction.
@@ -42,7 +42,7 @@ func (d *database) Buy(ctx context.Context, userID, voucher int64, _ time.Durati
 	return p.order(), nil
 }
 
-// checkThenAct is the first version: between the check of the stock, which has been made, and the write, others write.
+// checkThenAct is the first version: between the check of the stock, which Buy has made, and the write, others write.
 func checkThenAct(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err
@@ -54,7 +54,7 @@ func checkThenAct(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 }
 
 // conditionalUpdate makes the check of the stock a part of its write. The check whether the user has bought is still
-// apart from his order's insert.
+// apart from the insert of the order.
 func conditionalUpdate(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err

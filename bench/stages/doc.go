@@ -1,15 +1,15 @@
 // Stages are the steps by which this service's design is usually reached, each a small server of its own behind the
-// service's HTTP side. Each answers a fault of the one before it, and the benchmark shows both: what it does in a
+// service's HTTP side. Each corrects a fault of the one before it, and the benchmark shows both: what it does in a
 // second, and what it gets wrong.
 //
-//	bare         a desk that says yes and does nothing: the limit of the HTTP side
+//	bare         accepts every request and does nothing: the limit of the HTTP side
 //	check        read the stock, check it, write: sells more than there is
-//	update       UPDATE … WHERE stock > 0: sells what there is, but twice to who presses twice
+//	update       UPDATE … WHERE stock > 0: sells what there is, but twice to users who ask twice
 //	userlock     the same under a lock per user in this process: right as long as there is one process
 //	redislock    the same under a lock per user in Redis: right, and each purchase is a transaction
 //	memory       a script in Redis decides, a channel holds the orders for the writer: lost with the process
 //	list         LPUSH and BRPOP instead of the channel: what was popped is lost with its consumer
-//	pubsub       PUBLISH and SUBSCRIBE: what nobody listens to is lost
+//	pubsub       PUBLISH and SUBSCRIBE: what is sent without a subscriber is lost
 //	stream       a stream with a consumer group, as the tutorials do: nothing is lost, one order per transaction
 //
 // They are fair copies, not caricatures: pools as large as the load, ids, stock and buyers in Redis as usual, statements

@@ -14,10 +14,10 @@ import (
 	"seckill/internal/order"
 )
 
-// noLock lets everybody through.
+// noLock does not lock.
 func noLock(context.Context, int64) (func(), error) { return func() {}, nil }
 
-// processLocks are locks of users in this process's memory. Users share them by chance, seldom enough.
+// processLocks are locks of users in this process's memory. Two users share one only by rare chance.
 type processLocks [1 << 16]sync.Mutex
 
 func (l *processLocks) lock(_ context.Context, userID int64) (func(), error) {
@@ -31,8 +31,8 @@ var unlockSource string
 
 var unlock = redis.NewScript(unlockSource)
 
-// redisLocks are locks of users in Redis, with a lease and an owner. Who does not get his is refused at once: he is
-// buying.
+// redisLocks are locks of users in Redis, with a lease and an owner. A request that does not get its user's lock is
+// refused at once: another of the user's requests is buying.
 type redisLocks struct{ shop *shop }
 
 const lease = 10 * time.Second
@@ -47,7 +47,7 @@ func (l redisLocks) lock(ctx context.Context, userID int64) (func(), error) {
 		return nil, &order.AlreadyBoughtError{Status: order.StatusUnknown}
 	}
 	return func() {
-		// What cannot be unlocked ends with its lease.
+		// A lock that cannot be released ends with its lease.
 		_ = unlock.Run(context.WithoutCancel(ctx), l.shop.rdb, []string{key}, owner).Err()
 	}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pubsubQueue is a channel of Redis. It keeps nothing: a message goes to who listens now, or nowhere.
+// pubsubQueue is a channel of Redis. It keeps nothing: a message reaches the subscribers of this moment, if there are any.
 type pubsubQueue struct{ shop *shop }
 
 func (pubsubQueue) kind() string  { return "pubsub" }
@@ -22,14 +22,14 @@ func (q pubsubQueue) consume(ctx context.Context, record func(context.Context, p
 	for ctx.Err() == nil {
 		received, err := sub.ReceiveTimeout(ctx, 200*time.Millisecond)
 		if timeout := net.Error(nil); ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
-			continue // the end came, or nothing did
+			continue // the end, or no message
 		}
 		if err != nil {
-			return fmt.Errorf("listening: %w", err)
+			return fmt.Errorf("receiving: %w", err)
 		}
 		m, ok := received.(*redis.Message)
 		if !ok {
-			continue // it says that it listens
+			continue // the subscription is confirmed
 		}
 		p, err := parsePurchase(m.Payload)
 		if err == nil {

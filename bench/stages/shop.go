@@ -34,8 +34,8 @@ func (p purchase) order() order.Order {
 func (s *shop) stockKey() string  { return s.prefix + "seckill:stock:1" }
 func (s *shop) buyersKey() string { return s.prefix + "seckill:order:1" }
 
-// prepare makes the tables and puts the stock into Redis. Where a queue's writer is the only one who records, one order
-// per user is a unique key as well; the stages without a queue have to do without, as they did.
+// prepare creates the tables and puts the stock into Redis. Where only a queue's writer records, one order per user is a
+// unique key as well; the stages without a queue have none, as in the tutorials.
 func (s *shop) prepare(ctx context.Context, stock int64, unique bool) error {
 	key := "KEY"
 	if unique {

@@ -21,7 +21,7 @@ type streamQueue struct{ shop *shop }
 func (streamQueue) kind() string  { return "stream" }
 func (streamQueue) push(purchase) {} // the script has
 
-// consume takes first what it had taken before a crash, then new orders.
+// consume reads first what it had read before a crash, then new orders.
 func (q streamQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	key := q.shop.queueKey(q.kind())
 	if err := q.shop.rdb.XGroupCreateMkStream(ctx, key, group, "0").Err(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -34,11 +34,11 @@ func (q streamQueue) consume(ctx context.Context, record func(context.Context, p
 		}).Result()
 		switch {
 		case ctx.Err() != nil || errors.Is(err, redis.Nil):
-			continue // the end came, or nothing did
+			continue // the end, or no entry
 		case err != nil:
 			return fmt.Errorf("reading the stream: %w", err)
 		case len(streams) == 0 || len(streams[0].Messages) == 0:
-			from = ">" // nothing is left from before
+			from = ">" // nothing is pending from before
 			continue
 		}
 		m := streams[0].Messages[0]

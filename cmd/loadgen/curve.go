@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// steepness is how many times a spike falls to 1/e within its duration: a fifth of the time sees two thirds of the people.
+// steepness is how many times a spike falls to 1/e within its duration: two thirds of the buyers come in the first fifth.
 const steepness = 5
 
-// curve is how people arrive: at gives the moment by which the given part of them, from 0 to 1, has come.
+// curve is how buyers arrive: at returns the time by which the given share of them, from 0 to 1, has arrived.
 type curve struct {
 	name     string
 	duration time.Duration
@@ -25,27 +25,27 @@ func newCurve(name string, d time.Duration) (curve, error) {
 	}
 }
 
-// at is the inverse of the share that has arrived by a time: t for flat, t² for ramp (the rate grows with t), and for a
-// spike 1 - e^-5t, of which the rest of 0.7 % is spread over all.
-func (c curve) at(part float64) time.Duration {
-	t := part
+// at is the inverse of the share that has arrived by time t: t for flat, t² for ramp (the rate grows with t), and
+// 1 - e^-5t for spike, scaled up by the 0.7 % that this misses at t = 1.
+func (c curve) at(share float64) time.Duration {
+	t := share
 	switch c.name {
 	case "ramp":
-		t = math.Sqrt(part)
+		t = math.Sqrt(share)
 	case "spike":
-		t = -math.Log1p(-part*(1-math.Exp(-steepness))) / steepness
+		t = -math.Log1p(-share*(1-math.Exp(-steepness))) / steepness
 	}
 	return time.Duration(t * float64(c.duration))
 }
 
-// arrival returns when the i-th of n buyers comes. He comes somewhere in his n-th part of the crowd, so that people come
-// in order, and not in step.
+// arrival returns when the i-th of n buyers arrives: at a random point of the i-th of n equal shares, so that buyers arrive
+// in order and not at regular intervals.
 func (c curve) arrival(i, n int, seed uint64) time.Duration {
-	return c.at((float64(i) + chance(seed, i, 0)) / float64(n))
+	return c.at((float64(i) + random(seed, i, 0)) / float64(n))
 }
 
-// chance returns a number from 0 to 1 that depends on seed, buyer and which of his choices it is, and on nothing else.
-func chance(seed uint64, buyer, choice int) float64 {
+// random returns a number from 0 to 1 that depends only on the seed, the buyer, and the number of the buyer's choice.
+func random(seed uint64, buyer, choice int) float64 {
 	source := rand.NewPCG(seed, uint64(buyer)<<16|uint64(choice))
 	return rand.New(source).Float64() //nolint:gosec // load, not keys
 }

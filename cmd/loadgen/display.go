@@ -12,14 +12,14 @@ const (
 	interval = 3 * time.Second        // between lines elsewhere
 )
 
-// display shows how the rush goes: one block that is drawn anew on a terminal, a line now and then elsewhere.
+// display shows the progress: a block that is redrawn on a terminal, elsewhere a line at intervals.
 type display struct {
 	out      io.Writer
 	terminal bool
-	crowd    *crowd
+	load     *load
 }
 
-// run shows until the rush is over.
+// run shows the progress until the load is over.
 func (d display) run(over <-chan struct{}) {
 	every := interval
 	if d.terminal {
@@ -27,14 +27,14 @@ func (d display) run(over <-chan struct{}) {
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	lines, sent, at := 0, 0, d.crowd.began
+	lines, sent, at := 0, 0, d.load.began
 	for running := true; running; {
 		select {
 		case <-over:
 			running = false
 		case <-ticker.C:
 		}
-		now := d.look()
+		now := d.snapshot()
 		rate := float64(now.sent-sent) / max(now.at.Sub(at).Seconds(), 1e-3)
 		sent, at = now.sent, now.at
 		if d.terminal {
@@ -50,55 +50,55 @@ func (d display) run(over <-chan struct{}) {
 	}
 }
 
-// moment is the state of the rush at one time.
-type moment struct {
+// snapshot is the state of the load at one time.
+type snapshot struct {
 	at              time.Time
 	since, duration time.Duration
 	arrived, buyers int64
 	sent            int
 	inFlight        int64
 	late            time.Duration
-	answers         []tally
+	counts          []count
 	fromDue         latency
 }
 
-// look reads the state of the rush.
-func (d display) look() moment {
-	c, r := d.crowd, d.crowd.record
+// snapshot reads the present state of the load.
+func (d display) snapshot() snapshot {
+	l, r := d.load, d.load.record
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	return moment{
-		at: now, since: now.Sub(c.began), duration: c.plan.duration,
-		arrived: c.arrived.Load(), buyers: int64(c.plan.buyers),
-		sent: r.sent, inFlight: c.inFlight.Load(), late: r.late, answers: r.tallies(), fromDue: newLatency(r.fromDue),
+	return snapshot{
+		at: now, since: now.Sub(l.began), duration: l.plan.duration,
+		arrived: l.arrived.Load(), buyers: int64(l.plan.buyers),
+		sent: r.sent, inFlight: l.inFlight.Load(), late: r.late, counts: r.counts(), fromDue: newLatency(r.fromDue),
 	}
 }
 
 // line is the state in one line.
-func (m moment) line(rate float64) string {
-	answers := make([]string, len(m.answers))
-	for i, t := range m.answers {
-		answers[i] = fmt.Sprintf("%s %d", t.name(), t.Count)
+func (s snapshot) line(rate float64) string {
+	answers := make([]string, len(s.counts))
+	for i, c := range s.counts {
+		answers[i] = fmt.Sprintf("%s %d", c.name(), c.Count)
 	}
 	return fmt.Sprintf("%5.1fs  sent %d (%.0f/s)  in flight %d  late %s  p50 %s  p99 %s  %s",
-		m.since.Seconds(), m.sent, rate, m.inFlight, m.late.Round(time.Millisecond), ms(m.fromDue.P50), ms(m.fromDue.P99),
+		s.since.Seconds(), s.sent, rate, s.inFlight, s.late.Round(time.Millisecond), ms(s.fromDue.P50), ms(s.fromDue.P99),
 		strings.Join(answers, ", "))
 }
 
 // block is the state in several lines.
-func (m moment) block(rate float64) string {
+func (s snapshot) block(rate float64) string {
 	const most = 8 // kinds of answers
 	var b strings.Builder
-	fmt.Fprintf(&b, "%6.1f s of %v   %d of %d buyers have come\n", m.since.Seconds(), m.duration.Round(time.Second/10), m.arrived, m.buyers)
-	fmt.Fprintf(&b, "  sent %d, %.0f a second   in flight %d   late %v\n", m.sent, rate, m.inFlight, m.late.Round(time.Millisecond))
-	fmt.Fprintf(&b, "  %s\n", m.fromDue)
-	for i, t := range m.answers {
+	fmt.Fprintf(&b, "%6.1f s of %v   %d of %d buyers have come\n", s.since.Seconds(), s.duration.Round(time.Second/10), s.arrived, s.buyers)
+	fmt.Fprintf(&b, "  sent %d, %.0f a second   in flight %d   late %v\n", s.sent, rate, s.inFlight, s.late.Round(time.Millisecond))
+	fmt.Fprintf(&b, "  %s\n", s.fromDue)
+	for i, c := range s.counts {
 		if i == most {
-			fmt.Fprintf(&b, "  and %d other kinds of answers\n", len(m.answers)-most)
+			fmt.Fprintf(&b, "  and %d other kinds of answers\n", len(s.counts)-most)
 			break
 		}
-		fmt.Fprintf(&b, "  %9d  %s\n", t.Count, t.name())
+		fmt.Fprintf(&b, "  %9d  %s\n", c.Count, c.name())
 	}
 	return b.String()
 }

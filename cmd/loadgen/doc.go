@@ -1,16 +1,16 @@
-// Loadgen rehearses a sale: it is the crowd. Buyers come as a curve says, whether the service keeps up or not, press the
-// button, ask again when they are told to, and at the end it compares what every one of them was told with what the
-// service then says of every order. docs/rehearsal.md tells how to use it; loadgen --help lists its flags.
+// Loadgen rehearses a sale. Buyers arrive on a curve, whether the service keeps up or not, buy, and retry when the answer
+// asks for it. At the end loadgen compares every answer with the service's orders. See docs/rehearsal.md; loadgen --help
+// lists the flags.
 //
 //	plan ──► arrivals (curve) ─┐
-//	                           ├─► due, in order of time ──► connections ──► judge ──► record
-//	         again after a while ┘                                            │          │
-//	                                                                          ▼          ▼
-//	                                    verify: owners' lookups, list of all orders, stock ──► checker
+//	                           ├─► requests by due time ──► connections ──► classify ──► record
+//	        retries, purchases ┘                                               │            │
+//	              └────────────────────────────────────────────────────────────┘            ▼
+//	                                 verify: owners' orders, list of all orders, stock ──► checker
 //
-// Latency counts from the moment when a request was due, not from when a connection was free for it: a server that stalls
-// is charged with everybody who came meanwhile ("coordinated omission", HdrHistogram's term for leaving that out).
+// Latency counts from the time when a request was due, not from when a connection was free for it: a server that stalls is
+// charged with all buyers who arrived meanwhile (leaving them out is what HdrHistogram calls "coordinated omission").
 //
-// The record (one entry of 40 bytes for each answer) is authoritative for what buyers were told; the checker decides
-// what contradicts it. For each buyer there is besides, at the end, one entry in the checker: about 100 MB for a million.
+// The record (an entry of 40 bytes for each answer) is authoritative for the answers; the checker decides what contradicts
+// it. At the end the checker needs another 100 bytes for each buyer.
 package main

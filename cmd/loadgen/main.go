@@ -25,7 +25,7 @@ type environment struct {
 	getenv   func(string) string
 	out, err io.Writer
 	terminal bool   // err is one: the display may move the cursor
-	stop     func() // gives the signals back, so that a second one ends the process at once
+	stop     func() // stops catching signals, so that a second one ends the process at once
 }
 
 func main() {
@@ -39,7 +39,7 @@ func main() {
 	os.Exit(code)
 }
 
-// errUsage: the command line is wrong; what is wrong has been said already.
+// errUsage: the command line is wrong; the reason is printed already.
 var errUsage = errors.New("wrong usage")
 
 // realMain rehearses the sale that the arguments describe and returns the exit code.
@@ -53,7 +53,7 @@ func realMain(ctx context.Context, env environment) int {
 	}
 	r, err := rehearse(ctx, env, p)
 	if errors.Is(err, context.Canceled) {
-		return exitInterrupted // before anybody had come
+		return exitInterrupted // before any buyer arrived
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(env.err, "loadgen:", err)

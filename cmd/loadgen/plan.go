@@ -34,8 +34,8 @@ type plan struct {
 	tokens      tokens
 }
 
-const about = `loadgen rehearses a sale: buyers press the button as a real crowd does, and at
-the end every answer is held against what the service says of every order.
+const about = `loadgen rehearses a sale: buyers buy as real ones do, and at the end every
+answer is compared with the service's orders.
 
   SECKILL_JWT_SECRET=… loadgen
         ten thousand buyers for a thousand units, most of them in the first
@@ -45,20 +45,20 @@ the end every answer is held against what the service says of every order.
   loadgen -buyers 500000 -stock 5000 -curve spike -duration 60s -connections 2000
         tonight at eight
   loadgen -rate 3000 -buyers 90000 -curve flat -wait 2s -json report.json
-        three thousand a second for half a minute, each waiting for his row
+        three thousand a second for half a minute, each waiting for the recorded order
   loadgen -url http://10.0.0.1:8080,http://10.0.0.2:8080 -voucher 7 -tokens tokens.txt
-        two instances, a voucher that is there, buyers with tokens of their own
+        two instances, an existing voucher, buyers with tokens of their own
 
 Without -voucher a voucher is created, which needs an admin's token. Tokens are
 signed with SECKILL_JWT_SECRET (SECKILL_JWT_ISSUER, SECKILL_JWT_AUDIENCE), or read
-from files. The orders are real ones, of users whom nobody has: rehearse on a
-system where that does no harm.
+from files. The orders are real ones, of made-up users: rehearse on a system
+where that does no harm.
 
 It exits with 0 when nothing was lost and nothing sold twice, 1 when something is
-wrong, 2 when the command line is, and 130 when Ctrl-C ended it early and what was
-done until then is right.`
+wrong, 2 when the command line is wrong, and 130 when Ctrl-C ended it early and
+nothing was wrong until then.`
 
-// readPlan reads the command line; what is wrong with it is said to env.err.
+// readPlan reads the command line and prints what is wrong with it to env.err.
 func readPlan(env environment) (plan, error) {
 	var p plan
 	set := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -66,24 +66,24 @@ func readPlan(env environment) (plan, error) {
 	set.Int64Var(&p.voucher, "voucher", 0, "`id` of the voucher to buy; without it one is created")
 	set.Int64Var(&p.shop, "shop", 1, "`id` of the shop in which a voucher is created")
 	set.Int64Var(&p.stock, "stock", 1000, "`units` of the voucher that is created")
-	set.IntVar(&p.buyers, "buyers", 10_000, "how many `people` come; with -tokens at most as many as there are tokens")
-	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000, "user `id` of the first of them; the others count up from it")
-	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they come")
-	rate := set.Float64("rate", 0, "`number` of people who come in a second on average, instead of -duration")
-	shape := set.String("curve", "spike", "how they come: flat; ramp, ever faster; spike, all at eight and then fewer and fewer")
-	set.DurationVar(&p.think, "think", 0, "mean `time` between looking at the voucher and pressing the button; 0: they have looked before")
-	set.IntVar(&p.retry, "retry", 10, "`times` that a buyer who does not know asks again (429, 500, 503, 504, no answer)")
-	set.DurationVar(&p.pause, "pause", time.Second, "how long he waits before, if the answer has no Retry-After; up to as much again by chance")
-	set.DurationVar(&p.wait, "wait", 0, "buy with ?wait=, so that the answer waits for its row for so long; 0: without")
+	set.IntVar(&p.buyers, "buyers", 10_000, "`number` of buyers; with -tokens at most as many as there are tokens")
+	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000, "user `id` of the first buyer; the others count up from it")
+	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they arrive")
+	rate := set.Float64("rate", 0, "average `number` of buyers who arrive in a second, instead of -duration")
+	shape := set.String("curve", "spike", "how they arrive: flat; ramp: faster and faster; spike: most at the start, then fewer and fewer")
+	set.DurationVar(&p.think, "think", 0, "mean `time` between reading the voucher and buying; 0: the voucher is not read")
+	set.IntVar(&p.retry, "retry", 10, "`times` that a buyer without an outcome asks again (429, 500, 503, 504, no answer)")
+	set.DurationVar(&p.pause, "pause", time.Second, "`time` before a retry, if the answer has no Retry-After; plus up to as much again, at random")
+	set.DurationVar(&p.wait, "wait", 0, "buy with ?wait=: the answer waits this `time` for the recorded order; 0: without")
 	set.DurationVar(&p.timeout, "timeout", 15*time.Second, "longest `time` for one answer; a longer one is unknown")
-	set.IntVar(&p.connections, "connections", 256, "connections that stay open; a buyer who finds none free waits, and his waiting counts")
+	set.IntVar(&p.connections, "connections", 256, "`number` of connections that stay open; a buyer who finds none free waits, and this counts as latency")
 	set.DurationVar(&p.settle, "settle", 30*time.Second, "longest `time`, after the last answer, until everything must agree")
-	set.Uint64Var(&p.seed, "seed", 1, "the same `number`: the same people come at the same moments")
+	set.Uint64Var(&p.seed, "seed", 1, "the same `number` gives the same arrivals")
 	set.StringVar(&p.json, "json", "", "`file` for the report as JSON")
 	tokenFile := set.String("tokens", "", "`file` of buyers' tokens, one a line, instead of signing them")
 	adminFile := set.String("admin-token", "", "`file` with an admin's token, instead of signing one")
 
-	set.SetOutput(io.Discard) // what is wrong is said in our words
+	set.SetOutput(io.Discard) // errors are printed below, in other words
 	err := set.Parse(env.args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprint(env.out, about, "\n\nFlags:\n")
@@ -101,9 +101,9 @@ func readPlan(env environment) (plan, error) {
 		p.tokens, err = readTokens(env.getenv, *tokenFile, *adminFile, p.firstUser)
 	}
 	if err == nil {
-		err = p.tokens.enough(&p)
+		err = p.tokens.check(&p)
 	}
-	if *rate > 0 { // of those who come: with a file of tokens they may be fewer
+	if *rate > 0 { // by the final number of buyers, which a file of tokens may have lowered
 		p.duration = time.Duration(float64(p.buyers) / *rate * float64(time.Second))
 	}
 	if err != nil {
@@ -113,10 +113,10 @@ func readPlan(env environment) (plan, error) {
 	return p, nil
 }
 
-// maxID is the largest user, shop or voucher id: what JavaScript counts exactly.
+// maxID is the largest user, shop or voucher id: the largest integer that JavaScript represents exactly.
 const maxID = 1<<53 - 1
 
-// complete reads what flags cannot, and checks what they say.
+// complete parses what package flag cannot, and checks all values.
 func (p *plan) complete(servers, shape string, rate float64) (err error) {
 	for server := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(strings.TrimSpace(server))

@@ -11,9 +11,10 @@ import (
 
 	"seckill/internal/checker"
 	"seckill/internal/httpload"
+	"seckill/test/box"
 )
 
-// TestUsage: a command line that cannot be meant is refused with the reason, before anything is done.
+// TestUsage: a wrong command line is refused with the reason, before anything is done.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -33,7 +34,7 @@ func TestUsage(t *testing.T) {
 		{"now", `unexpected argument "now"`, exitUsage},
 	}
 	for _, tt := range tests {
-		code, out, log := run(t.Context(), secret, strings.Fields(tt.args)...)
+		code, out, log := run(t.Context(), box.Secret, strings.Fields(tt.args)...)
 		if code != tt.code || !strings.Contains(out+log, tt.want) {
 			t.Errorf("%s: exit code %d, want %d, and %q in:\n%s%s", tt.args, code, tt.code, tt.want, out, log)
 		}
@@ -45,40 +46,40 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: a rehearsal that cannot begin is not verified.
-func TestNobodyThere(t *testing.T) {
+// TestNoService: a rehearsal that cannot begin is not verified.
+func TestNoService(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if code, _, log := run(ctx, secret, "-url", "http://127.0.0.1:1"); code != exitFindings || !strings.Contains(log, "creating a voucher") {
+	if code, _, log := run(ctx, box.Secret, "-url", "http://127.0.0.1:1"); code != exitFindings || !strings.Contains(log, "creating a voucher") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
 
-// TestInterruptedBeforeTheSale: Ctrl-C while nobody has come yet.
+// TestInterruptedBeforeTheSale: Ctrl-C before the first buyer.
 func TestInterruptedBeforeTheSale(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var looks atomic.Int64
+	var reads atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if looks.Add(1) == 2 {
+		if reads.Add(1) == 2 {
 			cancel()
 		}
 		answer(w, http.StatusOK, `{"success":true,"data":{"id":7,"stock":1,"issued":1,"saleState":"preparing"}}`)
 	}))
 	defer server.Close()
-	if code, _, log := run(ctx, secret, "-url", server.URL, "-voucher", "7"); code != exitInterrupted {
+	if code, _, log := run(ctx, box.Secret, "-url", server.URL, "-voucher", "7"); code != exitInterrupted {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
 
-// TestCurve: people come in order and within the time, as densely as the curve's name says, and the same seed brings them
-// at the same moments.
+// TestCurve: buyers arrive in order and within the time, as densely as the curve's name says, and at the same times with the
+// same seed.
 func TestCurve(t *testing.T) {
 	t.Parallel()
 	const n, d = 10_000, 10 * time.Second
-	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241} // of the people, in half of the time
+	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241} // of the buyers, in the first half of the time
 	for name, want := range firstHalf {
 		c, err := newCurve(name, d)
 		if err != nil {
@@ -88,43 +89,43 @@ func TestCurve(t *testing.T) {
 		for i := range n {
 			at := c.arrival(i, n, 7)
 			if at < last || at > d {
-				t.Fatalf("%s: buyer %d comes at %v, the one before at %v", name, i, at, last)
+				t.Fatalf("%s: buyer %d arrives at %v, the one before at %v", name, i, at, last)
 			}
 			if at != c.arrival(i, n, 7) {
-				t.Fatalf("%s: buyer %d comes at another moment each time", name, i)
+				t.Fatalf("%s: buyer %d arrives at another time each time", name, i)
 			}
 			if last = at; at < d/2 {
 				early++
 			}
 		}
 		if got := float64(early) / n; got < want-0.001 || got > want+0.001 {
-			t.Errorf("%s: %.4f of the people come in the first half of the time, want %.4f", name, got, want)
+			t.Errorf("%s: %.4f of the buyers arrive in the first half of the time, want %.4f", name, got, want)
 		}
 	}
 }
 
-// TestJudge: what an answer means. Whatever is not understood is unknown, never success and never refusal.
-func TestJudge(t *testing.T) {
+// TestClassify: what is not understood is unknown, never success and never refusal.
+func TestClassify(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		status int
 		body   string
-		want   judgement
+		want   result
 	}{
-		{202, `{"success":true,"data":{"orderId":"12","status":"queued"}}`, judgement{verdict: checker.Accepted, order: 12}},
-		{409, `{"code":"ALREADY_BOUGHT","data":{"orderId":"12"}}`, judgement{verdict: checker.Held, order: 12}},
-		{201, `{}`, judgement{code: "status 201 without an order id"}},
-		{201, `{"orderId":"012"}`, judgement{code: "status 201 without an order id"}},
-		{201, `{"orderId":"99999999999999999999"}`, judgement{code: "status 201 without an order id"}},
-		{409, `{"code":"SOLD_OUT"}`, judgement{verdict: checker.Refused, code: "SOLD_OUT"}},
-		{503, `{"code":"PAUSED"}`, judgement{verdict: checker.Later, code: "PAUSED"}},
-		{429, `<html>`, judgement{verdict: checker.Later, code: "status 429"}},
-		{503, `<html>`, judgement{code: "status 503"}},
-		{504, `{"code":"UNKNOWN_OUTCOME"}`, judgement{code: "UNKNOWN_OUTCOME"}},
-		{500, `{"code":"INTERNAL`, judgement{code: "status 500"}},
+		{202, `{"success":true,"data":{"orderId":"12","status":"queued"}}`, result{outcome: checker.Accepted, order: 12}},
+		{409, `{"code":"ALREADY_BOUGHT","data":{"orderId":"12"}}`, result{outcome: checker.Held, order: 12}},
+		{201, `{}`, result{code: "status 201 without an order id"}},
+		{201, `{"orderId":"012"}`, result{code: "status 201 without an order id"}},
+		{201, `{"orderId":"99999999999999999999"}`, result{code: "status 201 without an order id"}},
+		{409, `{"code":"SOLD_OUT"}`, result{outcome: checker.Refused, code: "SOLD_OUT"}},
+		{503, `{"code":"PAUSED"}`, result{outcome: checker.Later, code: "PAUSED"}},
+		{429, `<html>`, result{outcome: checker.Later, code: "status 429"}},
+		{503, `<html>`, result{code: "status 503"}},
+		{504, `{"code":"UNKNOWN_OUTCOME"}`, result{code: "UNKNOWN_OUTCOME"}},
+		{500, `{"code":"INTERNAL`, result{code: "status 500"}},
 	}
 	for _, tt := range tests {
-		if got := judge(httpload.Answer{Status: tt.status, Body: []byte(tt.body)}, nil); got != tt.want {
+		if got := classify(httpload.Answer{Status: tt.status, Body: []byte(tt.body)}, nil); got != tt.want {
 			t.Errorf("%d %s means %+v, want %+v", tt.status, tt.body, got, tt.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	chunkSize = 4096 // entries
-	maxCodes  = 1000 // different codes; a crowd meets a dozen
+	maxCodes  = 1000 // different codes; a load has a dozen
 	// Latencies are kept from a microsecond to an hour, three digits of each.
 	longest = int64(time.Hour / time.Microsecond)
 	digits  = 3
@@ -20,11 +20,11 @@ const (
 
 // entry is one answer, in as few bytes as a million buyers allow.
 type entry struct {
-	order      int64
-	sent, told time.Duration // since the record began
-	buyer      uint32
-	code       uint16
-	verdict    checker.Verdict
+	order          int64
+	sent, received time.Duration // since the record began
+	buyer          uint32
+	code           uint16
+	outcome        checker.Outcome
 }
 
 // second is what happened within one second.
@@ -32,22 +32,22 @@ type second struct {
 	Sent     int `json:"sent"`
 	Accepted int `json:"accepted"`
 	Refused  int `json:"refused"`
-	Unclear  int `json:"unclear"` // unknown, or to be asked again
+	Unclear  int `json:"unclear"` // unknown, or to be retried
 }
 
-// outcome is what answers are counted by.
-type outcome struct {
-	verdict checker.Verdict
+// countKey is what answers are counted by.
+type countKey struct {
+	outcome checker.Outcome
 	code    uint16
 }
 
-// record is every answer that the crowd was given, in the order in which they came.
+// record is every answer of the load, in the order in which they came.
 type record struct {
 	began time.Time
 
 	mu       sync.Mutex
 	chunks   [][]entry
-	count    map[outcome]int
+	count    map[countKey]int
 	codes    []string
 	codeOf   map[string]uint16
 	fromDue  *hdrhistogram.Histogram // microseconds
@@ -55,17 +55,17 @@ type record struct {
 	seconds  []second
 	sent     int
 	answered int
-	late     time.Duration // how long the request sent last had been due
+	late     time.Duration // how late the last request was sent
 }
 
 func newRecord(began time.Time) *record {
 	return &record{
-		began: began, count: map[outcome]int{}, codeOf: map[string]uint16{"": 0}, codes: []string{""},
+		began: began, count: map[countKey]int{}, codeOf: map[string]uint16{"": 0}, codes: []string{""},
 		fromDue: hdrhistogram.New(1, longest, digits), fromSent: hdrhistogram.New(1, longest, digits),
 	}
 }
 
-// sending notes that a request goes out that was due a while ago.
+// sending records that a request is sent, and how late.
 func (r *record) sending(at time.Time, late time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *record) sending(at time.Time, late time.Duration) {
 	r.second(at).Sent++
 }
 
-// second returns the counts of the second of a moment.
+// second returns the counts of the second that has the time.
 func (r *record) second(at time.Time) *second {
 	i := max(0, int(at.Sub(r.began)/time.Second))
 	for len(r.seconds) <= i {
@@ -83,20 +83,20 @@ func (r *record) second(at time.Time) *second {
 	return &r.seconds[i]
 }
 
-// add records the answer to a request that was due and sent at the given moments.
-func (r *record) add(buyer int, j judgement, due, sent, told time.Time) {
+// add records the answer to a request.
+func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	code := r.intern(j.code)
+	code := r.intern(res.code)
 	r.append(entry{
-		order: j.order, sent: sent.Sub(r.began), told: told.Sub(r.began),
-		buyer: uint32(buyer), code: code, verdict: j.verdict, // at most 100,000,000 buyers
+		order: res.order, sent: sent.Sub(r.began), received: received.Sub(r.began),
+		buyer: uint32(buyer), code: code, outcome: res.outcome, // at most 100,000,000 buyers
 	})
 	r.answered++
-	r.count[outcome{j.verdict, code}]++
-	_ = r.fromDue.RecordValue(min(told.Sub(due).Microseconds(), longest)) // fails only above the longest
-	_ = r.fromSent.RecordValue(min(told.Sub(sent).Microseconds(), longest))
-	switch s := r.second(told); j.verdict {
+	r.count[countKey{res.outcome, code}]++
+	_ = r.fromDue.RecordValue(min(received.Sub(due).Microseconds(), longest)) // fails only above the longest
+	_ = r.fromSent.RecordValue(min(received.Sub(sent).Microseconds(), longest))
+	switch s := r.second(received); res.outcome {
 	case checker.Accepted, checker.Held:
 		s.Accepted++
 	case checker.Refused:
@@ -114,7 +114,7 @@ func (r *record) append(e entry) {
 	*last = append(*last, e)
 }
 
-// intern returns the number of a code. What a broken network says may be different each time: those share one.
+// intern returns the number of a code. Codes above the limit, such as from ever new network errors, share one number.
 func (r *record) intern(code string) uint16 {
 	n, known := r.codeOf[code]
 	if known {
@@ -128,7 +128,7 @@ func (r *record) intern(code string) uint16 {
 	return n
 }
 
-// entries yields the answers. Nobody may add any meanwhile.
+// entries yields the answers. None may be added meanwhile.
 func (r *record) entries() iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		for _, chunk := range r.chunks {
@@ -141,13 +141,13 @@ func (r *record) entries() iter.Seq[entry] {
 	}
 }
 
-// answers yields the answers as the checker reads them. Nobody may add any meanwhile.
+// answers yields the answers as the checker reads them. None may be added meanwhile.
 func (r *record) answers(voucher int64, t *tokens) iter.Seq[checker.Answer] {
 	return func(yield func(checker.Answer) bool) {
 		for e := range r.entries() {
 			a := checker.Answer{
-				Verdict: e.verdict, User: t.user(int(e.buyer)), Voucher: voucher, Order: e.order,
-				Code: r.codes[e.code], Sent: r.began.Add(e.sent), Told: r.began.Add(e.told),
+				Outcome: e.outcome, User: t.user(int(e.buyer)), Voucher: voucher, Order: e.order,
+				Code: r.codes[e.code], Sent: r.began.Add(e.sent), Received: r.began.Add(e.received),
 			}
 			if !yield(a) {
 				return

@@ -8,20 +8,20 @@ import (
 	"seckill/internal/checker"
 )
 
-// TestInternBounded: however many different things a broken network says, they take no more room than a thousand.
+// TestInternBounded: any number of different network errors take no more space than a thousand.
 func TestInternBounded(t *testing.T) {
 	t.Parallel()
 	r := newRecord(time.Now())
 	for i := range 5 * maxCodes {
-		r.add(i, judgement{code: string(rune('a'+i%26)) + time.Duration(i).String()}, r.began, r.began, r.began)
+		r.add(i, result{code: string(rune('a'+i%26)) + time.Duration(i).String()}, r.began, r.began, r.began)
 	}
 	if len(r.codes) > maxCodes+1 || r.answered != 5*maxCodes {
 		t.Errorf("%d codes kept of %d answers", len(r.codes), r.answered)
 	}
 }
 
-// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports what the record
-// takes, and what the checker takes besides while it works.
+// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports the memory of the
+// record, and what the checker adds to it.
 func BenchmarkMillionBuyers(b *testing.B) {
 	const buyers, units = 1_000_000, 100_000
 	for b.Loop() {
@@ -30,13 +30,13 @@ func BenchmarkMillionBuyers(b *testing.B) {
 		view := checker.View{Name: "all", Complete: true}
 		for i := range buyers {
 			at := r.began.Add(time.Duration(i) * time.Microsecond)
-			j := judgement{verdict: checker.Refused, code: checker.CodeSoldOut}
+			res := result{outcome: checker.Refused, code: checker.CodeSoldOut}
 			if i < units {
 				id := int64(i) + 1
-				j = judgement{verdict: checker.Accepted, order: id}
+				res = result{outcome: checker.Accepted, order: id}
 				view.Orders = append(view.Orders, checker.Order{ID: id, User: int64(i), Voucher: 1, Status: checker.Unpaid})
 			}
-			r.add(i, j, at, at, at.Add(time.Millisecond))
+			r.add(i, res, at, at, at.Add(time.Millisecond))
 		}
 		recorded := inUse()
 		report := checker.Check(checker.Evidence{

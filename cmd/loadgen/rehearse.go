@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	poll = 100 * time.Millisecond // between two looks at the voucher
-	// opening is how long a voucher that should be on sale may take to get there.
-	opening = 30 * time.Second
+	pollInterval = 100 * time.Millisecond // between two reads of the voucher
+	// openTimeout is how long a voucher may take until it is on sale.
+	openTimeout = 30 * time.Second
 )
 
-// rehearse does it all: the voucher, the crowd, the verification. When ctx ends it stops the crowd and verifies what was
-// done until then.
+// rehearse opens the voucher, runs the load and verifies it. When ctx ends it stops the load and verifies what was done
+// until then.
 func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
-	s, err := newShop(&p)
+	s, err := newService(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -26,32 +26,32 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 		return nil, err
 	}
 	r := newRecord(time.Now())
-	c := newCrowd(&p, before.ID, r)
-	rushing := make(chan struct{})
+	l := newLoad(&p, before.ID, r)
+	running := make(chan struct{})
 	go func() {
-		defer close(rushing)
-		c.rush(ctx)
+		defer close(running)
+		l.run(ctx)
 	}()
-	display{env.err, env.terminal, c}.run(rushing)
+	display{env.err, env.terminal, l}.run(running)
 	interrupted := ctx.Err() != nil
 	took := time.Since(r.began)
 	if env.stop != nil {
 		env.stop() // from here on Ctrl-C ends the program
 	}
 	_, _ = fmt.Fprintln(env.err, "comparing every answer with what the service says of every order …")
-	v := verifier{plan: &p, shop: s, record: r, before: before, gaveUp: interrupted}
+	v := verifier{plan: &p, service: s, record: r, before: before, gaveUp: interrupted}
 	verified, err := v.verify(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
-	out := newReport(&p, before, c, r, took)
+	out := newReport(&p, before, l, r, took)
 	out.Interrupted = interrupted
-	out.Report, out.seen = verified, v.seen
+	out.Report, out.observed = verified, v.observed
 	return out, nil
 }
 
 // open returns the voucher, on sale, as it was before anybody bought.
-func open(ctx context.Context, log io.Writer, s *shop, p *plan) (voucher, error) {
+func open(ctx context.Context, log io.Writer, s *service, p *plan) (voucher, error) {
 	id := p.voucher
 	if id == 0 {
 		var err error
@@ -60,20 +60,20 @@ func open(ctx context.Context, log io.Writer, s *shop, p *plan) (voucher, error)
 		}
 		_, _ = fmt.Fprintf(log, "created voucher %d with %d units\n", id, p.stock)
 	}
-	for deadline := time.Now().Add(opening); ; {
+	for deadline := time.Now().Add(openTimeout); ; {
 		v, err := s.voucher(ctx, id)
 		if err != nil {
 			return v, err
 		}
-		wait := poll
+		wait := pollInterval
 		switch v.SaleState {
 		case "on_sale":
 			return v, nil
 		case "not_started":
-			// By the service's clock, which is what decides; the crowd stands before the door when it opens.
+			// By the service's clock, which decides; the first buyers arrive when the sale begins.
 			wait = v.BeginTime.Sub(v.ServerTime)
 			_, _ = fmt.Fprintf(log, "the sale begins in %v; waiting\n", wait.Round(time.Second))
-			deadline = time.Now().Add(wait + opening)
+			deadline = time.Now().Add(wait + openTimeout)
 		default:
 			if time.Now().After(deadline) {
 				return v, fmt.Errorf("voucher %d is not on sale but %s", id, v.SaleState)
@@ -82,7 +82,7 @@ func open(ctx context.Context, log io.Writer, s *shop, p *plan) (voucher, error)
 		select {
 		case <-ctx.Done():
 			return v, ctx.Err()
-		case <-time.After(max(wait, poll)):
+		case <-time.After(max(wait, pollInterval)):
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"seckill/test/box"
 )
 
 // run runs loadgen in this process and returns its exit code and what it wrote.
@@ -34,26 +36,26 @@ func once() func() bool {
 	return func() bool { return done.CompareAndSwap(false, true) }
 }
 
-func isPress(r *http.Request) bool {
+func isPurchase(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/voucher/seckill/")
 }
 
-func isLookUp(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/order/") }
+func isLookup(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/order/") }
 
 const soldOut = `{"success":false,"code":"SOLD_OUT"}`
 
 // answer writes a JSON answer.
 func answer(w http.ResponseWriter, status int, body string) bool {
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // whoever does not get it complains
+	_, _ = w.Write([]byte(body)) // the client reports what it does not get
 	return true
 }
 
-// TestRehearsal rehearses small sales at the real service, and at one that somebody tampers with on the way: 60 buyers,
-// 50 units. What is wrong must be found, and what is merely difficult must not.
+// TestRehearsal rehearses small sales, 60 buyers for 50 units, at the real service, through a proxy that tampers with requests
+// and answers. What is wrong must be found; difficulties that the service survives must not.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
-	at := service(t)
+	at := box.EmbeddedSite(t).URL("")
 	tests := []struct {
 		name string
 		args []string
@@ -64,14 +66,14 @@ func TestRehearsal(t *testing.T) {
 		{"honest", nil, func() tamperer { return tamperer{} }, exitVerified, []string{
 			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT", "50 live orders, 0 shown",
 		}},
-		{"thinking and waiting", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer {
+		{"think time and wait", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer {
 			return tamperer{}
 		}, exitVerified, []string{"50  accepted"}},
 		{"every fourth answer is lost", nil, lostAnswers, exitVerified, []string{"50 live orders", "held", "unknown connection lost"}},
 		{"busy at first", nil, busy, exitVerified, []string{"3  later UNAVAILABLE", "50  accepted"}},
-		{"nobody is told anything", []string{"-retry", "1"}, func() tamperer {
+		{"every outcome is unknown", []string{"-retry", "1"}, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
-				if isPress(r) {
+				if isPurchase(r) {
 					return http.StatusGatewayTimeout, `{"code":"UNKNOWN_OUTCOME"}`
 				}
 				return status, body
@@ -80,7 +82,7 @@ func TestRehearsal(t *testing.T) {
 		{"an accepted order is not found", nil, func() tamperer {
 			var first atomic.Value
 			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
-				if !isLookUp(r) {
+				if !isLookup(r) {
 					return false
 				}
 				first.CompareAndSwap(nil, r.URL.Path)
@@ -89,15 +91,15 @@ func TestRehearsal(t *testing.T) {
 		}, exitFindings, []string{"WRONG", "I3 ", "is not there", "buy: accepted"}},
 		{"an order stays queued", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
-				if isLookUp(r) {
+				if isLookup(r) {
 					body = strings.ReplaceAll(body, `"unpaid"`, `"queued"`)
 				}
 				return status, body
 			}}
 		}, exitFindings, []string{"I3 ", "is still queued"}},
-		{"one order is two", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 live orders of 50 units"}},
+		{"one order is listed twice", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 live orders of 50 units"}},
 		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "was given to the users"}},
-		{"stock that is gone is shown", nil, func() tamperer {
+		{"sold stock is shown", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
 				return status, strings.ReplaceAll(body, `"stock":0,`, `"stock":1,`)
 			}}
@@ -105,13 +107,13 @@ func TestRehearsal(t *testing.T) {
 		{"sold out too early", []string{"-connections", "1"}, func() tamperer {
 			first := once()
 			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
-				return isPress(r) && first() && answer(w, http.StatusConflict, soldOut)
+				return isPurchase(r) && first() && answer(w, http.StatusConflict, soldOut)
 			}}
 		}, exitFindings, []string{"I6 ", "was told SOLD_OUT before 50 buyers had asked"}},
-		{"a winner is told that he lost", nil, func() tamperer {
+		{"a winner is refused", nil, func() tamperer {
 			first := once()
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
-				if isPress(r) && first() {
+				if isPurchase(r) && first() {
 					return http.StatusConflict, soldOut
 				}
 				return status, body
@@ -125,7 +127,7 @@ func TestRehearsal(t *testing.T) {
 				"-url", through(t, at, tt.by()), "-buyers", "60", "-stock", "50", "-duration", "200ms", "-connections", "16",
 				"-pause", "10ms", "-first-user", fmt.Sprint(1000 * (i + 1)), "-settle", settle(tt.code),
 			}, tt.args...)
-			code, out, log := run(t.Context(), secret, args...)
+			code, out, log := run(t.Context(), box.Secret, args...)
 			if code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
@@ -143,7 +145,7 @@ func TestRehearsal(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { t.Parallel(); testInterrupted(t, at) })
 }
 
-// settle is long where everything has to agree in the end, and short where it never does.
+// settle is long where everything agrees in the end, and short where it never does.
 func settle(code int) string {
 	if code == exitFindings {
 		return "1s"
@@ -151,11 +153,11 @@ func settle(code int) string {
 	return "40s"
 }
 
-// lostAnswers cuts every fourth connection after the service has served a purchase on it.
+// lostAnswers cuts every fourth connection after the service has handled a purchase on it.
 func lostAnswers() tamperer {
 	var n atomic.Int64
 	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
-		if isPress(r) && n.Add(1)%4 == 0 {
+		if isPurchase(r) && n.Add(1)%4 == 0 {
 			return status, ""
 		}
 		return status, body
@@ -166,7 +168,7 @@ func lostAnswers() tamperer {
 func busy() tamperer {
 	var n atomic.Int64
 	return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
-		if !isPress(r) || n.Add(1) > 3 {
+		if !isPurchase(r) || n.Add(1) > 3 {
 			return false
 		}
 		w.Header().Set("Retry-After", "1")
@@ -174,7 +176,7 @@ func busy() tamperer {
 	}}
 }
 
-// doubled adds to the list of all orders one that differs from its neighbour in its id alone.
+// doubled adds to the list of all orders a copy of one with another id.
 func doubled() tamperer {
 	first := regexp.MustCompile(`^{"success":true,"data":\[({"id":")(\d)([^}]*}),`)
 	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -192,7 +194,7 @@ func sharedID() tamperer {
 	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !isPress(r) || status != http.StatusCreated {
+		if !isPurchase(r) || status != http.StatusCreated {
 			return status, body
 		}
 		switch kept {
@@ -206,13 +208,12 @@ func sharedID() tamperer {
 	}}
 }
 
-// testTokenFile rehearses the demonstration sale with nothing but buyers' tokens: the list of all orders is then made of
-// what each of them is shown.
+// testTokenFile rehearses the demonstration sale with only buyers' tokens: the list of all orders is made of their own lists.
 func testTokenFile(t *testing.T, at string) {
 	const buyers = 20
 	signer, err := readTokens(func(name string) string {
 		if name == "SECKILL_JWT_SECRET" {
-			return secret
+			return box.Secret
 		}
 		return ""
 	}, "", "", 500)
@@ -239,7 +240,7 @@ func testTokenFile(t *testing.T, at string) {
 	var got struct {
 		Requests int
 		Findings []any
-		Answers  []tally
+		Answers  []count
 		Timeline []second
 		FromDue  latency
 	}
@@ -257,12 +258,12 @@ func testInterrupted(t *testing.T, at string) {
 	defer cancel()
 	var n atomic.Int64
 	proxy := through(t, at, tamperer{before: func(_ http.ResponseWriter, r *http.Request) bool {
-		if isPress(r) && n.Add(1) == 20 {
+		if isPurchase(r) && n.Add(1) == 20 {
 			cancel()
 		}
 		return false
 	}})
-	code, out, log := run(ctx, secret, "-url", proxy, "-buyers", "100000", "-stock", "1000", "-duration", "1000s", "-curve", "flat", "-first-user", "900000")
+	code, out, log := run(ctx, box.Secret, "-url", proxy, "-buyers", "100000", "-stock", "1000", "-duration", "1000s", "-curve", "flat", "-first-user", "900000")
 	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
 		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}

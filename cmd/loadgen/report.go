@@ -15,21 +15,21 @@ import (
 	"seckill/internal/checker"
 )
 
-// report is what a rehearsal came to.
+// report is the result of a rehearsal.
 type report struct {
 	checker.Report
 	Settings    settings `json:"settings"`
 	Voucher     int64    `json:"voucher"`
 	Issued      int64    `json:"issued"`
-	Buyers      int64    `json:"buyers"` // who came
+	Buyers      int64    `json:"buyers"` // who arrived
 	Requests    int      `json:"requests"`
 	Took        float64  `json:"seconds"`
-	Answers     []tally  `json:"answers"`
+	Answers     []count  `json:"answers"`
 	FromDue     latency  `json:"fromDue"`  // from when a request was due
 	FromSent    latency  `json:"fromSent"` // from when it was sent
 	Timeline    []second `json:"timeline"` // second by second
 	Interrupted bool     `json:"interrupted"`
-	seen
+	observed
 }
 
 // settings is what the figures depend on.
@@ -43,14 +43,14 @@ type settings struct {
 	Seed        uint64  `json:"seed"`
 }
 
-// tally is how often an answer was given.
-type tally struct {
-	Verdict string `json:"verdict"`
+// count is how often an answer came.
+type count struct {
+	Outcome string `json:"verdict"`
 	Code    string `json:"code,omitempty"`
 	Count   int    `json:"count"`
 }
 
-func (t tally) name() string { return strings.TrimSpace(t.Verdict + " " + t.Code) }
+func (c count) name() string { return strings.TrimSpace(c.Outcome + " " + c.Code) }
 
 // latency is a distribution, in milliseconds.
 type latency struct {
@@ -72,23 +72,23 @@ func (l latency) String() string {
 
 func ms(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 
-// newReport returns the report of a crowd that is done, without the verification.
-func newReport(p *plan, v voucher, c *crowd, r *record, took time.Duration) *report {
+// newReport returns the report of a load that is over, without the verification.
+func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *report {
 	return &report{
 		Settings: settings{
 			p.curve.name, p.duration.Seconds(), p.connections, p.retry, p.wait.Seconds(), p.think.Seconds(), p.seed,
 		},
-		Voucher: v.ID, Issued: v.Issued, Buyers: c.arrived.Load(), Requests: r.answered, Took: took.Seconds(),
-		Answers: r.tallies(), FromDue: newLatency(r.fromDue), FromSent: newLatency(r.fromSent), Timeline: r.seconds,
+		Voucher: v.ID, Issued: v.Issued, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(),
+		Answers: r.counts(), FromDue: newLatency(r.fromDue), FromSent: newLatency(r.fromSent), Timeline: r.seconds,
 	}
 }
 
-// tallies returns how often each answer was given, the most frequent first. The caller sees to it that nobody adds any.
-func (r *record) tallies() (list []tally) {
+// counts returns how often each answer came, the most frequent first. No answer may be added meanwhile.
+func (r *record) counts() (list []count) {
 	for o, n := range r.count {
-		list = append(list, tally{o.verdict.String(), r.codes[o.code], n})
+		list = append(list, count{o.outcome.String(), r.codes[o.code], n})
 	}
-	slices.SortFunc(list, func(a, b tally) int {
+	slices.SortFunc(list, func(a, b count) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.name(), b.name()))
 	})
 	return list
@@ -102,8 +102,8 @@ func (r *report) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d buyers came within %.1f s and sent %d requests, %.0f a second.\n",
 		r.Buyers, r.Took, r.Requests, float64(r.Requests)/max(r.Took, 1e-3))
-	for _, t := range r.Answers {
-		fmt.Fprintf(&b, "  %9d  %s\n", t.Count, t.name())
+	for _, c := range r.Answers {
+		fmt.Fprintf(&b, "  %9d  %s\n", c.Count, c.name())
 	}
 	fmt.Fprintf(&b, "Latency from due    %s\n", r.FromDue)
 	fmt.Fprintf(&b, "        from sent   %s\n", r.FromSent)
@@ -115,13 +115,13 @@ func (r *report) print(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s\n", g)
 		}
 	}
-	r.verdict(&b)
+	r.writeVerdict(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// verdict writes what it all comes to.
-func (r *report) verdict(b *strings.Builder) {
+// writeVerdict writes whether the sale was correct, and what was not.
+func (r *report) writeVerdict(b *strings.Builder) {
 	if r.Interrupted {
 		b.WriteString("Ended early; what was done until then was verified.\n")
 	}
@@ -152,5 +152,5 @@ func (r *report) writeJSON(name string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, append(text, '\n'), 0o644) //nolint:gosec // a report is for everybody
+	return os.WriteFile(name, append(text, '\n'), 0o644) //nolint:gosec // a report is public
 }

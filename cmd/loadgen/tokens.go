@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// tokens gives each buyer a token: read from a file, or signed as any system with the secret would.
+// tokens gives each buyer a token: read from a file, or signed with the service's secret.
 type tokens struct {
 	secret    []byte
-	claims    string // what every token says besides sub and role
+	claims    string // of every token, without sub and role
 	firstUser int64
 	file      []string // nil: they are signed
-	users     []int64  // whose they are
-	admin     string   // "": nobody can be an admin
+	users     []int64  // of the tokens in file
+	admin     string   // "": no admin's token
 }
 
-// minSecret is how long the service's secret is at least, in bytes.
+// minSecret is the least length of the service's secret, in bytes.
 const minSecret = 32
 
-// life is how long a signed token is valid: longer than any rehearsal.
-const life = 48 * time.Hour
+// tokenLife is how long a signed token is valid: longer than any rehearsal.
+const tokenLife = 48 * time.Hour
 
 func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
 	t.secret, t.firstUser = []byte(getenv("SECKILL_JWT_SECRET")), firstUser
@@ -56,9 +56,9 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 	return t, nil
 }
 
-// setClaims prepares what every signed token says.
+// setClaims prepares the claims of every signed token.
 func (t *tokens) setClaims(issuer, audience string) error {
-	claims := map[string]any{"exp": time.Now().Add(life).Unix()}
+	claims := map[string]any{"exp": time.Now().Add(tokenLife).Unix()}
 	if issuer != "" {
 		claims["iss"] = issuer
 	}
@@ -70,7 +70,7 @@ func (t *tokens) setClaims(issuer, audience string) error {
 	return err
 }
 
-// readFile reads buyers' tokens and whose they are. Signatures are the service's matter.
+// readFile reads buyers' tokens and their users. It does not check signatures; the service does.
 func (t *tokens) readFile(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -108,8 +108,8 @@ func subject(token string) (int64, error) {
 	return strconv.ParseInt(claims.Sub, 10, 64)
 }
 
-// enough checks that there is a token for all that the plan wants, and lowers the number of buyers to that of tokens.
-func (t *tokens) enough(p *plan) error {
+// check checks that there is an admin's token if the plan needs one, and lowers the number of buyers to that of tokens.
+func (t *tokens) check(p *plan) error {
 	if p.voucher == 0 && t.admin == "" {
 		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with -admin-token, or a voucher with -voucher")
 	}

@@ -11,38 +11,38 @@ import (
 	"seckill/internal/checker"
 )
 
-// between two comparisons of everything, while answers and orders do not agree yet.
+// settlePoll is the time between two comparisons while answers and orders do not agree yet.
 const settlePoll = 500 * time.Millisecond
 
-// askers is how many connections ask for orders at a time.
-const askers = 64
+// lookupConns is how many connections read orders at a time.
+const lookupConns = 64
 
-// verifier compares what the crowd was told with what the service says afterwards.
+// verifier compares the answers of the load with the service's orders afterwards.
 type verifier struct {
-	plan   *plan
-	shop   *shop
-	record *record
-	before voucher // as it was before the crowd came
-	gaveUp bool    // Ctrl-C: buyers were stopped
-	seen   seen
+	plan     *plan
+	service  *service
+	record   *record
+	before   voucher // as it was before the load
+	gaveUp   bool    // Ctrl-C ended the load
+	observed observed
 }
 
-// seen is what the service said in the end.
-type seen struct {
+// observed is what the service showed in the end.
+type observed struct {
 	Live   int64 `json:"live"`   // orders that hold a unit
 	Stock  int64 `json:"stock"`  // units shown as left
 	Owners int   `json:"owners"` // orders that were looked up by their owners
 	Listed int   `json:"listed"` // orders in the list of all
 }
 
-// verify asks until everything agrees, or for as long as the plan allows, and returns what the checker found last.
+// verify repeats the comparison until everything agrees, or for as long as the plan allows, and returns the last report.
 func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
-	e, promised := v.heard()
+	e, promised := v.fromRecord()
 	found := map[int64]checker.Order{}
 	deadline := time.Now().Add(v.plan.settle)
 	for {
-		v.lookUp(ctx, promised, found)
-		if err := v.look(ctx, &e, found); err != nil && (isRefused(err) || time.Now().After(deadline)) {
+		v.readOwned(ctx, promised, found)
+		if err := v.readShown(ctx, &e, found); err != nil && (isRefused(err) || time.Now().After(deadline)) {
 			return checker.Report{}, err
 		} else if err == nil {
 			r := checker.Check(e)
@@ -54,8 +54,8 @@ func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
 	}
 }
 
-// heard returns what the record says: the evidence without witnesses, and the buyer of each order that was named.
-func (v *verifier) heard() (e checker.Evidence, promised map[int64]int) {
+// fromRecord returns the evidence that the record has, and the buyer of each order that an answer named.
+func (v *verifier) fromRecord() (e checker.Evidence, promised map[int64]int) {
 	e = checker.Evidence{
 		Voucher: v.before.ID, Issued: v.before.Issued, Answers: v.record.answers(v.before.ID, &v.plan.tokens), GaveUp: true,
 		Others: v.plan.voucher != 0 && *v.before.Stock != v.before.Issued,
@@ -69,10 +69,10 @@ func (v *verifier) heard() (e checker.Evidence, promised map[int64]int) {
 	return e, promised
 }
 
-// lookUp asks for each promised order as its owner, those left out that were found in a state that stays.
-func (v *verifier) lookUp(ctx context.Context, promised map[int64]int, found map[int64]checker.Order) {
+// readOwned reads each promised order as its owner, except those that it has read in a final state.
+func (v *verifier) readOwned(ctx context.Context, promised map[int64]int, found map[int64]checker.Order) {
 	var mu sync.Mutex
-	v.each(slices.Collect(maps.Keys(promised)), func(s *shop, id int64) {
+	v.each(slices.Collect(maps.Keys(promised)), func(s *service, id int64) {
 		mu.Lock()
 		known, ok := found[id]
 		mu.Unlock()
@@ -85,23 +85,23 @@ func (v *verifier) lookUp(ctx context.Context, promised map[int64]int, found map
 		switch {
 		case err == nil:
 			found[id] = o
-		case isRefused(err): // there is no such order of his
-		default: // nobody could tell
+		case isRefused(err): // its owner has no such order
+		default: // its state is unknown
 			found[id] = checker.Order{
 				ID: id, User: v.plan.tokens.user(promised[id]), Voucher: v.before.ID, Status: checker.StatusUnknown, Reason: err.Error(),
 			}
 		}
 	})
-	v.seen.Owners = len(found)
+	v.observed.Owners = len(found)
 }
 
 // each calls do for each number, on several connections at a time.
-func (v *verifier) each(numbers []int64, do func(*shop, int64)) {
+func (v *verifier) each(numbers []int64, do func(*service, int64)) {
 	queue := make(chan int64)
 	var wg sync.WaitGroup
-	for range min(askers, len(numbers)) {
+	for range min(lookupConns, len(numbers)) {
 		wg.Go(func() {
-			s, err := newShop(v.plan)
+			s, err := newService(v.plan)
 			if err != nil {
 				return // the plan has tried the address
 			}
@@ -118,18 +118,18 @@ func (v *verifier) each(numbers []int64, do func(*shop, int64)) {
 	wg.Wait()
 }
 
-// look reads the list of all orders and the voucher, and completes the evidence.
-func (v *verifier) look(ctx context.Context, e *checker.Evidence, found map[int64]checker.Order) error {
+// readShown reads the list of all orders and the voucher, and completes the evidence.
+func (v *verifier) readShown(ctx context.Context, e *checker.Evidence, found map[int64]checker.Order) error {
 	e.Views = []checker.View{{Name: "its owner", Orders: slices.Collect(maps.Values(found))}}
-	all, err := v.all(ctx)
+	all, err := v.listOrders(ctx)
 	if err != nil {
 		return err
 	}
 	if all != nil {
 		e.Views = append(e.Views, *all)
-		v.seen.Listed = len(all.Orders)
+		v.observed.Listed = len(all.Orders)
 	}
-	now, err := v.shop.voucher(ctx, v.before.ID)
+	now, err := v.service.voucher(ctx, v.before.ID)
 	if err != nil {
 		return err
 	}
@@ -137,16 +137,16 @@ func (v *verifier) look(ctx context.Context, e *checker.Evidence, found map[int6
 	e.Changed = now.Issued != v.before.Issued
 	e.Issued = now.Issued
 	if payWithin := time.Duration(now.PayWithinSeconds) * time.Second; payWithin > 0 && time.Since(v.record.began) > payWithin {
-		e.Closes = true
+		e.Expires = true
 	}
-	v.seen.Stock, v.seen.Live = *now.Stock, e.Live()
+	v.observed.Stock, v.observed.Live = *now.Stock, e.Live()
 	return nil
 }
 
-// all returns the list of all orders: the admin's, or without one what each buyer is shown of his own.
-func (v *verifier) all(ctx context.Context) (*checker.View, error) {
-	if v.shop.admin != "" {
-		list, err := v.shop.orders(ctx, "/admin/order", v.shop.admin, v.before.ID)
+// listOrders returns the list of all orders: the admin's, or without an admin the buyers' own lists together.
+func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
+	if v.service.admin != "" {
+		list, err := v.service.orders(ctx, "/admin/order", v.service.admin, v.before.ID)
 		if err == nil || !isRefused(err) {
 			return &checker.View{Name: "the admin's list", Orders: list, Complete: true}, err
 		}
@@ -158,7 +158,7 @@ func (v *verifier) all(ctx context.Context) (*checker.View, error) {
 	}
 	var mu sync.Mutex
 	var failed error
-	v.each(slices.Collect(maps.Keys(buyers)), func(s *shop, buyer int64) {
+	v.each(slices.Collect(maps.Keys(buyers)), func(s *service, buyer int64) {
 		list, err := s.orders(ctx, "/order", v.plan.tokens.of(int(buyer)), v.before.ID)
 		mu.Lock()
 		defer mu.Unlock()
@@ -166,7 +166,7 @@ func (v *verifier) all(ctx context.Context) (*checker.View, error) {
 		failed = errors.Join(failed, err)
 	})
 	if isRefused(failed) {
-		return nil, nil //nolint:nilnil // a list that nobody may read is no error: the report says what it could not decide
+		return nil, nil //nolint:nilnil // a list that must not be read is no error: the report says what it could not decide
 	}
 	return &view, failed
 }

@@ -8,11 +8,10 @@ import (
 	"seckill/internal/telemetry"
 )
 
-// backlogEvery is how often the metrics learn how many orders and dead letters wait.
+// backlogEvery is how often the backlog's metrics are refreshed.
 const backlogEvery = time.Second
 
-// watchBacklog tells the metrics how many accepted orders wait to be recorded, and how many dead letters for somebody,
-// until ctx ends.
+// watchBacklog sets the metrics of accepted orders that wait to be recorded, and of dead letters, until ctx ends.
 func watchBacklog(ctx context.Context, redis *redisstore.Store, metrics *telemetry.Metrics) error {
 	ticker := time.NewTicker(backlogEvery)
 	defer ticker.Stop()

@@ -14,45 +14,44 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/recorder"
 )
 
-const deadletterHelp = `server deadletter is for accepted orders that could not be read from the stream and were
-put aside: somebody wrote or damaged them by hand, or a version of the service that this
-one does not understand. It works beside running instances, on the stores that the
-settings name.
+const deadletterHelp = `server deadletter is for stream entries that could not be decoded and were put aside: they
+were written or damaged by hand, or by a version of the service that this one does not
+understand. It works beside running instances, on the stores that the settings name.
 
   server deadletter list [-n 50] [-after ID]
   server deadletter replay  -why TEXT ID...
   server deadletter discard -why TEXT [-yes] ID...
 
-In the list, each letter says how its order stands:
+In the list, each dead letter has the state of its order:
 
-  waiting     accepted, and not recorded: its buyer has been told his order id.
-              replay has it recorded; discard makes it fail. Left alone, the audit finds
-              it within some ten seconds and does as replay does
-  recorded    the order has its row: discard the letter, nothing else changes
-  unknown     nobody has a place by this order, so nobody was told that he has it:
-              discard the letter
-  unreadable  it does not say whose order it was: discard the letter. Was it one,
-              its buyer's place still tells of it: the service finds that by itself,
-              and server reconcile shows it
+  waiting     accepted, and not recorded: its buyer knows the order id. replay has it
+              recorded; discard makes it fail. Left alone, the auditor finds it within
+              some ten seconds and does as replay does
+  recorded    the order has its row: discard the dead letter, nothing else changes
+  unknown     the order makes nobody a holder, so no buyer knows it: discard it
+  unreadable  it does not say which order it was: discard it. If there was one, its
+              holder is left: the service finds that by itself, and server reconcile
+              shows it
 
 server deadletter <command> --help tells more.`
 
 const listHelp = `server deadletter list prints dead letters, the oldest first, with what is known of their orders.`
 
-const replayHelp = `server deadletter replay queues the orders of dead letters again and removes the letters, both or
-neither: an order is queued once, however often this is repeated and whoever else does it.
+const replayHelp = `server deadletter replay requeues the orders of dead letters and removes the dead letters, both or
+neither: an order is queued once, however often this is repeated.
 Epoch and sequence of the entry are left out; voucher, user and order must be readable.
 
   server deadletter replay -why "field e was garbled by a script" 1764000000000-0`
 
-const discardHelp = `server deadletter discard removes dead letters for good. It asks for -yes, and says without it
+const discardHelp = `server deadletter discard removes dead letters for good. It asks for -yes; without it, it prints
 what it would do.
 
-If a letter's order was accepted and is not recorded, its buyer has been told an order id and holds
-a unit. So the order becomes a failed one first, with the reason DISCARDED, which its buyer
-sees; he loses his place, may buy again, and the unit goes back on sale. This cannot be undone.
+If the order was accepted and is not recorded, its buyer knows the order id and has a unit. So the
+order becomes a failed one first, with the reason DISCARDED, which the buyer sees; they may buy
+again, and the unit goes back on sale. This cannot be undone.
 
   server deadletter discard -why "written by hand for a test" -yes 1764000000000-0`
 
@@ -95,12 +94,12 @@ func listLetters(ctx context.Context, env environment) error {
 	if *n < 1 || *n > 1000 {
 		return misuse(set, fmt.Sprintf("-n is %d (allowed: 1 to 1000)", *n))
 	}
-	w, err := openWorkbench(ctx, env)
+	w, err := openToolEnv(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer w.close(ctx)
-	letters, total, err := w.letters.List(ctx, *after, *n)
+	letters, total, err := w.deadLetters.List(ctx, *after, *n)
 	if err != nil {
 		return err
 	}
@@ -120,21 +119,21 @@ func listLetters(ctx context.Context, env environment) error {
 	return err
 }
 
-func printLetters(out io.Writer, letters []order.DeadLetter) error {
+func printLetters(out io.Writer, letters []recorder.DeadLetter) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tPUT ASIDE\tORDER IS\tVOUCHER\tUSER\tORDER\tWHAT IS WRONG\tFIELDS")
 	for _, l := range letters {
-		stands := l.Standing.String()
-		if l.Standing == order.StandingRecorded {
+		stands := l.State.String()
+		if l.State == recorder.DeadLetterRecorded {
 			stands += ", " + l.Status.String()
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Format(time.RFC3339), stands,
 			known(l.Claim.VoucherID), known(l.Claim.UserID), known(l.Claim.OrderID), l.Why, fieldsOf(l))
 	}
-	return table.Flush() // it has kept what went wrong before
+	return table.Flush() // it keeps earlier errors
 }
 
-// known shows an id, or that there is none.
+// known formats an id, or says that there is none.
 func known(id int64) string {
 	if id == 0 {
 		return "?"
@@ -142,8 +141,8 @@ func known(id int64) string {
 	return fmt.Sprint(id)
 }
 
-// fieldsOf shows what stands in an entry, in one line, quoted: anybody may have written it.
-func fieldsOf(l order.DeadLetter) string {
+// fieldsOf formats the fields of an entry in one line, quoted: they may have been written by hand.
+func fieldsOf(l recorder.DeadLetter) string {
 	const most, longest = 8, 40
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(l.Fields)) {
@@ -156,31 +155,31 @@ func fieldsOf(l order.DeadLetter) string {
 	return strings.Join(texts, " ")
 }
 
-// wish is what somebody wants done with letters.
-type wish struct {
+// letterCommand is what an operator wants done with dead letters.
+type letterCommand struct {
 	ids     []string
 	by, why string
 }
 
-// parseWish reads the flags and ids of a command that changes something; extra adds flags of its own.
-func parseWish(env environment, set *flag.FlagSet, about string) (wish, error) {
+// parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
+func parseLetterCommand(env environment, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"), "`who` does it, for the log")
 	why := set.String("why", "", "for what `reason`, for the log (required)")
 	if err := parseFlags(env, set, about); err != nil {
-		return wish{}, err
+		return letterCommand{}, err
 	}
 	for _, id := range set.Args() {
 		if strings.HasPrefix(id, "-") {
-			return wish{}, misuse(set, fmt.Sprintf("%s stands behind an id; flags come before", id))
+			return letterCommand{}, misuse(set, fmt.Sprintf("%s stands behind an id; flags come before", id))
 		}
 	}
 	switch {
 	case set.NArg() == 0:
-		return wish{}, misuse(set, "no id is given; server deadletter list shows them")
+		return letterCommand{}, misuse(set, "no id is given; server deadletter list shows them")
 	case strings.TrimSpace(*why) == "":
-		return wish{}, misuse(set, "-why is missing: the log is to say for what reason")
+		return letterCommand{}, misuse(set, "-why is missing: the log is to say for what reason")
 	}
-	return wish{ids: set.Args(), by: *by, why: *why}, nil
+	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
 }
 
 // variable returns a variable of the environment, "" when it is not set.
@@ -194,17 +193,17 @@ func variable(env environment, name string) string {
 }
 
 func replayLetters(ctx context.Context, env environment) error {
-	wish, err := parseWish(env, flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
+	letterCommand, err := parseLetterCommand(env, flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
 	if err != nil {
 		return err
 	}
-	w, err := openWorkbench(ctx, env)
+	w, err := openToolEnv(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer w.close(ctx)
-	return eachLetter(env, wish, func(id string) (string, error) {
-		c, err := w.letters.Replay(ctx, id, wish.by, wish.why)
+	return eachLetter(env, letterCommand, func(id string) (string, error) {
+		c, err := w.deadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
 		return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
 	})
 }
@@ -212,52 +211,52 @@ func replayLetters(ctx context.Context, env environment) error {
 func discardLetters(ctx context.Context, env environment) error {
 	set := flag.NewFlagSet("deadletter discard", flag.ContinueOnError)
 	yes := set.Bool("yes", false, "do it: it cannot be undone")
-	wish, err := parseWish(env, set, discardHelp)
+	letterCommand, err := parseLetterCommand(env, set, discardHelp)
 	if err != nil {
 		return err
 	}
-	w, err := openWorkbench(ctx, env)
+	w, err := openToolEnv(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer w.close(ctx)
 	if !*yes {
-		if err := eachLetter(env, wish, func(id string) (string, error) {
-			l, err := w.letters.Find(ctx, id)
+		if err := eachLetter(env, letterCommand, func(id string) (string, error) {
+			l, err := w.deadLetters.Find(ctx, id)
 			return wouldDiscard(l), err
 		}); err != nil {
 			return err
 		}
 		return misuse(set, "nothing was done; -yes does it")
 	}
-	return eachLetter(env, wish, func(id string) (string, error) {
-		l, err := w.letters.Discard(ctx, id, wish.by, wish.why)
+	return eachLetter(env, letterCommand, func(id string) (string, error) {
+		l, err := w.deadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
 		if err != nil {
 			return "", err
 		}
 		if l.Status == order.Failed { // a rebuild under way may have counted the unit as taken
-			err = w.mend(ctx, l.Claim.VoucherID, order.NotBroken)
+			err = w.requestRepair(ctx, l.Claim.VoucherID, order.NoBadEpoch)
 		}
 		return discarded(l), err
 	})
 }
 
-func wouldDiscard(l order.DeadLetter) string {
-	if l.Standing == order.StandingWaiting {
+func wouldDiscard(l recorder.DeadLetter) string {
+	if l.State == recorder.DeadLetterWaiting {
 		return fmt.Sprintf("order %d of user %d would fail, and its unit go back on sale", l.Claim.OrderID, l.Claim.UserID)
 	}
 	return "the letter would go, and nothing else change"
 }
 
-func discarded(l order.DeadLetter) string {
-	if l.Standing == order.StandingRecorded {
+func discarded(l recorder.DeadLetter) string {
+	if l.State == recorder.DeadLetterRecorded {
 		return fmt.Sprintf("gone; order %d of user %d is %s", l.Claim.OrderID, l.Claim.UserID, l.Status)
 	}
 	return "gone"
 }
 
-// eachLetter does something with each of the letters, says what came of it, and fails when one failed.
-func eachLetter(env environment, w wish, do func(id string) (string, error)) error {
+// eachLetter runs do for each of the letters, prints the result, and fails if one failed.
+func eachLetter(env environment, w letterCommand, do func(id string) (string, error)) error {
 	var failed []error
 	for _, id := range w.ids {
 		done, err := do(id)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+
+	"seckill/internal/connlimit"
 )
 
 // listener is an HTTP server on its address. A nil one stands for an address that is not wanted.
@@ -26,6 +28,25 @@ func listen(ctx context.Context, addr string, server *http.Server) (*listener, e
 	}
 	return &listener{server: server, socket: socket}, nil
 }
+
+// limit bounds the listener's connections. It returns how many are open, and how many were refused.
+func (l *listener) limit(connections int) (load func() (open, refused int64)) {
+	bounded := connlimit.New(l.socket, connections, []byte(refusal), connlimit.CloseIdle(l.server))
+	l.socket = bounded
+	return bounded.Load
+}
+
+// refusal is what a connection beyond SECKILL_MAX_CONNECTIONS is told: the service's UNAVAILABLE, in English, since
+// its request is not read.
+const refusal = "HTTP/1.1 503 Service Unavailable\r\n" +
+	"Content-Type: application/problem+json; charset=utf-8\r\n" +
+	"Content-Language: en\r\n" +
+	"Cache-Control: no-store\r\n" +
+	"Retry-After: 2\r\n" +
+	"Connection: close\r\n\r\n" + // and no length: the end is the connection's
+	`{"type":"urn:seckill:problem:unavailable","title":"Temporarily unavailable","status":503,` +
+	`"detail":"As many connections are open as this instance takes. Nothing was done, and repeating the request is harmless.",` +
+	`"success":false,"code":"UNAVAILABLE","errorMsg":"The service is busy. Please try again shortly."}`
 
 // addr is the address that was taken, "off" for a listener that is not wanted.
 func (l *listener) addr() string {

@@ -13,7 +13,10 @@ import (
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
-// locker gives the domain its locks: order.Locker and order.FencedLocker. What the keeper writes is fenced by the sale's
+// locksPrefix is what the names of the locks' keys begin with, behind the service's own prefix.
+const locksPrefix = "lock:"
+
+// locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the sale's
 // epoch, which lives in the ledger, so it does not need the lock's token; the closer's work is fenced by the token.
 type locker struct {
 	locks   *lock.Locker

@@ -23,7 +23,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // it ran and failed
 	exitUsage  = 2 // the command line or the settings are wrong; starting again cannot help
-	exitFound  = 3 // it ran, and found what should not be
+	exitFound  = 3 // it ran and found something wrong
 )
 
 func main() {
@@ -38,13 +38,13 @@ type environment struct {
 	args     []string // behind the program's name; for a command, behind its own
 	environ  []string // NAME=value
 	out, err io.Writer
-	stop     func() // gives the signals back, so that a second one ends the process at once
+	stop     func() // restores the default signals, so that a second one ends the process at once
 }
 
-// errFound: the command has found, and said, what should not be.
+// errFound: the command found, and printed, something wrong.
 var errFound = errors.New("something is wrong")
 
-// errUsage: the command line is wrong; what is wrong has been said already.
+// errUsage: the command line is wrong, and the message is printed already.
 var errUsage = errors.New("wrong usage")
 
 // realMain runs the command that is asked for and returns the exit code.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"seckill/internal/config"
-	"seckill/internal/httpapi"
 	"seckill/internal/order"
+	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 )
 
@@ -17,8 +17,8 @@ const callbackPath = "/payment/callback"
 
 // payments are the provider that the settings name, and how its callbacks are read. Both are nil when there is none.
 type payments struct {
-	provider order.Provider
-	notices  httpapi.Notices
+	provider     service.Provider
+	readCallback func(http.Header) (read func(body []byte) (order.Notice, error), err error)
 	// mount puts the provider's own pages in front of the service's routes; nil when it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
@@ -62,7 +62,7 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		mux.Handle("/", service)
 		return mux, nil
 	}
-	return payments{provider: provider, notices: notices, mount: mount}, nil
+	return payments{provider: provider, readCallback: notices.Read, mount: mount}, nil
 }
 
 // noRedirects: a callback is for the address that was configured, and for no other.

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
@@ -38,8 +38,8 @@ resume the sale if it was paused.
 
 Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be looked at.`
 
-// lookTwice is how long reconcile waits before it looks once more at a sale that is not balanced.
-const lookTwice = time.Second
+// confirmAfter is how long reconcile waits before it checks a sale again that is not balanced.
+const confirmAfter = time.Second
 
 // reconcile is the command reconcile.
 func reconcile(ctx context.Context, env environment) error {
@@ -52,7 +52,7 @@ func reconcile(ctx context.Context, env environment) error {
 	if *id < 0 || *id > voucher.MaxID {
 		return misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	}
-	w, err := openWorkbench(ctx, env)
+	w, err := openToolEnv(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -63,16 +63,16 @@ func reconcile(ctx context.Context, env environment) error {
 	}
 	var repaired []string
 	for i, b := range balances {
-		if b.Finding == order.Balanced {
+		if b.Finding == audit.Balanced {
 			continue
 		}
 		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
 			return err
 		}
-		if !*repair || !b.Mendable() || !balances[i].Mendable() {
+		if !*repair || !b.Repairable() || !balances[i].Repairable() {
 			continue
 		}
-		if err := w.mend(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
+		if err := w.requestRepair(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
 			return err
 		}
 		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s", b.VoucherID, balances[i].Finding, balances[i].Why))
@@ -84,15 +84,15 @@ func reconcile(ctx context.Context, env environment) error {
 		return err
 	}
 	for _, b := range balances {
-		if b.Finding != order.Balanced {
+		if b.Finding != audit.Balanced {
 			return errFound
 		}
 	}
 	return nil
 }
 
-// balances draws the balance of one sale, or of all with id 0.
-func (w *workbench) balances(ctx context.Context, id int64) ([]order.Balance, error) {
+// balances returns the balance of one sale, or of all with id 0.
+func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, error) {
 	if id == 0 {
 		return w.auditor.All(ctx)
 	}
@@ -103,20 +103,20 @@ func (w *workbench) balances(ctx context.Context, id int64) ([]order.Balance, er
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return nil, fmt.Errorf("voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
 	}
-	return []order.Balance{b}, err
+	return []audit.Balance{b}, err
 }
 
-// again draws a sale's balance once more, a moment later: what is wrong twice in a row is wrong.
-func (w *workbench) again(ctx context.Context, id int64) (order.Balance, error) {
+// again checks a sale a second time, a moment later: only what is wrong twice in a row is wrong.
+func (w *toolEnv) again(ctx context.Context, id int64) (audit.Balance, error) {
 	select {
-	case <-time.After(lookTwice):
+	case <-time.After(confirmAfter):
 	case <-ctx.Done():
-		return order.Balance{}, ctx.Err()
+		return audit.Balance{}, ctx.Err()
 	}
-	return w.auditor.Look(ctx, id)
+	return w.auditor.Check(ctx, id)
 }
 
-func printBalances(out io.Writer, balances []order.Balance, repaired []string) error {
+func printBalances(out io.Writer, balances []audit.Balance, repaired []string) error {
 	if len(balances) == 0 {
 		_, err := fmt.Fprintln(out, "there is no sale that Redis is to hold")
 		return err
@@ -125,13 +125,13 @@ func printBalances(out io.Writer, balances []order.Balance, repaired []string) e
 	_, _ = fmt.Fprintln(table, "VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tPLACES\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
 	for _, b := range balances {
 		waiting := "many"
-		if b.Redis.Waiting != order.TooMany {
+		if b.Redis.Waiting != audit.NotCounted {
 			waiting = fmt.Sprint(b.Redis.Waiting)
 		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding, b.Ledger.Issued, b.Ledger.Stock,
-			b.Ledger.Live, b.Redis.Stock, b.Redis.Places, waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
+			b.Ledger.Live, b.Redis.Stock, b.Redis.Holders, waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
-	if err := table.Flush(); err != nil { // it has kept what went wrong before
+	if err := table.Flush(); err != nil { // it keeps earlier errors
 		return err
 	}
 	for _, line := range repaired {

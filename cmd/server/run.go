@@ -12,7 +12,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/idworker"
-	"seckill/internal/order"
+	"seckill/internal/order/recovery"
 	"seckill/internal/pages"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
@@ -57,11 +57,12 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Desk: shop.desk, Watcher: shop.desk, Clerk: shop.clerk,
-		Shelf: shop.vouchers, Audit: stores.ledger, Monitor: shop.monitor, DeadLetters: shop.letters,
-		Cashier: shop.cashier, Storefront: shop.storefront, Notices: pay.notices, DemoBuyers: demoBuyers(cfg), Log: log,
+		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
+		Audit: stores.ledger, DeadLetters: shop.deadLetters,
+		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, ReadCallback: pay.readCallback,
+		DemoBuyers: demoBuyers(cfg), Log: log,
 		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
-		Checks:  checks(stores, shop.keeper),
+		Checks:  checks(stores, shop.reconciler),
 		Observe: metrics.Request,
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
 		MaxInFlight: cfg.HTTP.MaxInFlight, UserRate: cfg.HTTP.UserRate, UserBurst: cfg.HTTP.UserBurst,
@@ -78,6 +79,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer public.close()
+	metrics.WatchConnections(public.limit(cfg.HTTP.MaxConnections))
 	if cfg.HTTP.Pages {
 		shown, err := pages.New(web.FS, pages.Site{Demo: demoBuyers(cfg) > 0})
 		if err != nil {
@@ -96,8 +98,8 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	defer operations.close()
 
-	// Jobs run until they are stopped, which is after the last request was answered. The recorder stops first, because
-	// it is what tells those who wait; the rest has nothing to finish.
+	// Jobs run until they are stopped, which is after the last request was answered. The recorder stops first, because it
+	// notifies callers that wait; the other jobs have nothing to finish.
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	recording, stopRecording := context.WithCancel(working)
@@ -110,7 +112,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		jobs.Go(func() error { return stores.home.Run(working) })
 	}
 
-	// Serve until told to stop, or until a listener fails.
+	// Serve until the process is stopped, or until a listener fails.
 	serving, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
 	for _, l := range []*listener{public, operations} {
@@ -133,24 +135,24 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	impatience := time.AfterFunc(time.Second, env.stop)
 	defer impatience.Stop()
 
-	// Stop: no new callers, then the requests in flight, then what they wait for.
+	// Stop: first new requests, then those in flight, then what they wait for.
 	log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
 	api.Drain()
 	<-time.After(cfg.Server.DrainDelay)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
 	if !cfg.Embedded() { // there, every answer waits for its row, and will have it soon
-		shop.room.Dismiss()
+		shop.notifier.Close()
 	}
 	errShutdown := public.shutdown(stopping)
-	public.close() // what has not ended by now is cut off
-	shop.shut()
+	public.close() // cuts off what has not ended by now
+	shop.stopAdmission()
 	stopRecording()
 	errRecord := recorders.Wait()
 	stopWork()
 	errOperations := operations.shutdown(stopping)
 	err = errors.Join(errShutdown, errRecord, errOperations, jobs.Wait())
-	if ctx.Err() == nil { // nobody asked it to stop
+	if ctx.Err() == nil { // it stops by itself
 		err = errors.Join(context.Cause(serving), err)
 	}
 	if err == nil {
@@ -159,17 +161,17 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	return err
 }
 
-// checks are what /readyz looks at. Without MySQL the service is degraded: it sells on, and records later.
-func checks(s *stores, keeper *order.Keeper) []httpapi.Check {
+// checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
+func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
 		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.redis.Ping(ctx), "Redis does not answer") }},
 		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
-		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(keeper.Ready(), "not all sales are open yet") }},
-		{Name: "keeper", Run: func(context.Context) error { return silent(keeper.Healthy(), "a sale waits to be rebuilt") }},
+		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") }},
+		{Name: "keeper", Run: func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") }},
 	}
 }
 
-// silent replaces an error by words that everybody may read; the log has the rest.
+// silent replaces an error by words that may be public; the log has the details.
 func silent(err error, words string) error {
 	if err == nil {
 		return nil

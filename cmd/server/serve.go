@@ -38,14 +38,14 @@ func serve(ctx context.Context, env environment) error {
 		return err
 	}
 	err = run(ctx, cfg, log, env)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // told to stop while it was starting
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // stopped while it was starting
 		log.InfoContext(ctx, "stopped before the start was complete", "error", err)
 		err = nil
 	}
 	return err
 }
 
-// newLogger logs to the error output: the other one is for what a command was asked for.
+// newLogger logs to the error output; the other output is for results.
 func newLogger(env environment, cfg config.Config) (*slog.Logger, error) {
 	return telemetry.NewLogger(env.err, telemetry.LogOptions{
 		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,

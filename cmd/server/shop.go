@@ -12,107 +12,112 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/idworker"
 	"seckill/internal/lock"
-	"seckill/internal/order"
+	"seckill/internal/order/admission"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/outbox"
+	"seckill/internal/order/recorder"
+	"seckill/internal/order/recovery"
+	"seckill/internal/order/service"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 
-// partition is the one whose stream this service reads. There is one so far; each voucher's row says which is its.
+// partition is the one whose stream this service reads. There is one so far; a voucher's row says which one it is in.
 const partition = 0
 
-// shop is the domain: everybody who works on vouchers and orders, with the stores they work on.
+// shop is the domain, wired to its stores.
 type shop struct {
-	catalog    *order.Catalog
-	complaints *order.Complaints
-	shut       func() // lets nobody in any more, once those in the lines are answered; may be called more than once
-	desk       *order.Desk
-	clerk      *order.Clerk
-	cashier    *order.Cashier
-	storefront *order.Storefront
-	vouchers   *voucher.Service
-	letters    *order.DeadLetters
+	catalog       *catalog.Catalog
+	repairs       *recovery.RepairQueue
+	stopAdmission func() // returns once waiting requests are answered; may be called more than once
+	purchases     *service.Purchases
+	orders        *service.Orders
+	payments      *service.Payments
+	directSales   *service.DirectSales
+	vouchers      *voucher.Service
+	deadLetters   *recorder.DeadLetters
 
-	// Those who work in the background.
-	room     *order.Waitroom
-	keeper   *order.Keeper
-	outbox   *order.Outbox
-	closer   *order.Closer
-	auditor  *order.Auditor
-	recorder *order.Recorder
-	crier    *order.Crier
-	witness  *order.Witness // nil in the embedded mode, whose Redis ends with the process
+	// Background jobs.
+	notifier     *service.Notifier
+	reconciler   *recovery.Reconciler
+	outbox       *outbox.Outbox
+	expirer      *service.Expirer
+	auditor      *audit.Auditor
+	recorder     *recorder.Recorder
+	statsFlusher *admission.StatsFlusher
+	reporter     *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
-	monitor *order.Monitor
+	monitor *audit.Monitor
 }
 
-// openShop wires the domain. Nothing works in the background yet; close ends what it holds.
-func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider order.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
+// openShop wires the domain. No job runs yet; close releases what it holds.
+func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider service.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
 	ledger, redis := s.ledger, s.redis
-	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+"lock:"), metrics}
-	catalog, complaints, room := order.NewCatalog(ledger), order.NewComplaints(), order.NewWaitroom(ledger, log)
-	lookup := order.NewLookup(ledger, redis, ledger, catalog)
+	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
+	catalog, repairs, notifier := catalog.New(ledger), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
+	lookup := service.NewLookup(ledger, redis, ledger, catalog)
 
-	outbox := order.NewOutbox(order.OutboxStores{Ledger: ledger, Sales: redis}, catalog, complaints, room, metrics, log)
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis}, catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	diary := order.NewDiary()
-	admission := order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: ledger},
-		catalog, diary, complaints, metrics, cfg.Orders.MaxBacklog, log)
-	keeping := order.KeeperStores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: locks, Outbox: outbox,
+	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger},
+		catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
+	recoveryStores := recovery.Stores{
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 	}
-	var witness *order.Witness
+	var reporter *recovery.Reporter
 	if !cfg.Embedded() {
-		keeping.Testimony = redis
-		witness = order.NewWitness(order.WitnessStores{Hearings: redis, Held: redis, Rows: ledger},
-			partition, self, diary, admission, complaints, log)
+		recoveryStores.Reports = redis
+		reporter = recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger},
+			partition, self, admissions, repairs, log)
 	}
-	keeper := order.NewKeeper(keeping, catalog, complaints, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, keeper, ledger, outbox, time.Now)
-	auditor := order.NewAuditor(order.AuditorStores{
-		Sales: ledger, Vouchers: ledger, Accounts: ledger, Redis: redis, Locker: locks, Brake: brake{vouchers},
-	}, complaints, metrics, log)
+	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, time.Now)
+	auditor := audit.New(audit.Stores{
+		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
+	}, repairs, metrics, log)
 	consumer := redis.Consumer(partition, self)
 	return &shop{
-		catalog: catalog, complaints: complaints,
-		shut:  sync.OnceFunc(admission.Close),
-		desk:  order.NewDesk(admission, lookup, ledger, ids, room, order.DeskOptions{WaitForRow: cfg.Embedded()}),
-		clerk: order.NewClerk(ledger, lookup, room, catalog, outbox, idworker.Time),
-		cashier: order.NewCashier(ledger, provider, order.CashierDesk{Lookup: lookup, Room: room, Outbox: outbox},
+		catalog: catalog, repairs: repairs,
+		stopAdmission: sync.OnceFunc(admissions.Close),
+		purchases:     service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()}),
+		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
+		payments: service.NewPayments(ledger, provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
-		storefront: order.NewStorefront(ledger, ids),
-		vouchers:   vouchers,
-		letters: order.NewDeadLetters(
-			order.DeadLetterStores{Letters: redis, Held: redis, Rows: ledger, Ledger: ledger, Places: redis, Outbox: outbox},
-			partition, ids, complaints, room, metrics, log),
-		monitor: order.NewMonitor(ledger, catalog, redis, auditor),
-		room:    room,
-		crier:   order.NewCrier(admission, redis, metrics, log),
-		keeper:  keeper,
-		witness: witness,
-		outbox:  outbox,
-		closer:  order.NewCloser(ledger, locks, outbox, room, order.CloserOptions{Rate: cfg.Payment.CloseRate}, metrics, log),
-		auditor: auditor,
-		recorder: order.NewRecorder(
-			order.RecorderStores{Queue: consumer, Membership: consumer, Ledger: ledger, Places: redis, Outbox: outbox},
-			order.RecorderOptions{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
-			ids, complaints, room, metrics, log),
+		directSales: service.NewDirectSales(ledger, ids),
+		vouchers:    vouchers,
+		deadLetters: recorder.NewDeadLetters(
+			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
+			partition, repairs, notifier, metrics, log),
+		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
+		notifier:     notifier,
+		statsFlusher: admission.NewStatsFlusher(admissions, redis, metrics, log),
+		reconciler:   reconciler,
+		reporter:     reporter,
+		outbox:       outbox,
+		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		auditor:      auditor,
+		recorder: recorder.New(
+			recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
+			recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
+			repairs, notifier, metrics, log),
 	}
 }
 
-// work starts everybody in the background whose work can be left at any moment, until ctx ends: all but the recorder.
+// work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.keeper.Run, s.room.Run, s.outbox.Run, s.closer.Run, s.cashier.Run, s.crier.Run, s.auditor.Run}
-	if s.witness != nil {
-		runs = append(runs, s.witness.Run)
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.payments.Run, s.statsFlusher.Run, s.auditor.Run}
+	if s.reporter != nil {
+		runs = append(runs, s.reporter.Run)
 	}
 	for _, run := range runs {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }
 
-// close waits for what is under way. Nobody may come any more.
+// close waits for what is under way. No new calls may begin.
 func (s *shop) close() {
-	s.shut()
+	s.stopAdmission()
 	s.outbox.Close()
 	s.catalog.Close()
 }

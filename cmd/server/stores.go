@@ -17,7 +17,7 @@ import (
 	"seckill/internal/sqlstore"
 )
 
-// storeWait is how long the start waits for stores that are still starting themselves.
+// storeWait is how long the start waits for stores that are starting too.
 const storeWait = 30 * time.Second
 
 // stores are the ledger and the Redis that the service works on.
@@ -65,7 +65,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client's own lines, which it would print past our log
+	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client would print its own lines otherwise
 	if s.clients, err = redisstore.NewClients(reach); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		if s.home != nil {
 			return s.redis.Ping(ctx) // its settings are ours, and it has none that Examine could ask for
 		}
-		return s.redis.Examine(ctx)
+		return s.redis.CheckConfig(ctx)
 	})
 }
 
@@ -95,7 +95,7 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 	return ledger, err
 }
 
-// prepareSchema migrates, or, where that is somebody else's task, refuses a schema that is not up to date.
+// prepareSchema migrates, or with SECKILL_MIGRATE=false refuses a schema that is not up to date.
 func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.home == nil {
 		err := s.ledger.CheckSchema(ctx)
@@ -138,7 +138,7 @@ func await(ctx context.Context, log *slog.Logger, what string, open func() error
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait), backoff.WithNotify(func(err error, _ time.Duration) {
-		log.WarnContext(ctx, what+" cannot be used yet; trying again", "error", err)
+		log.WarnContext(ctx, what+" cannot be used yet; retrying", "error", err)
 	}))
 	if err != nil {
 		return fmt.Errorf("%s cannot be used: %w", what, err)

@@ -22,7 +22,7 @@ const (
 // welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
 func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string) error {
-	for shop.keeper.Ready() != nil { // until then nothing is on sale
+	for shop.reconciler.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
@@ -33,7 +33,7 @@ func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg conf
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
-	user := time.Now().Unix() // somebody who has bought nothing yet, at each start
+	user := time.Now().Unix() // at each start a user who has bought nothing yet
 	sign := func(user int64, role string) (string, error) {
 		return httpapi.SignToken([]byte(s.secret), user, role, demoTTL, cfg.JWT.Issuer, cfg.JWT.Audience, time.Now())
 	}
@@ -77,7 +77,7 @@ An admin's token, valid for a day as the buyer's above (others: server token --h
 }
 
 // demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start that is the demonstration
-// sale, which is made then; a first start that died half-way has made it already, or makes it now.
+// sale, created then; a first start that died half-way has created it already, or the next one does.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
 	shown, _, _, err := vouchers.List(ctx, demoShop)
 	if err != nil {

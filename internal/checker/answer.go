@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Verdict is what a client knows after one request.
-type Verdict int8
+// Outcome is what a client knows after one request.
+type Outcome int8
 
-// The verdicts. Anything that a client does not understand is Unknown.
+// The outcomes. Anything that a client does not understand is Unknown.
 const (
-	Unknown  Verdict = iota // no answer, or one that says the outcome is not known: ask again
+	Unknown  Outcome = iota // no answer, or one that says the outcome is not known: ask again
 	Accepted                // it was done; a buyer was given an order id
-	Held                    // a buyer was told the order id that he has already
+	Held                    // the answer names the order that the buyer already has
 	Refused                 // no, for good: sold out, ended, not started, …
 	Later                   // nothing happened; ask again shortly
 )
 
-// String returns the verdict's name.
-func (v Verdict) String() string {
+// String returns the outcome's name.
+func (v Outcome) String() string {
 	return [...]string{"unknown", "accepted", "held", "refused", "later"}[v]
 }
 
@@ -40,27 +40,27 @@ const CodeSoldOut = "SOLD_OUT"
 
 // Answer is one request of a client and what came of it. Times are by the client's clock and may be zero.
 type Answer struct {
-	Action  Action
-	Verdict Verdict
-	User    int64
-	Voucher int64
-	Order   int64  // for Accepted and Held; for Cancel and Refund always
-	Code    string // for Refused and Later: the service's code; for Unknown: what was seen instead of an answer
-	Server  string // who was asked
-	Sent    time.Time
-	Told    time.Time
+	Action   Action
+	Outcome  Outcome
+	User     int64
+	Voucher  int64
+	Order    int64  // for Accepted and Held; for Cancel and Refund always
+	Code     string // for Refused and Later: the service's code; for Unknown: what was seen instead of an answer
+	Server   string // who was asked
+	Sent     time.Time
+	Received time.Time
 }
 
 // String is the answer as one line of a history.
 func (a Answer) String() string {
 	s := fmt.Sprintf("user %d", a.User)
 	if !a.Sent.IsZero() {
-		s = fmt.Sprintf("%s +%v %s", a.Sent.Format("15:04:05.000"), a.Told.Sub(a.Sent).Round(time.Microsecond), s)
+		s = fmt.Sprintf("%s +%v %s", a.Sent.Format("15:04:05.000"), a.Received.Sub(a.Sent).Round(time.Microsecond), s)
 	}
 	if a.Server != "" {
 		s += " at " + a.Server
 	}
-	s += fmt.Sprintf(", %s: %s", a.Action, a.Verdict)
+	s += fmt.Sprintf(", %s: %s", a.Action, a.Outcome)
 	if a.Order != 0 {
 		s += fmt.Sprintf(" %d", a.Order)
 	}

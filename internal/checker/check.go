@@ -16,36 +16,36 @@ func Check(e Evidence) Report {
 		answers++
 	}
 	c := check{
-		e: e, people: make(map[int64]person, answers), // grown step by step it would take twice the memory for a while
+		e: e, buyers: make(map[int64]buyer, answers), // growing it step by step would take up to twice the memory
 		promises: map[int64]promise{},
 		released: map[int64]bool{}, lost: map[int64]bool{}, kept: map[Invariant]int{},
 		report: Report{Findings: []Finding{}, Undecided: []Gap{}}, // lists in JSON, also when there is nothing in them
 	}
-	c.hear()
+	c.readAnswers()
 	for _, v := range e.Views {
-		c.look(v)
+		c.checkView(v)
 	}
-	c.promisedTooMuch()
-	c.unresolved()
-	c.stocks()
-	c.redis()
-	c.soldOut()
-	c.gaps()
+	c.checkPromises()
+	c.checkResolved()
+	c.checkStocks()
+	c.checkRedis()
+	c.checkSoldOut()
+	c.addGaps()
 	for id := range c.lost {
 		c.report.Lost = append(c.report.Lost, id)
 	}
 	slices.Sort(c.report.Lost)
-	c.explain()
+	c.addHistories()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(len(a.Invariant), len(b.Invariant)), cmp.Compare(a.Invariant, b.Invariant))
 	})
 	return c.report
 }
 
-// check is one call of Check: the evidence, digested.
+// check is one call of Check: the evidence, indexed.
 type check struct {
 	e        Evidence
-	people   map[int64]person  // all who asked to buy
+	buyers   map[int64]buyer   // all who asked to buy
 	promises map[int64]promise // all orders that answers named
 	released map[int64]bool    // orders for which a cancel or a refund was asked
 	lost     map[int64]bool    // promised orders that are gone, where a loss excuses it
@@ -54,18 +54,18 @@ type check struct {
 	report   Report
 }
 
-// concern names the users and orders whose history explains a finding.
-type concern struct{ users, orders []int64 }
+// subject names the users and orders whose history explains a finding.
+type subject struct{ users, orders []int64 }
 
-func about(user int64, orders ...int64) concern { return concern{[]int64{user}, orders} }
+func about(user int64, orders ...int64) subject { return subject{[]int64{user}, orders} }
 
-func (c *check) find(i Invariant, w concern, format string, args ...any) {
+func (c *check) find(i Invariant, s subject, format string, args ...any) {
 	c.report.Total++
 	if c.kept[i]++; c.kept[i] > maxKept {
 		return
 	}
 	c.report.Findings = append(c.report.Findings, Finding{
-		Invariant: i, What: fmt.Sprintf(format, args...), users: w.users, orders: w.orders,
+		Invariant: i, What: fmt.Sprintf(format, args...), users: s.users, orders: s.orders,
 	})
 }
 
@@ -73,11 +73,11 @@ func (c *check) undecided(i Invariant, format string, args ...any) {
 	c.report.Undecided = append(c.report.Undecided, Gap{i, fmt.Sprintf(format, args...)})
 }
 
-// gaps says what nobody could look at.
-func (c *check) gaps() {
+// addGaps adds what could not be checked because a source is missing.
+func (c *check) addGaps() {
 	if c.e.complete() == nil {
-		c.undecided(NoOversell, "no list of all orders was at hand; only the orders that buyers were told were counted")
-		c.undecided(OnePerUser, "no list of all orders was at hand; an order that its buyer was never told would not be seen")
+		c.undecided(NoOversell, "no list of all orders was at hand; only the orders that answers named were counted")
+		c.undecided(OnePerUser, "no list of all orders was at hand; an order that no answer named would not be seen")
 	}
 	if c.e.complete() == nil || c.e.Others {
 		c.undecided(AskedFor, "others may have bought too, or no list of all orders was at hand")
@@ -86,17 +86,17 @@ func (c *check) gaps() {
 		c.undecided(Settled, "no list of orders was at hand")
 	}
 	if c.e.LedgerStock == nil {
-		c.undecided(Conservation, "the ledger's stock could not be looked at")
+		c.undecided(Conservation, "the ledger's stock could not be read")
 	}
 	if c.e.ShownStock == nil {
-		c.undecided(Conservation, "the stock that people are shown could not be looked at")
+		c.undecided(Conservation, "the stock that buyers are shown could not be read")
 	}
 	if c.e.Redis == nil {
-		c.undecided(Conservation, "Redis could not be looked into: its stock, places and dead letters")
+		c.undecided(Conservation, "Redis could not be read: its stock, holders and dead letters")
 	}
 	if c.e.Loss {
 		c.undecided(Settled, "a store lost what it had acknowledged; %d accepted orders are gone or failed", len(c.lost))
-		c.undecided(ToldSo, "a store lost what it had acknowledged")
+		c.undecided(TrueAnswers, "a store lost what it had acknowledged")
 		c.undecided(Resolved, "a store lost what it had acknowledged")
 	}
 }

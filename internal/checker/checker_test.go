@@ -38,16 +38,16 @@ func (s *sale) rows() []checker.Order { return s.Views[0].Orders }
 
 func (s *sale) addRow(o checker.Order) { s.Views[0].Orders = append(s.Views[0].Orders, o) }
 
-// say adds answers at the end.
-func (s *sale) say(more ...checker.Answer) { s.answers = append(s.answers, more...) }
+// record adds answers at the end.
+func (s *sale) record(more ...checker.Answer) { s.answers = append(s.answers, more...) }
 
 // noon is when the sales of these tests begin.
 func noon(after time.Duration) time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(after)
 }
 
-// honest is the evidence of a small sale in which everything went as it must: three users won the three units, one of
-// them only knew after asking again, and a fourth was late.
+// honest is the evidence of a small sale without faults: three users won the three units, one of them got the outcome
+// only after asking again, and a fourth was late.
 func honest() *sale {
 	none := int64(0)
 	return &sale{
@@ -58,89 +58,89 @@ func honest() *sale {
 				{ID: 102, User: 2, Status: checker.Unpaid},
 				{ID: 103, User: 3, Status: checker.Paid},
 			}}},
-			Redis: &checker.Redis{Places: map[int64]int64{1: 101, 2: 102, 3: 103}},
+			Redis: &checker.Redis{Holders: map[int64]int64{1: 101, 2: 102, 3: 103}},
 		},
 		answers: []checker.Answer{
-			{User: 1, Verdict: checker.Accepted, Order: 101},
-			{User: 2, Verdict: checker.Unknown, Code: "EOF"},
-			{User: 3, Verdict: checker.Accepted, Order: 103},
-			{User: 2, Verdict: checker.Held, Order: 102},
-			{User: 4, Verdict: checker.Later, Code: "UNAVAILABLE"},
-			{User: 4, Verdict: checker.Refused, Code: checker.CodeSoldOut},
+			{User: 1, Outcome: checker.Accepted, Order: 101},
+			{User: 2, Outcome: checker.Unknown, Code: "EOF"},
+			{User: 3, Outcome: checker.Accepted, Order: 103},
+			{User: 2, Outcome: checker.Held, Order: 102},
+			{User: 4, Outcome: checker.Later, Code: "UNAVAILABLE"},
+			{User: 4, Outcome: checker.Refused, Code: checker.CodeSoldOut},
 		},
 	}
 }
 
-// given back: user 1 cancels his order, and the late user 4 has the unit.
+// givenBack: user 1 cancels their order, and the late user 4 has the unit.
 func givenBack() *sale {
 	s := honest()
 	s.rows()[0].Status = checker.Cancelled
 	s.addRow(checker.Order{ID: 104, User: 4, Status: checker.Unpaid})
-	s.say(
-		checker.Answer{Action: checker.Cancel, User: 1, Order: 101, Verdict: checker.Accepted},
-		checker.Answer{User: 4, Verdict: checker.Accepted, Order: 104},
+	s.record(
+		checker.Answer{Action: checker.Cancel, User: 1, Order: 101, Outcome: checker.Accepted},
+		checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104},
 	)
-	s.Redis.Places = map[int64]int64{4: 104, 2: 102, 3: 103}
+	s.Redis.Holders = map[int64]int64{4: 104, 2: 102, 3: 103}
 	return s
 }
 
-// TestHonest: sales in which nothing went wrong have no findings.
+// TestHonest: sales without faults have no findings.
 func TestHonest(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func() *sale{
 		"sold out":   honest,
 		"given back": givenBack,
-		"the same user again after his cancel": func() *sale {
+		"the same user again after a cancel": func() *sale {
 			s := honest()
 			s.rows()[0].Status = checker.Cancelled
 			s.addRow(checker.Order{ID: 105, User: 1, Status: checker.Unpaid})
-			s.say(checker.Answer{Action: checker.Cancel, User: 1, Order: 101}, // unknown: asking is enough
-				checker.Answer{User: 1, Verdict: checker.Accepted, Order: 105})
-			s.Redis.Places[1] = 105
+			s.record(checker.Answer{Action: checker.Cancel, User: 1, Order: 101}, // unknown: the request is enough
+				checker.Answer{User: 1, Outcome: checker.Accepted, Order: 105})
+			s.Redis.Holders[1] = 105
 			return s
 		},
-		"told sold out after his cancel": func() *sale {
+		"sold out after a cancel": func() *sale {
 			s := givenBack()
-			s.say(checker.Answer{User: 1, Verdict: checker.Refused, Code: checker.CodeSoldOut})
+			s.record(checker.Answer{User: 1, Outcome: checker.Refused, Code: checker.CodeSoldOut})
 			return s
 		},
 		"refunded, the unit not sold again": func() *sale {
 			s := honest()
 			s.rows()[2].Status = checker.Refunded
-			s.say(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Verdict: checker.Accepted})
-			delete(s.Redis.Places, 3)
+			s.record(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Outcome: checker.Accepted})
+			delete(s.Redis.Holders, 3)
 			*s.LedgerStock, *s.ShownStock, s.Redis.Stock = 1, 1, 1
 			return s
 		},
 		"refunding holds its unit": func() *sale {
 			s := honest()
 			s.rows()[2].Status = checker.Refunding
-			s.say(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Verdict: checker.Accepted})
+			s.record(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Outcome: checker.Accepted})
 			return s
 		},
-		"closed, because nobody paid": func() *sale {
+		"expired, because nobody paid": func() *sale {
 			s := honest()
-			s.Closes = true
+			s.Expires = true
 			s.rows()[0].Status = checker.Cancelled
-			delete(s.Redis.Places, 1)
+			delete(s.Redis.Holders, 1)
 			*s.LedgerStock, *s.ShownStock, s.Redis.Stock = 1, 1, 1
 			return s
 		},
 		"answers of another voucher": func() *sale {
 			s := honest()
-			s.say(checker.Answer{User: 9, Voucher: voucher + 1, Verdict: checker.Accepted, Order: 999})
+			s.record(checker.Answer{User: 9, Voucher: voucher + 1, Outcome: checker.Accepted, Order: 999})
 			return s
 		},
 		"a refusal that an acceptance overtook": func() *sale {
 			s := honest()
-			s.answers[0].Sent, s.answers[0].Told = noon(10*time.Millisecond), noon(20*time.Millisecond)
-			s.answers[5].Sent, s.answers[5].Told = noon(20*time.Millisecond), noon(30*time.Millisecond)
-			s.say(checker.Answer{
-				User: 1, Verdict: checker.Refused, Code: "NOT_STARTED", Sent: noon(0), Told: noon(40 * time.Millisecond),
-			}, checker.Answer{User: 1, Verdict: checker.Held, Order: 101})
+			s.answers[0].Sent, s.answers[0].Received = noon(10*time.Millisecond), noon(20*time.Millisecond)
+			s.answers[5].Sent, s.answers[5].Received = noon(20*time.Millisecond), noon(30*time.Millisecond)
+			s.record(checker.Answer{
+				User: 1, Outcome: checker.Refused, Code: "NOT_STARTED", Sent: noon(0), Received: noon(40 * time.Millisecond),
+			}, checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
 			return s
 		},
-		"gave up before he knew": func() *sale {
+		"gave up before an outcome": func() *sale {
 			s := honest()
 			s.GaveUp = true
 			s.answers = s.answers[:3]
@@ -149,17 +149,17 @@ func TestHonest(t *testing.T) {
 		"others bought too": func() *sale {
 			s := honest()
 			s.Others = true
-			s.rows()[1].User, s.Redis.Places[77] = 77, 102
-			delete(s.Redis.Places, 2)
-			s.answers[3] = checker.Answer{User: 2, Verdict: checker.Refused, Code: checker.CodeSoldOut}
+			s.rows()[1].User, s.Redis.Holders[77] = 77, 102
+			delete(s.Redis.Holders, 2)
+			s.answers[3] = checker.Answer{User: 2, Outcome: checker.Refused, Code: checker.CodeSoldOut}
 			return s
 		},
 		"lost with Redis": func() *sale {
 			s := honest()
 			s.Loss = true
 			s.rows()[0] = checker.Order{ID: 104, User: 4, Status: checker.Unpaid} // 101 is gone, its unit sold again
-			s.say(checker.Answer{User: 4, Verdict: checker.Accepted, Order: 104}, checker.Answer{User: 1, Verdict: checker.Refused, Code: "SOLD_OUT"})
-			s.Redis.Places = map[int64]int64{4: 104, 2: 102, 3: 103}
+			s.record(checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104}, checker.Answer{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"})
+			s.Redis.Holders = map[int64]int64{4: 104, 2: 102, 3: 103}
 			return s
 		},
 	}
@@ -173,7 +173,7 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// TestTampered makes sure that the checker sees what it is there for: each record was tampered with in one place.
+// TestTampered: the checker finds each contradiction; each piece of evidence was tampered with in one place.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -185,77 +185,77 @@ func TestTampered(t *testing.T) {
 		{"one sold too many", checker.NoOversell, honest, func(s *sale) {
 			s.addRow(checker.Order{ID: 104, User: 4, Status: checker.Unpaid})
 		}},
-		{"told of one too many, nobody can list the orders", checker.NoOversell, honest, func(s *sale) {
+		{"one order too many named, no list of orders", checker.NoOversell, honest, func(s *sale) {
 			s.Views = nil
-			s.say(checker.Answer{User: 4, Verdict: checker.Accepted, Order: 104})
+			s.record(checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104})
 		}},
 		{"a cancelled order's unit sold twice", checker.NoOversell, givenBack, func(s *sale) {
 			s.addRow(checker.Order{ID: 105, User: 1, Status: checker.Unpaid})
 		}},
 		{"two orders of one user", checker.OnePerUser, honest, func(s *sale) { s.Redis, s.rows()[2].User = nil, 1 }},
 		{"accepted without a row", checker.Settled, honest, func(s *sale) { s.Views[0].Orders = s.rows()[1:] }},
-		{"accepted, the row is somebody else's", checker.Settled, honest, func(s *sale) { s.rows()[0].User = 4 }},
+		{"accepted, the row is another user's", checker.Settled, honest, func(s *sale) { s.rows()[0].User = 4 }},
 		{"accepted, then cancelled by nobody", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Cancelled }},
 		{"accepted, then refunded by nobody", checker.Settled, honest, func(s *sale) { s.rows()[2].Status = checker.Refunded }},
-		{"paid, then closed as if it were not", checker.Settled, honest, func(s *sale) {
-			s.Closes = true
+		{"paid, then expired as if unpaid", checker.Settled, honest, func(s *sale) {
+			s.Expires = true
 			s.rows()[2].Status = checker.Refunding
 		}},
 		{"accepted, then failed", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Failed }},
-		{"accepted, and queued for ever", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Queued }},
-		{"told of an order that does not exist", checker.Settled, honest, func(s *sale) { s.answers[3].Order = 999 }},
+		{"accepted, and still queued", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Queued }},
+		{"an order that does not exist", checker.Settled, honest, func(s *sale) { s.answers[3].Order = 999 }},
 		{"the owner does not find it", checker.Settled, honest, func(s *sale) {
 			s.Views = append(s.Views, checker.View{Name: "its owner", Orders: slices.Clone(s.rows()[1:])})
 		}},
 		{"dead letter", checker.Settled, honest, func(s *sale) { s.Redis.Dead = 1 }},
-		{"a row of somebody who never asked", checker.AskedFor, honest, func(s *sale) { s.rows()[1].User = 77 }},
+		{"a row of a user who never asked", checker.AskedFor, honest, func(s *sale) { s.rows()[1].User = 77 }},
 		{"stock lost in redis", checker.Conservation, honest, func(s *sale) { s.Redis.Stock = -1 }},
 		{"stock given back twice", checker.Conservation, honest, func(s *sale) { s.Redis.Stock = 1 }},
-		{"an entry that nobody acknowledges", checker.Conservation, honest, func(s *sale) { s.Redis.Waiting = 1 }},
+		{"an entry that is not acknowledged", checker.Conservation, honest, func(s *sale) { s.Redis.Waiting = 1 }},
 		{"an entry that is left", checker.Recovered, honest, func(s *sale) { s.Redis.Waiting = 1 }},
 		{"ledger stock not lowered", checker.Conservation, honest, func(s *sale) { *s.LedgerStock = 1 }},
-		{"people are shown stock that is gone", checker.Conservation, honest, func(s *sale) { *s.ShownStock = 1 }},
-		{"people are shown stock that is gone, nobody can list the orders", checker.Conservation, honest, func(s *sale) {
+		{"shown stock that is gone", checker.Conservation, honest, func(s *sale) { *s.ShownStock = 1 }},
+		{"shown stock that is gone, no list of orders", checker.Conservation, honest, func(s *sale) {
 			*s.ShownStock, s.Views[0].Complete = 1, false
 		}},
 		{"a cancelled order's unit lost", checker.Conservation, givenBack, func(s *sale) {
 			s.Views[0].Orders = s.rows()[:3]
 			s.answers = s.answers[:7]
-			delete(s.Redis.Places, 4)
+			delete(s.Redis.Holders, 4)
 		}},
 		{"a cancelled order's unit back twice", checker.ReturnedOnce, givenBack, func(s *sale) { s.Redis.Stock = 1 }},
 		{"a cancelled order's unit back twice in the ledger", checker.ReturnedOnce, givenBack, func(s *sale) { *s.LedgerStock = 1 }},
-		{"sold out while units were left", checker.ToldSo, honest, func(s *sale) {
+		{"sold out while units were left", checker.TrueAnswers, honest, func(s *sale) {
 			one := int64(1)
 			*s = sale{
 				Evidence: checker.Evidence{Issued: 1, Voucher: voucher, LedgerStock: &one, ShownStock: &one, Views: []checker.View{{Complete: true}}},
-				answers:  []checker.Answer{{User: 1, Verdict: checker.Refused, Code: "SOLD_OUT"}},
+				answers:  []checker.Answer{{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"}},
 			}
 		}},
-		{"sold out while units were left, nobody can list the orders", checker.ToldSo, honest, func(s *sale) {
+		{"sold out while units were left, no list of orders", checker.TrueAnswers, honest, func(s *sale) {
 			*s.ShownStock, s.Views = 1, nil
 		}},
-		{"sold out too early", checker.ToldSo, honest, func(s *sale) {
+		{"sold out too early", checker.TrueAnswers, honest, func(s *sale) {
 			for i := range s.answers {
-				s.answers[i].Sent, s.answers[i].Told = noon(time.Second), noon(2*time.Second)
+				s.answers[i].Sent, s.answers[i].Received = noon(time.Second), noon(2*time.Second)
 			}
-			s.answers[5].Sent, s.answers[5].Told = noon(0), noon(time.Second-1)
+			s.answers[5].Sent, s.answers[5].Received = noon(0), noon(time.Second-1)
 		}},
-		{"a winner told sold out", checker.ToldSo, honest, func(s *sale) { s.answers[5].User = 1 }},
-		{"another order at the second answer", checker.ToldSo, honest, func(s *sale) {
-			s.say(checker.Answer{User: 1, Verdict: checker.Held, Order: 999}, checker.Answer{User: 1, Verdict: checker.Held, Order: 101})
+		{"a winner told sold out", checker.TrueAnswers, honest, func(s *sale) { s.answers[5].User = 1 }},
+		{"another order at the second answer", checker.TrueAnswers, honest, func(s *sale) {
+			s.record(checker.Answer{User: 1, Outcome: checker.Held, Order: 999}, checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
 		}},
-		{"a winner who was never told", checker.ToldSo, honest, func(s *sale) {
-			s.answers[3] = checker.Answer{User: 2, Verdict: checker.Refused, Code: "ENDED"}
+		{"a winner who was never told", checker.TrueAnswers, honest, func(s *sale) {
+			s.answers[3] = checker.Answer{User: 2, Outcome: checker.Refused, Code: "ENDED"}
 		}},
 		{"one id for two users", checker.IDs, honest, func(s *sale) { s.answers[2].Order = 101 }},
 		{"an id of another voucher", checker.IDs, honest, func(s *sale) { s.rows()[2].Voucher = voucher + 1 }},
 		{"id zero", checker.IDs, honest, func(s *sale) { s.rows()[0].ID = 0 }},
-		{"told id zero", checker.IDs, honest, func(s *sale) { s.answers[0].Order = 0 }},
-		{"never knew", checker.Resolved, honest, func(s *sale) { s.answers = s.answers[:5] }},
-		{"redis forgot a buyer", checker.OnePerUser, honest, func(s *sale) { delete(s.Redis.Places, 1) }},
-		{"redis keeps the place of a cancelled order", checker.OnePerUser, givenBack, func(s *sale) { s.Redis.Places[1] = 101 }},
-		{"redis seats somebody without an order", checker.OnePerUser, honest, func(s *sale) { s.Redis.Places[4] = 104 }},
+		{"answered id zero", checker.IDs, honest, func(s *sale) { s.answers[0].Order = 0 }},
+		{"never an outcome", checker.Resolved, honest, func(s *sale) { s.answers = s.answers[:5] }},
+		{"redis forgot a buyer", checker.OnePerUser, honest, func(s *sale) { delete(s.Redis.Holders, 1) }},
+		{"redis keeps the holder of a cancelled order", checker.OnePerUser, givenBack, func(s *sale) { s.Redis.Holders[1] = 101 }},
+		{"redis has a holder without an order", checker.OnePerUser, honest, func(s *sale) { s.Redis.Holders[4] = 104 }},
 		{"oversold after a loss", checker.NoOversell, honest, func(s *sale) {
 			s.Loss = true
 			s.addRow(checker.Order{ID: 104, User: 4, Status: checker.Unpaid})
@@ -274,11 +274,11 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestHistory: a finding tells what is known of whom it is about, and of nobody else.
+// TestHistory: a finding has the history of its own users and orders, and no other.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	s := honest()
-	s.answers[1].Server, s.answers[1].Sent, s.answers[1].Told = "instance-1", noon(0), noon(3*time.Millisecond)
+	s.answers[1].Server, s.answers[1].Sent, s.answers[1].Received = "instance-1", noon(0), noon(3*time.Millisecond)
 	s.rows()[1].Status, s.rows()[1].Reason = checker.Failed, "NO_STOCK"
 	var got []string
 	for _, f := range s.check().Findings {
@@ -290,14 +290,14 @@ func TestHistory(t *testing.T) {
 		"12:00:00.000 +3ms user 2 at instance-1, buy: unknown EOF",
 		"user 2, buy: held 102",
 		"the ledger: order 102 of user 2, voucher 7, failed (NO_STOCK)",
-		"redis: the place of user 2 is for order 102",
+		"redis: user 2 holds order 102",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("history\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-// TestUndecided: what nobody could look at is said.
+// TestUndecided: what could not be checked is reported.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -305,20 +305,20 @@ func TestUndecided(t *testing.T) {
 		tamper func(*sale)
 		want   []checker.Invariant
 	}{
-		{"everybody was asked", func(*sale) {}, nil},
+		{"every source is there", func(*sale) {}, nil},
 		{"no Redis", func(s *sale) { s.Redis = nil }, []checker.Invariant{checker.Conservation}},
 		{"no ledger", func(s *sale) { s.LedgerStock = nil }, []checker.Invariant{checker.Conservation}},
 		{"no voucher", func(s *sale) { s.ShownStock = nil }, []checker.Invariant{checker.Conservation}},
 		{"no list of all orders", func(s *sale) { s.Views[0].Complete = false }, []checker.Invariant{
-			checker.NoOversell, checker.OnePerUser, checker.AskedFor, checker.ToldSo,
+			checker.NoOversell, checker.OnePerUser, checker.AskedFor, checker.TrueAnswers,
 		}},
 		{"no orders", func(s *sale) { s.Views = nil }, []checker.Invariant{
-			checker.NoOversell, checker.OnePerUser, checker.Settled, checker.AskedFor, checker.ToldSo,
+			checker.NoOversell, checker.OnePerUser, checker.Settled, checker.AskedFor, checker.TrueAnswers,
 		}},
-		{"others", func(s *sale) { s.Others = true }, []checker.Invariant{checker.AskedFor, checker.ToldSo}},
-		{"stock changed", func(s *sale) { s.Changed = true }, []checker.Invariant{checker.ToldSo}},
+		{"others", func(s *sale) { s.Others = true }, []checker.Invariant{checker.AskedFor, checker.TrueAnswers}},
+		{"stock changed", func(s *sale) { s.Changed = true }, []checker.Invariant{checker.TrueAnswers}},
 		{"gave up", func(s *sale) { s.GaveUp, s.answers = true, s.answers[:5] }, []checker.Invariant{checker.Resolved}},
-		{"loss", func(s *sale) { s.Loss = true }, []checker.Invariant{checker.Settled, checker.ToldSo, checker.Resolved}},
+		{"loss", func(s *sale) { s.Loss = true }, []checker.Invariant{checker.Settled, checker.TrueAnswers, checker.Resolved}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -332,16 +332,16 @@ func TestUndecided(t *testing.T) {
 				}
 			}
 			if len(tt.want) == 0 && len(r.Undecided) > 0 {
-				t.Errorf("undecided, with every witness at hand: %v", r.Undecided)
+				t.Errorf("undecided, with every source: %v", r.Undecided)
 			}
 			if len(r.Findings) > 0 {
-				t.Errorf("findings, where only a witness is missing: %v", r.Findings)
+				t.Errorf("findings, where only a source is missing: %v", r.Findings)
 			}
 		})
 	}
 }
 
-// TestLost: after a loss the orders that are gone are listed, not found.
+// TestLost: after a loss the orders that are gone are listed as lost, not as findings.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := honest()
@@ -357,7 +357,7 @@ func TestManyFindings(t *testing.T) {
 	t.Parallel()
 	s := honest()
 	for user := int64(1000); user < 3000; user++ {
-		s.say(checker.Answer{User: user, Verdict: checker.Accepted, Order: user})
+		s.record(checker.Answer{User: user, Outcome: checker.Accepted, Order: user})
 	}
 	r := s.check()
 	if r.Total < 2000 || len(r.Findings) > 200 {

@@ -13,24 +13,24 @@ type Evidence struct {
 	// yields is not kept: a record of millions may be stored in any form.
 	Answers iter.Seq[Answer]
 	Views   []View
-	// LedgerStock is the number of units that the ledger has left; nil if nobody could look.
+	// LedgerStock is the number of units that the ledger has left; nil: not read.
 	LedgerStock *int64
-	// ShownStock is the number of units that people are shown as left; nil if nobody could look.
+	// ShownStock is the number of units that buyers are shown as left; nil: not read.
 	ShownStock *int64
-	Redis      *Redis // nil if nobody could look
+	Redis      *Redis // nil: not read
 
 	Loss    bool // a store lost writes that it had acknowledged
-	Others  bool // others than the clients of the record may have bought, too
-	Closes  bool // orders may have been closed because they were not paid in time
-	Changed bool // stock was added or taken away while it sold; Issued is what it came to
-	GaveUp  bool // clients stopped asking before they knew
+	Others  bool // buyers who are not in the record may have bought too
+	Expires bool // unpaid orders may have expired
+	Changed bool // stock was added or removed during the sale; Issued is the final number
+	GaveUp  bool // clients stopped asking before they had an outcome
 }
 
-// View is a list of orders, as one witness shows them.
+// View is a list of orders, as one source shows them.
 type View struct {
 	Name   string
 	Orders []Order
-	// Complete: every order of the voucher is in it. Otherwise it was only asked for orders that answers had named.
+	// Complete: it has every order of the voucher. Otherwise it has only orders that answers named.
 	Complete bool
 }
 
@@ -39,7 +39,7 @@ type Redis struct {
 	Stock   int64           // units left to sell, returned ones included
 	Waiting int64           // accepted orders that are not recorded yet
 	Dead    int64           // dead letters
-	Places  map[int64]int64 // user → order
+	Holders map[int64]int64 // user → order
 }
 
 // Live returns how many units the orders of the first complete view hold.
@@ -76,7 +76,7 @@ const (
 	Settled      Invariant = "I3"
 	AskedFor     Invariant = "I4"
 	Conservation Invariant = "I5"
-	ToldSo       Invariant = "I6"
+	TrueAnswers  Invariant = "I6"
 	Recovered    Invariant = "I8"
 	ReturnedOnce Invariant = "I9"
 	IDs          Invariant = "I10"
@@ -93,11 +93,11 @@ func (i Invariant) Title() string {
 	case Settled:
 		return "accepted means settled"
 	case AskedFor:
-		return "no order that nobody asked for"
+		return "no order that was not asked for"
 	case Conservation:
 		return "conservation"
-	case ToldSo:
-		return "the winner is told so, sold out is true"
+	case TrueAnswers:
+		return "winners are told their order, sold out is true"
 	case Recovered:
 		return "nothing left waiting"
 	case ReturnedOnce:
@@ -115,7 +115,7 @@ func (i Invariant) Title() string {
 type Finding struct {
 	Invariant Invariant `json:"invariant"`
 	What      string    `json:"what"`
-	History   []string  `json:"history,omitempty"` // what is known of the orders and users concerned, in order
+	History   []string  `json:"history,omitempty"` // the answers and views of these orders and users, in order
 
 	users, orders []int64
 }

@@ -2,13 +2,13 @@ package checker
 
 import "fmt"
 
-// Status is an order's state. The numbers are those of the ledger; they are written out here once more, on purpose,
-// because the checker is a witness and not a part of the service.
+// Status is an order's state. The numbers are those of the ledger; they are repeated here on purpose: the checker is
+// independent of the service.
 type Status int8
 
 // The states.
 const (
-	StatusUnknown Status = -1 // whoever was asked could not tell
+	StatusUnknown Status = -1 // the source could not tell
 	Queued        Status = 0  // accepted, without a row
 	Unpaid        Status = 1
 	Paid          Status = 2
@@ -41,13 +41,13 @@ func StatusNamed(name string) Status {
 	return StatusUnknown
 }
 
-// Live reports whether an order in this state holds a unit and its user's place.
+// Live reports whether an order in this state holds a unit and occupies its user.
 func (s Status) Live() bool { return s >= Queued && s <= Redeemed || s == Refunding }
 
-// givenBack reports whether an order in this state has returned its unit on somebody's request.
+// givenBack reports whether an order in this state has given its unit back.
 func (s Status) givenBack() bool { return s == Cancelled || s == Refunded }
 
-// Order is one order as a witness shows it.
+// Order is one order as a source shows it.
 type Order struct {
 	ID      int64
 	User    int64

@@ -1,26 +1,26 @@
 package checker
 
-// stocks checks that ledger and people's view, with the live orders, come to what was issued.
-func (c *check) stocks() {
+// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with the live orders.
+func (c *check) checkStocks() {
 	if c.e.complete() == nil {
-		c.boundedStock()
+		c.checkStockBound()
 		return
 	}
 	live := c.e.Live()
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
-			c.find(Conservation, concern{}, "the ledger has %d left and %d live orders of %d units", *s, live, c.e.Issued)
+			c.find(Conservation, subject{}, "the ledger has %d left and %d live orders of %d units", *s, live, c.e.Issued)
 		}
-		c.surplus("the ledger", *s+live)
+		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
-		c.find(Conservation, concern{}, "%d units are shown as left; with %d live orders that is %d of %d",
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d live orders that is %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
 
-// boundedStock is what can be said without a list of all orders: those that are known cannot be more than are gone.
-func (c *check) boundedStock() {
+// checkStockBound checks what needs no list of all orders: no more orders can be known than units are gone.
+func (c *check) checkStockBound() {
 	s := c.e.ShownStock
 	if s == nil {
 		return
@@ -34,20 +34,20 @@ func (c *check) boundedStock() {
 		}
 	}
 	if n := int64(len(known)); *s+n > c.e.Issued {
-		c.find(Conservation, concern{}, "%d units are shown as left; with %d known live orders that is %d of %d",
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d known live orders that is %d of %d",
 			*s, n, *s+n, c.e.Issued)
 	}
 }
 
-// surplus: more units than there can be, in a sale in which some came back, are units that came back twice.
-func (c *check) surplus(where string, got int64) {
-	if got > c.e.Issued && c.gaveBack() {
-		c.find(ReturnedOnce, concern{}, "%s accounts for %d of %d units, and units were given back", where, got, c.e.Issued)
+// checkSurplus: more units than were issued, in a sale in which some came back, are units that came back twice.
+func (c *check) checkSurplus(where string, got int64) {
+	if got > c.e.Issued && c.unitsGivenBack() {
+		c.find(ReturnedOnce, subject{}, "%s accounts for %d of %d units, and units were given back", where, got, c.e.Issued)
 	}
 }
 
-// gaveBack reports whether any order gave its unit back.
-func (c *check) gaveBack() bool {
+// unitsGivenBack reports whether any order gave its unit back.
+func (c *check) unitsGivenBack() bool {
 	for _, v := range c.e.Views {
 		for _, o := range v.Orders {
 			if o.Voucher == c.e.Voucher && (o.Status.givenBack() || o.Status == Failed) {
@@ -58,17 +58,17 @@ func (c *check) gaveBack() bool {
 	return false
 }
 
-// redis checks conservation in Redis, and its places against the live orders.
-func (c *check) redis() {
+// checkRedis checks conservation in Redis, and its holders against the live orders.
+func (c *check) checkRedis() {
 	r := c.e.Redis
 	if r == nil {
 		return
 	}
 	if r.Dead > 0 {
-		c.find(Settled, concern{}, "%d dead letters", r.Dead)
+		c.find(Settled, subject{}, "%d dead letters", r.Dead)
 	}
 	if r.Waiting > 0 {
-		c.find(Recovered, concern{}, "%d entries still wait in Redis", r.Waiting)
+		c.find(Recovered, subject{}, "%d entries still wait in Redis", r.Waiting)
 	}
 	v := c.e.complete()
 	if v == nil {
@@ -77,28 +77,28 @@ func (c *check) redis() {
 	live := c.e.Live()
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
-		c.find(Conservation, concern{}, "redis has %d left, %d waiting, %d dead letters; with %d live orders that is %d of %d units",
+		c.find(Conservation, subject{}, "redis has %d left, %d waiting, %d dead letters; with %d live orders that is %d of %d units",
 			r.Stock, r.Waiting, r.Dead, live, got, c.e.Issued)
 	}
-	c.surplus("redis", got)
-	c.places(*v, r.Places)
+	c.checkSurplus("redis", got)
+	c.checkHolders(*v, r.Holders)
 }
 
-// places checks that exactly the live orders have a place.
-func (c *check) places(v View, places map[int64]int64) {
-	seated := make(map[int64]bool, len(places))
+// checkHolders checks that Redis has exactly the live orders' users as holders.
+func (c *check) checkHolders(v View, holders map[int64]int64) {
+	holds := make(map[int64]bool, len(holders))
 	for _, o := range v.Orders {
 		if !o.Status.Live() || o.Voucher != c.e.Voucher {
 			continue
 		}
-		seated[o.User] = true
-		if places[o.User] != o.ID {
-			c.find(OnePerUser, about(o.User, o.ID, places[o.User]), "user %d has order %d; redis says %d", o.User, o.ID, places[o.User])
+		holds[o.User] = true
+		if holders[o.User] != o.ID {
+			c.find(OnePerUser, about(o.User, o.ID, holders[o.User]), "user %d has order %d; redis says %d", o.User, o.ID, holders[o.User])
 		}
 	}
-	for user, id := range places {
-		if !seated[user] {
-			c.find(OnePerUser, about(user, id), "redis holds a place of user %d for order %d, which is no live order", user, id)
+	for user, id := range holders {
+		if !holds[user] {
+			c.find(OnePerUser, about(user, id), "redis says that user %d holds order %d, which is no live order", user, id)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +40,8 @@ func TestProblems(t *testing.T) {
 		"not a number":                 {[]string{"SECKILL_MAX_BACKLOG=1e6"}, found{"SECKILL_MAX_BACKLOG": `cannot be read: it is "1e6"`}},
 		"zero backlog":                 {[]string{"SECKILL_MAX_BACKLOG=0"}, found{"SECKILL_MAX_BACKLOG": "is 0"}},
 		"batch too large":              {[]string{"SECKILL_RECORD_BATCH=1001"}, found{"SECKILL_RECORD_BATCH": "is 1001"}},
+		"too few connections":          {[]string{"SECKILL_MAX_CONNECTIONS=9"}, found{"SECKILL_MAX_CONNECTIONS": "is 9"}},
+		"connections, not a number":    {[]string{"SECKILL_MAX_CONNECTIONS=all"}, found{"SECKILL_MAX_CONNECTIONS": `cannot be read: it is "all"`}},
 		"not a network":                {[]string{"SECKILL_TRUSTED_PROXIES=10.0.0.1,proxy"}, found{"SECKILL_TRUSTED_PROXIES": `has "proxy"`}},
 		"origin with a path":           {[]string{"SECKILL_CORS_ORIGINS=https://shop.example.com/"}, found{"SECKILL_CORS_ORIGINS": `has "https://shop.example.com/"`}},
 		"origin without a scheme":      {[]string{"SECKILL_CORS_ORIGINS=shop.example.com"}, found{"SECKILL_CORS_ORIGINS": `has "shop.example.com"`}},
@@ -103,7 +107,7 @@ func TestGuessableSecrets(t *testing.T) {
 		"xx-your-secret-here-0123456789abcd":       true,
 		goodSecret:                                 false,
 		"0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c": false,
-		strings.Repeat("a", 31) + "b":              false, // a program cannot tell; this one finds carelessness only
+		strings.Repeat("a", 31) + "b":              false, // a program cannot tell; this one finds careless ones only
 	} {
 		if got := isGuessable(secret); got != guessable {
 			t.Errorf("%q: guessable is %t, want %t", secret, got, guessable)
@@ -140,5 +144,40 @@ func TestBoundsAreInclusive(t *testing.T) {
 				t.Errorf("%s at its %s: %s", s.name(), bound, wrong)
 			}
 		}
+	}
+}
+
+// TestConnectionsLeaveDescriptors: whatever the limit of open files is, what is not a buyer's connection has its share.
+func TestConnectionsLeaveDescriptors(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		set   string
+		files int
+		pools [2]int
+		want  int
+		wrong string
+	}{
+		"by default":               {"", 20_000, [2]int{64, 16}, 19_500, ""},
+		"by default, larger pools": {"", 20_000, [2]int{1000, 100}, 18_480, ""},
+		"no limit":                 {"", math.MaxInt32, [2]int{64, 16}, math.MaxInt32 - 500, ""},
+		"as many as there can be":  {"19500", 20_000, [2]int{64, 16}, 19_500, ""},
+		"one more":                 {"19501", 20_000, [2]int{64, 16}, 19_501, "is 19501, but the process may open 20000 files, of which 500 are kept for other things"},
+		"few files":                {"", 510, [2]int{64, 16}, 10, ""},
+		"too few files":            {"", 509, [2]int{64, 16}, 0, "cannot be satisfied: the process may open 509 files, and 500 are kept for other things"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := Config{Redis: Redis{PoolSize: tc.pools[0]}, MySQL: MySQL{PoolSize: tc.pools[1]}}
+			c.HTTP.MaxConnections, _ = strconv.Atoi(tc.set) // 0 for ""
+			var ps problems
+			checkConnections(map[string]string{"SECKILL_MAX_CONNECTIONS": tc.set}, &c, &ps, tc.files)
+			wrong := ""
+			if len(ps.list) > 0 {
+				wrong = ps.list[0].Wrong
+			}
+			if wrong != tc.wrong || c.HTTP.MaxConnections != tc.want {
+				t.Errorf("%d, %q; want %d, %q", c.HTTP.MaxConnections, wrong, tc.want, tc.wrong)
+			}
+		})
 	}
 }

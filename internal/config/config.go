@@ -9,7 +9,7 @@ import (
 //
 // The tags are read by [Load] and [Table]: env is the variable, envDefault its default, shown what the table says
 // instead of the default, unit what the value is, oneof or min and max (both inclusive) what is allowed, effect what
-// it does. A field's comment says what does not fit into the table.
+// it does. A field's comment has what does not fit into the table.
 type Config struct {
 	HTTP    HTTP
 	Stores  Stores
@@ -38,10 +38,13 @@ type HTTP struct {
 	// MaxInFlight leaves out health checks, admins and event streams. Above half of it answers wait for nothing any more.
 	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, and above half of it ?wait= waits no longer"`
 
-	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
-	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: as often as he likes"`
+	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual million.
+	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
 
-	UserBurst int `env:"SECKILL_USER_BURST" envDefault:"30" unit:"requests" min:"1" max:"100000" effect:"how many requests a user may make at once, before SECKILL_USER_RATE holds him back"`
+	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
+	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
+
+	UserBurst int `env:"SECKILL_USER_BURST" envDefault:"30" unit:"requests" min:"1" max:"100000" effect:"how many requests a user may make at once before SECKILL_USER_RATE applies"`
 
 	MaxStreams int `env:"SECKILL_MAX_STREAMS" envDefault:"20000" unit:"event streams" min:"1" max:"1000000" effect:"event streams that may be open at this instance; above, callers are answered UNAVAILABLE (some 36 KB of memory each)"`
 
@@ -56,7 +59,7 @@ type HTTP struct {
 	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
 }
 
-// Stores says which stores the service works on. See also [Config.Embedded].
+// Stores selects the stores of the service. See also [Config.Embedded].
 type Stores struct {
 	// Embedded never is for images and servers: a forgotten setting then stops the start instead of selling from a
 	// store inside the process.
@@ -89,11 +92,11 @@ type Redis struct {
 
 	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections" min:"2" max:"10000" effect:"most connections to each Redis server; blocking reads have theirs besides"`
 
-	// Timeout decides when an admission's outcome is called unknown: a shorter one says so sooner and more often.
+	// Timeout decides when an admission's outcome is called unknown: with a shorter one it is called so sooner and more often.
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for a connection, and for an answer, of Redis"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
-	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is told; with fewer he is answered UNKNOWN_OUTCOME; 0: none is asked; not in a cluster"`
+	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME; 0: none is asked; not in a cluster"`
 
 	ReplicaTimeout time.Duration `env:"SECKILL_REDIS_REPLICA_TIMEOUT" envDefault:"200ms" unit:"duration" min:"1ms" max:"500ms" effect:"longest wait for SECKILL_REDIS_REPLICAS; less than SECKILL_REDIS_TIMEOUT"`
 
@@ -128,7 +131,7 @@ type Orders struct {
 	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders that are recorded in one transaction"`
 }
 
-// Payment is how orders are paid, and what becomes of those that are not.
+// Payment is how orders are paid, and how fast unpaid ones expire.
 type Payment struct {
 	// Provider is who moves the money; after Load it is none or sandbox. The sandbox moves none: it is for trying out.
 	Provider string `env:"SECKILL_PAYMENT_PROVIDER" envDefault:"auto" oneof:"auto,none,sandbox" effect:"who moves the money. none: nobody, orders cannot be paid and there is no callback route; sandbox: nobody either, but buyers can press a button that says so; auto: the sandbox in the embedded mode, else none"`
@@ -139,7 +142,7 @@ type Payment struct {
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 
-	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"at most so many unpaid orders are closed each second once their payment deadline has passed; more let a backlog end sooner and a running sale answer later"`
+	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"unpaid orders that expire each second, at most, once their payment deadline has passed; higher drains the backlog faster and slows purchases in progress"`
 }
 
 // Server is the process itself.
@@ -152,9 +155,9 @@ type Server struct {
 	Location *time.Location `env:"-"`
 
 	// DrainDelay is for balancers that poll /readyz: those that notice a refused connection need none.
-	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on taking connections, with /readyz answering 503, when told to stop"`
+	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on taking connections, with /readyz answering 503, when stopped"`
 
-	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when told to stop"`
+	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when stopped"`
 }
 
 // Log is what is written to the log.

@@ -29,8 +29,8 @@ func checkSecret(name string, s Secret, ps *problems) {
 	}
 }
 
-// isGuessable reports whether a secret is a placeholder that somebody forgot to replace, or a short piece repeated. It
-// finds carelessness, not weakness: no program can tell that 32 bytes are random.
+// isGuessable reports whether a secret is a placeholder that was not replaced, or a short piece repeated. It
+// finds careless secrets, not weak ones: no program can decide whether 32 bytes are random.
 func isGuessable(secret string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(secret))
 	for _, word := range []string{"changeme", "changethis", "replaceme", "replacethis", "yoursecret", "yourjwtsecret"} {

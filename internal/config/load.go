@@ -24,6 +24,7 @@ func Load(environ []string) (Config, error) {
 	checkNames(vars, &ps)
 	parse(vars, &c, &ps)
 	tidy(vars, &c)
+	checkConnections(vars, &c, &ps, openFiles())
 	checkRanges(&c, &ps)
 	checkHTTP(&c, &ps)
 	checkServer(&c, &ps)

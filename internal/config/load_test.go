@@ -36,7 +36,7 @@ func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		HTTP: HTTP{
 			Addr: ":8080", OpsAddr: "127.0.0.1:9090", BodyLimit: 65536, MaxWait: 30 * time.Second,
-			MaxInFlight: 20_000, UserRate: 10, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10, Pages: true,
+			MaxInFlight: 20_000, MaxConnections: openFiles() - 500, UserRate: 10, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10, Pages: true,
 		},
 		Stores:  Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
 		Redis:   Redis{Mode: "single", PoolSize: 64, Timeout: 2 * time.Second, ReplicaTimeout: 200 * time.Millisecond},
@@ -58,7 +58,7 @@ func TestLoadEverything(t *testing.T) {
 	t.Parallel()
 	got, err := Load([]string{
 		"SECKILL_HTTP_ADDR=10.0.0.1:80", "SECKILL_OPS_ADDR=[::1]:81", "SECKILL_BODY_LIMIT=2048", "SECKILL_MAX_WAIT=1m30s",
-		"SECKILL_MAX_IN_FLIGHT=500", "SECKILL_USER_RATE=0", "SECKILL_USER_BURST=3", "SECKILL_MAX_STREAMS=4", "SECKILL_USER_STREAMS=2", "SECKILL_PAGES=false",
+		"SECKILL_MAX_IN_FLIGHT=500", "SECKILL_MAX_CONNECTIONS=99", "SECKILL_USER_RATE=0", "SECKILL_USER_BURST=3", "SECKILL_MAX_STREAMS=4", "SECKILL_USER_STREAMS=2", "SECKILL_PAGES=false",
 		"SECKILL_TRUSTED_PROXIES=10.0.0.0/8, ::1,", "SECKILL_CORS_ORIGINS=https://shop.example.com,http://localhost:3000",
 		"SECKILL_EMBEDDED=never", "SECKILL_DATA_DIR=/var/lib/seckill", "SECKILL_MIGRATE=false",
 		"SECKILL_REDIS_MODE=sentinel", "SECKILL_REDIS_ADDRS=a:1, b:2 ,[::1]:3", "SECKILL_REDIS_MASTER=shop", "SECKILL_REDIS_USERNAME=u",
@@ -78,7 +78,7 @@ func TestLoadEverything(t *testing.T) {
 	want := Config{
 		HTTP: HTTP{
 			Addr: "10.0.0.1:80", OpsAddr: "[::1]:81", BodyLimit: 2048, MaxWait: 90 * time.Second,
-			MaxInFlight: 500, UserBurst: 3, MaxStreams: 4, UserStreams: 2,
+			MaxInFlight: 500, MaxConnections: 99, UserBurst: 3, MaxStreams: 4, UserStreams: 2,
 			TrustedProxies: []string{"10.0.0.0/8", "::1"}, CORSOrigins: []string{"https://shop.example.com", "http://localhost:3000"},
 		},
 		Stores: Stores{Embedded: "never", DataDir: "/var/lib/seckill"},
@@ -199,7 +199,7 @@ func problemsOf(t *testing.T, environ []string) map[string]string {
 	found := map[string]string{}
 	for _, p := range invalid.Problems {
 		if p.Wrong == "" || p.Allowed == "" {
-			t.Errorf("%+v says too little", p)
+			t.Errorf("%+v is not complete", p)
 		}
 		found[p.Variable] = p.Wrong
 	}

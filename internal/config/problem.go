@@ -18,7 +18,7 @@ func (p Problem) String() string { return p.Variable + " " + p.Wrong + " (allowe
 // InvalidError lists everything that is wrong with the settings, in the order of the table. It has at least one problem.
 type InvalidError struct{ Problems []Problem }
 
-// Error returns one line for each problem, after a line that says what they are.
+// Error returns one line for each problem, after a heading.
 func (e *InvalidError) Error() string {
 	var b strings.Builder
 	b.WriteString("wrong settings:")

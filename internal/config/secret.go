@@ -12,7 +12,7 @@ const masked = "***"
 // Secret is text that must not be printed. However it is printed (fmt, log/slog, JSON), it shows only whether it is set.
 type Secret string
 
-// Reveal returns the secret itself, for whoever has to use it.
+// Reveal returns the secret itself.
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns a mask, or nothing for an empty secret.
@@ -36,7 +36,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // address and database only; one that cannot be parsed shows nothing.
 type DSN string
 
-// Reveal returns the name itself, for whoever opens the database.
+// Reveal returns the name itself, for opening the database.
 func (d DSN) Reveal() string { return string(d) }
 
 // String returns user, address and database.

@@ -13,7 +13,7 @@ const dsnForm = "user:password@tcp(host:3306)/database"
 // checkStores decides whether there are stores to work on: both, or none of them in the embedded mode.
 func checkStores(vars map[string]string, c *Config, ps *problems) {
 	redis, sql := len(c.Redis.Addrs) > 0, c.MySQL.DSN != ""
-	// A setting that says how to reach a store means that there is one: ignoring it would sell from the wrong place.
+	// A setting of how to reach a store means that there is one: ignoring it would sell from the wrong store.
 	redisHint, sqlHint := firstSet(vars, "SECKILL_REDIS_"), firstSet(vars, "SECKILL_MYSQL_")
 	switch {
 	case redis && sql:
@@ -97,8 +97,8 @@ func checkMySQL(c *Config, ps *problems) {
 	case parsed.DBName == "":
 		ps.add(name, "names no database", dsnForm)
 	case parsed.ClientFoundRows:
-		// Affected rows would then count rows that were found but not changed, and every decision that asks "was it I
-		// who changed it" would be answered yes.
+		// Affected rows would then count rows that were found but not changed, and every caller that checks whether it made
+		// the change would be wrong.
 		ps.add(name, "has clientFoundRows=true, with which orders cannot be recorded safely", "without clientFoundRows")
 	}
 }

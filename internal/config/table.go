@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// Row is one setting as the help text and the README show it.
+// Row is one setting as the help text and docs/settings.md show it.
 type Row struct {
 	Name    string // the environment variable
 	Default string // "" when there is none
@@ -23,8 +23,8 @@ func Table() []Row {
 	return rows
 }
 
-// MarkdownTable returns the table for the README, which holds it between two marker lines. The package's tests compare
-// the two; "go test ./internal/config -run TestReadme -update" writes it there.
+// MarkdownTable returns the table for docs/settings.md, which holds it between two marker lines. The package's tests
+// compare the two; "make docs" writes it there.
 func MarkdownTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | Value | Effect |\n| --- | --- | --- | --- |\n")
@@ -42,7 +42,7 @@ func MarkdownTable() string {
 	return b.String()
 }
 
-// allowed says in words which values the setting may have.
+// allowed describes which values the setting may have.
 func (s setting) allowed() string {
 	if of := s.tag("oneof"); of != "" {
 		choices := strings.Split(of, ",")

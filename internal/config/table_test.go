@@ -1,46 +1,20 @@
 package config
 
 import (
-	"bytes"
 	"flag"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"seckill/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the table of settings into the README")
+var update = flag.Bool("update", false, "write the table of settings into docs/settings.md")
 
-const (
-	readme   = "../../README.md"
-	beginsAt = "<!-- settings:begin -->\n"
-	endsAt   = "<!-- settings:end -->"
-)
-
-func TestReadmeHasTheTable(t *testing.T) {
+func TestDocumentHasTheTable(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, foundBegin := bytes.Cut(text, []byte(beginsAt))
-	table, tail, foundEnd := bytes.Cut(rest, []byte(endsAt))
-	if !foundBegin || !foundEnd {
-		t.Fatalf("README.md has no lines %q and %q", strings.TrimSpace(beginsAt), endsAt)
-	}
-	if *update {
-		whole := string(head) + beginsAt + MarkdownTable() + endsAt + string(tail)
-		if err := os.WriteFile(readme, []byte(whole), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(MarkdownTable(), string(table)); diff != "" {
-		t.Errorf("the README's table is not that of the program; write it with\n\tgo test ./internal/config -run TestReadme -update\n%s", diff)
-	}
+	testkit.Generated(t, "../../docs/settings.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n", MarkdownTable(), *update)
 }
 
 func TestTagsAreComplete(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 // before it was set counts too; never late, as long as Run runs. Each tick walks all keys, of which there are few.
 const tick = 100 * time.Millisecond
 
-// Run makes the keys of the in-process Redis expire, which they do not by themselves, until the context ends. It returns
-// nil.
+// Run expires keys of the in-process Redis, which does not do it by itself, until the context ends. It returns nil.
 //
 // The clock of the in-process Redis (TIME, entry ids) needs nothing: it is the system's.
 func (h *Home) Run(ctx context.Context) error {
@@ -20,8 +19,8 @@ func (h *Home) Run(ctx context.Context) error {
 	return nil
 }
 
-// expire calls forward with the time between one tick and the next. It goes by the ticks' own times, so that a late or
-// lost tick delays expiry only until the following one.
+// expire calls forward with the time between one tick and the next. It uses the ticks' own times, so that a late or lost
+// tick delays expiry only until the following one.
 func expire(ctx context.Context, last time.Time, ticks <-chan time.Time, forward func(time.Duration)) {
 	for {
 		select {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestExpireGoesByTheTimeThatPassed(t *testing.T) {
+func TestExpireUsesElapsedTime(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	start := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
@@ -76,6 +76,6 @@ func TestRedisTimeIsTheSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now.Before(before) || now.After(time.Now()) {
-		t.Errorf("Redis says %v, the system %v", now, before)
+		t.Errorf("Redis has the time %v, the system %v", now, before)
 	}
 }

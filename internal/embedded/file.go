@@ -15,7 +15,7 @@ func writeFile(dir, name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temp.Name()) // nothing to be done if it stays: it is never read
+			_ = os.Remove(temp.Name()) // harmless if it stays: it is never read
 		}
 	}()
 	_, err = temp.Write(data)

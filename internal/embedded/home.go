@@ -13,17 +13,17 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Home is a data directory that this process holds, with the in-process Redis that belongs to it. Its methods may be
-// called by several goroutines.
+// Home is a data directory that this process has locked, with its in-process Redis. Its methods may be called by several
+// goroutines.
 type Home struct {
-	// Addr and Password are where the in-process Redis is (on the loopback) and what it asks for. Its user is the default
-	// one, its only database in use is 0.
+	// Addr is the address of the in-process Redis, on the loopback, and Password its password. Its user is the default one,
+	// its only database in use is 0.
 	Addr     string
 	Password string
 	// SQLitePath is the file for the orders. It exists, and is empty at first.
 	SQLitePath string
-	// Fresh says that no start on this directory has been completed yet: what is made once, such as a demonstration
-	// sale, is to be made now, and MarkSettled to be called then.
+	// Fresh: no start on this directory has been completed yet. What is created once, such as a demonstration sale, is to be
+	// created now, followed by MarkSettled.
 	Fresh bool
 
 	dir    string
@@ -34,8 +34,7 @@ type Home struct {
 	secret sync.Mutex // one call makes the secret, the others read it
 }
 
-// Open takes possession of a data directory, making it if need be, and starts the in-process Redis, which listens until
-// Close. The caller runs [Home.Run] beside it. Open returns an error that wraps ErrInUse when another process has the
+// Open locks a data directory, which it creates if need be, and starts the in-process Redis, which listens until Close. The caller runs [Home.Run] beside it. Open returns an error that wraps ErrInUse when another process has the
 // directory.
 func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	dir, err = filepath.Abs(dir)
@@ -62,7 +61,7 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 		return nil, err
 	}
 	h.redis = miniredis.NewMiniRedis()
-	h.redis.RequireAuth(h.Password) // before it listens, so that nobody is ever let in without
+	h.redis.RequireAuth(h.Password) // before it listens, so that there is never access without
 	if err := h.redis.Start(); err != nil {
 		return nil, fmt.Errorf("start the in-process Redis: %w", err)
 	}
@@ -70,7 +69,7 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	return h, nil
 }
 
-// Close stops the in-process Redis, ending its connections, and gives the directory up. What uses either is to be closed
+// Close stops the in-process Redis, ending its connections, and unlocks the directory. What uses either has to be closed
 // before. Further calls do nothing.
 func (h *Home) Close() error {
 	var err error
@@ -82,7 +81,7 @@ func (h *Home) Close() error {
 }
 
 // MarkSettled records that the first start is complete: from the next one on, Fresh is false. It is safe to repeat. A
-// process that dies before it leaves Fresh true, so what is made once must be made in a way that bears a repetition.
+// process that dies before it leaves Fresh true, so what is created once must be safe to repeat.
 func (h *Home) MarkSettled() error {
 	if err := writeFile(h.dir, settledName, nil); err != nil {
 		return fmt.Errorf("mark the data directory as settled: %w", err)
@@ -103,7 +102,7 @@ func isFresh(dir string) (bool, error) {
 	return false, nil
 }
 
-// makeDir makes the directory for its owner only. One that is there already keeps its mode, as it may be anybody's (the
+// makeDir makes the directory for its owner only. An existing one keeps its mode, because it may be a shared one (the
 // current directory, /tmp): the files in it are private by themselves.
 func makeDir(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

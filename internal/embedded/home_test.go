@@ -25,11 +25,11 @@ func TestSecondOpenFails(t *testing.T) {
 		t.Fatalf("second Open: %v, want ErrInUse", err)
 	}
 	if want := fmt.Sprintf("process %d;", os.Getpid()); !strings.Contains(err.Error(), want) {
-		t.Errorf("%q does not say %q", err, want)
+		t.Errorf("%q does not contain %q", err, want)
 	}
 }
 
-func TestOpenWhileTheHolderHasNotSaidWhoItIs(t *testing.T) {
+func TestOpenWhileTheHolderHasNotWrittenItsID(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := open(t, dir)
@@ -58,7 +58,7 @@ func TestOpenAfterTheHolderWasKilled(t *testing.T) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "held\n" {
-		t.Fatalf("the other process said %q, %v", line, err)
+		t.Fatalf("the other process wrote %q, %v", line, err)
 	}
 	_, err = Open(dir, quiet())
 	if want := fmt.Sprintf("process %d;", holder.Process.Pid); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
@@ -67,11 +67,11 @@ func TestOpenAfterTheHolderWasKilled(t *testing.T) {
 	if err := holder.Process.Kill(); err != nil { // SIGKILL: nothing of its own runs any more
 		t.Fatal(err)
 	}
-	_ = holder.Wait() // says that it was killed
+	_ = holder.Wait() // its error is that it was killed
 	open(t, dir)
 }
 
-func TestCloseGivesTheDirectoryUp(t *testing.T) {
+func TestCloseUnlocksTheDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := open(t, dir)
@@ -142,7 +142,7 @@ func TestOpenKeepsTheDatabase(t *testing.T) {
 	}
 }
 
-func TestOpenWarnsOfADirectoryThatOthersCanChange(t *testing.T) {
+func TestOpenWarnsOfAWritableDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -157,7 +157,7 @@ func TestOpenWarnsOfADirectoryThatOthersCanChange(t *testing.T) {
 	if !strings.Contains(out.String(), "other users can write") {
 		t.Errorf("logged %q, want a warning", out.String())
 	}
-	wantMode(t, dir, fs.ModeDir|0o777) // not ours to change
+	wantMode(t, dir, fs.ModeDir|0o777) // Open must not change it
 }
 
 func TestOpenNeedsADirectory(t *testing.T) {
@@ -171,7 +171,7 @@ func TestOpenNeedsADirectory(t *testing.T) {
 	}
 }
 
-func TestRedisAsksForThePassword(t *testing.T) {
+func TestRedisRequiresThePassword(t *testing.T) {
 	t.Parallel()
 	h := open(t, t.TempDir())
 	for name, password := range map[string]string{"none": "", "wrong": "guess"} {

@@ -10,14 +10,14 @@ import (
 	"strconv"
 )
 
-// ErrInUse says that another process has the data directory.
+// ErrInUse means that another process has locked the data directory.
 var ErrInUse = errors.New("data directory is in use")
 
-// errLocked is what tryLock returns when the file is locked by somebody else.
+// errLocked is what tryLock returns when another process has locked the file.
 var errLocked = errors.New("locked")
 
-// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that
-// ends, so that there is never a stale one.
+// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that ends,
+// so there is never a stale one.
 type dirLock struct{ file *os.File }
 
 // lockDir locks a directory for this process, or returns an error that wraps ErrInUse and names the holder.
@@ -28,7 +28,7 @@ func lockDir(dir string) (_ *dirLock, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = file.Close() // the error that is returned says more
+			_ = file.Close() // the returned error has the cause
 		}
 	}()
 	switch err := tryLock(file); {
@@ -44,9 +44,9 @@ func lockDir(dir string) (_ *dirLock, err error) {
 	return l, nil
 }
 
-// release gives the directory up.
+// release unlocks the directory.
 func (l *dirLock) release() error {
-	// The id goes first: whoever comes between would read that of a process which has left.
+	// The id is removed first: in between, another process would read the id of one that has ended.
 	err := errors.Join(l.write(""), unlock(l.file), l.file.Close())
 	if err != nil {
 		return fmt.Errorf("unlock the data directory: %w", err)
@@ -54,7 +54,7 @@ func (l *dirLock) release() error {
 	return nil
 }
 
-// write replaces what the file says. It is for people only, so that a failed or torn write does no harm.
+// write replaces the text of the file. It is for people only, so a failed or torn write does no harm.
 func (l *dirLock) write(text string) error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (l *dirLock) write(text string) error {
 	return err
 }
 
-// holder names the process that the file says it belongs to. The file is empty for the moment between a process's locking
-// and its writing.
+// holder names the process whose id is in the file. The file is empty for the moment between a process's locking and its
+// writing.
 func holder(file *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(file, 32))
 	if err != nil {

@@ -19,8 +19,8 @@ func tryLock(file *os.File) error {
 	return err
 }
 
-// unlock releases the lock. Closing the file is not enough: a process that is being started at this moment has a copy of
-// the descriptor until it runs its own program, and with it the lock.
+// unlock releases the lock. Closing the file is not enough: a child process that is being started has a copy of
+// the descriptor, and with it the lock, until it runs its own program.
 func unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
 
 func flock(file *os.File, how int) error {

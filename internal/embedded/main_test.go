@@ -10,7 +10,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// holdEnv tells this binary, started once more by a test, to hold its working directory until it is killed.
+// holdEnv makes this binary, started once more by a test, lock its working directory until it is killed.
 const holdEnv = "SECKILL_TEST_EMBEDDED_HOLD"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// hold takes the working directory, says so on standard output, and keeps it until standard input ends.
+// hold locks the working directory, writes so to standard output, and keeps it until standard input ends.
 func hold() {
 	if _, err := Open(".", slog.New(slog.DiscardHandler)); err != nil {
 		fmt.Println(err)

@@ -16,10 +16,10 @@ const (
 	secretBytes = 32 // from the system's random source; twice as many characters
 )
 
-// ErrNoSecret says that a directory has no secret: no service has been started on it yet.
+// ErrNoSecret means that the directory has no secret, because no service has been started on it yet.
 var ErrNoSecret = errors.New("no secret in the data directory")
 
-// Secret returns the key of the tokens' signatures, making it if the directory has none. It is the same at every start.
+// Secret returns the key of the tokens' signatures, which it creates if the directory has none. It is the same at every start.
 // One that other users could read is made private again, with a warning.
 func (h *Home) Secret() (string, error) {
 	h.secret.Lock()
@@ -48,8 +48,8 @@ func (h *Home) Secret() (string, error) {
 	return secret, nil
 }
 
-// ReadSecret returns the secret of a directory without taking possession of it, for a command beside the running
-// service, or an error that wraps ErrNoSecret.
+// ReadSecret returns the secret of a directory without locking it, for a command beside the running service, or an error
+// that wraps ErrNoSecret.
 func ReadSecret(dir string) (string, error) {
 	secret, _, err := readSecret(dir)
 	return secret, err
@@ -64,7 +64,7 @@ func readSecret(dir string) (string, fs.FileMode, error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("read the secret: %w", err)
 	}
-	if !info.Mode().IsRegular() { // a link could be somebody else's
+	if !info.Mode().IsRegular() { // a link could lead to another user's file
 		return "", 0, fmt.Errorf("read the secret: %s is not a regular file", path)
 	}
 	text, err := os.ReadFile(path)
@@ -72,7 +72,7 @@ func readSecret(dir string) (string, fs.FileMode, error) {
 		return "", 0, fmt.Errorf("read the secret: %w", err)
 	}
 	text = bytes.TrimSpace(text)
-	// It is written whole or not at all, so anything else was put there by hand.
+	// It is written whole or not at all, so anything else was written by hand.
 	if random, err := hex.DecodeString(string(text)); err != nil || len(random) < secretBytes {
 		return "", 0, fmt.Errorf("read the secret: %s does not hold %d or more hexadecimal digits; remove it for a new one", path, 2*secretBytes)
 	}

@@ -68,7 +68,7 @@ func TestSecretIsMadePrivateAgain(t *testing.T) {
 	}
 }
 
-func TestSecretRefusesWhatItDidNotWrite(t *testing.T) {
+func TestSecretRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"empty": "", "cut off": strings.Repeat("ab", 31), "not hexadecimal": strings.Repeat("xy", 32),

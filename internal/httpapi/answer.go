@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// answer is what a handler says when it did not fail.
+// answer is what a handler answers when it did not fail.
 type answer struct {
 	status   int      // an HTTP status
 	location string   // the Location header; "" for none
@@ -26,16 +26,16 @@ type envelope struct {
 	ServerTime *time.Time `json:"serverTime,omitempty"`
 }
 
-// said is what the caller was told.
-type said struct {
+// result is what was written.
+type result struct {
 	status int
-	code   string // the failure's; "" for a success
+	code   string // the error's; "" for a success
 	err    error  // what went wrong, for the log
 }
 
-// say writes the answer, or what became of err. An answer that cannot be rendered is an error too: nothing has been
-// written by then. A stream has been written when it comes here, and nothing can be said after it.
-func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
+// write writes the answer, or the error err. An answer that cannot be rendered is an error too: nothing has been written by
+// then. A stream has been written before, and nothing follows it.
+func (a *API) write(c *gin.Context, format errorFormat, ans answer, err error) result {
 	if c.Writer.Written() {
 		return a.streamed(c, err)
 	}
@@ -46,32 +46,32 @@ func (a *API) say(c *gin.Context, v voice, ans answer, err error) said {
 		}
 	}
 	if err != nil {
-		return a.fail(c, v, err)
+		return a.writeError(c, format, err)
 	}
 	h := c.Writer.Header()
 	h["Content-Type"] = a.headers.json
 	if ans.location != "" {
 		h["Location"] = []string{ans.location}
 	}
-	write(c, ans.status, ans.body)
-	return said{status: ans.status}
+	send(c, ans.status, ans.body)
+	return result{status: ans.status}
 }
 
-// streamed is what the caller of a stream was told, which broke off with err unless that is nil.
-func (a *API) streamed(c *gin.Context, err error) said {
-	s := said{status: c.Writer.Status(), err: err}
+// streamed is the result of a stream, which broke off with err unless that is nil.
+func (a *API) streamed(c *gin.Context, err error) result {
+	r := result{status: c.Writer.Status(), err: err}
 	if err != nil {
-		s.code = a.book.find(c.Request, err).code
+		r.code = a.errors.find(c.Request, err).code
 	}
-	return s
+	return r
 }
 
-// fail writes a failure in the route's voice and the caller's language, which errorMsg is in.
-func (a *API) fail(c *gin.Context, v voice, err error) said {
-	e := a.book.find(c.Request, err)
-	t := a.speech.choose(c.Request.Header)
+// writeError writes an error in the route's format, with errorMsg in the caller's language.
+func (a *API) writeError(c *gin.Context, format errorFormat, err error) result {
+	e := a.errors.find(c.Request, err)
+	l := a.languages.choose(c.Request.Header)
 	h := c.Writer.Header()
-	h["Content-Language"] = a.speech.names[t]
+	h["Content-Language"] = a.languages.names[l]
 	if h["Vary"] == nil {
 		h["Vary"] = a.headers.byLanguage
 	} else { // by origin too
@@ -85,16 +85,15 @@ func (a *API) fail(c *gin.Context, v voice, err error) said {
 	}
 	status := e.status
 	h["Content-Type"] = a.headers.problem
-	if v == plainEnvelope {
+	if format == plainEnvelope {
 		h["Content-Type"] = a.headers.json
 		status = plainStatus(status)
 	}
-	write(c, status, e.body(v, t, err))
-	return said{status: status, code: e.code, err: err}
+	send(c, status, e.body(format, l, err))
+	return result{status: status, code: e.code, err: err}
 }
 
-// plainStatus is the status with which the tutorial's route tells a failure: 200 for a refusal of the business, its own
-// for what stands before it or breaks it.
+// plainStatus is the status of an error on the tutorial's route: 200 for a business refusal; for the rest its own.
 func plainStatus(status int) int {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests,
@@ -105,9 +104,9 @@ func plainStatus(status int) int {
 	}
 }
 
-// write sends status and body. A caller who has gone cannot be told, and what was decided stands: the order is
-// recorded, and asking again gives its id.
-func write(c *gin.Context, status int, body []byte) {
+// send writes status and body. A failed write changes nothing: the caller has gone, the order is recorded all the same, and
+// repeating the request returns its id.
+func send(c *gin.Context, status int, body []byte) {
 	c.Writer.WriteHeader(status)
 	_, _ = c.Writer.Write(body) // see above
 }

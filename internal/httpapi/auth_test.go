@@ -1,9 +1,10 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,11 +15,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// A token that was verified is remembered, but not beyond its exp.
-func TestRememberedTokenExpires(t *testing.T) {
+// A verified token is cached, but not used beyond its exp.
+func TestCachedTokenExpires(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64 // nanoseconds that the clock has moved on
-	auth, err := newAuthenticator(TokenRules{Secret: secret, CacheSize: 10}, func() time.Time {
+	auth, err := newAuthenticator(TokenRules{Secret: secret}, func() time.Time {
 		return noon.Add(time.Duration(ahead.Load()))
 	})
 	if err != nil {
@@ -40,10 +41,10 @@ func TestRememberedTokenExpires(t *testing.T) {
 	}
 }
 
-// Forged tokens must not push verified ones out of memory, nor fill it.
-func TestForgedTokensAreNotRemembered(t *testing.T) {
+// Forged tokens must not push verified ones out of the cache, nor fill it.
+func TestForgedTokensAreNotCached(t *testing.T) {
 	t.Parallel()
-	auth, err := newAuthenticator(TokenRules{Secret: secret, CacheSize: 10}, func() time.Time { return noon })
+	auth, err := newAuthenticator(TokenRules{Secret: secret}, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestForgedTokensAreNotRemembered(t *testing.T) {
 		}
 	}
 	if n := auth.seen.EstimatedSize(); n != 0 {
-		t.Errorf("%d forged tokens remembered", n)
+		t.Errorf("%d forged tokens cached", n)
 	}
 }
 
@@ -82,9 +83,9 @@ func TestSignTokenRefuses(t *testing.T) {
 	}
 }
 
-func TestSignedTokenIsBelieved(t *testing.T) {
+func TestSignedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
-	rules := TokenRules{Secret: secret, Issuer: "login", Audience: "seckill", CacheSize: 1}
+	rules := TokenRules{Secret: secret, Issuer: "login", Audience: "seckill"}
 	auth, err := newAuthenticator(rules, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestSignedTokenIsBelieved(t *testing.T) {
 	}
 }
 
-// Roles other than admin are a buyer's: they give nothing.
+// Roles other than admin are a buyer's.
 func TestUnknownRoleIsABuyer(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
@@ -122,26 +123,29 @@ func TestNewRefusesBadConfiguration(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"weak secret":    func(c *Config) { c.Tokens.Secret = secret[:31] },
 		"no secret":      func(c *Config) { c.Tokens.Secret = nil },
-		"no desk":        func(c *Config) { c.Desk = nil },
+		"no purchases":   func(c *Config) { c.Purchases = nil },
 		"no vouchers":    func(c *Config) { c.Vouchers = nil },
 		"no log":         func(c *Config) { c.Log = nil },
+		"no zone":        func(c *Config) { c.Zone = nil },
+		"no limit":       func(c *Config) { c.BodyLimit = 0 },
 		"negative limit": func(c *Config) { c.BodyLimit = -1 },
+		"no wait":        func(c *Config) { c.MaxWait = 0 },
 		"negative wait":  func(c *Config) { c.MaxWait = -1 },
-		"negative cache": func(c *Config) { c.Tokens.CacheSize = -1 },
+		"negative demo":  func(c *Config) { c.DemoBuyers = -1 },
+		"no load":        func(c *Config) { c.MaxInFlight = 0 },
 		"negative load":  func(c *Config) { c.MaxInFlight = -1 },
 		"negative rate":  func(c *Config) { c.UserRate = -1 },
+		"no burst":       func(c *Config) { c.UserBurst = 0 },
 		"negative burst": func(c *Config) { c.UserBurst = -1 },
 		"endless rate":   func(c *Config) { c.UserRate = maxUserRate + 1 },
-		"streams":        func(c *Config) { c.MaxStreams = -1 },
-		"own streams":    func(c *Config) { c.UserStreams = -1 },
+		"streams":        func(c *Config) { c.MaxStreams = 0 },
+		"own streams":    func(c *Config) { c.UserStreams = 0 },
 		"proxy":          func(c *Config) { c.TrustedProxies = []string{"nonsense"} },
 		"origin path":    func(c *Config) { c.AllowedOrigins = []string{"https://a.example/"} },
 		"origin scheme":  func(c *Config) { c.AllowedOrigins = []string{"a.example"} },
 		"* and others":   func(c *Config) { c.AllowedOrigins = []string{"*", "https://a.example"} },
 	} {
-		cfg := Config{
-			Vouchers: &fakeVouchers{}, Desk: fakeDesk{}, Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret},
-		}
+		cfg := testConfig()
 		if _, err := New(cfg); err != nil {
 			t.Fatalf("good configuration: %v", err)
 		}
@@ -149,5 +153,54 @@ func TestNewRefusesBadConfiguration(t *testing.T) {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestDemoBuyer: each request makes another user, who is a buyer and no admin, for the configured time.
+func TestDemoBuyer(t *testing.T) {
+	t.Parallel()
+	now := noon
+	a := newAPI(t, func(cfg *Config) {
+		cfg.DemoBuyers, cfg.Now = time.Hour, func() time.Time { return now }
+		cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill"
+	})
+	users := map[int64]bool{}
+	var token string
+	for range 20 {
+		w := do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
+		var answer struct {
+			Success bool
+			Data    demoBuyerJSON
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusCreated || !answer.Success {
+			t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+		}
+		got := answer.Data
+		if got.UserID < firstDemoUser || got.UserID > voucher.MaxID || users[got.UserID] || !got.Expires.Equal(noon.Add(time.Hour)) {
+			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
+		}
+		users[got.UserID] = true
+		who, err := a.auth.verifyCached(got.Token)
+		if err != nil || who != (identity{userID: got.UserID}) {
+			t.Errorf("their token is of %+v: %v", who, err)
+		}
+		token = got.Token
+	}
+	bearer := map[string]string{"Authorization": token}
+	if w := do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}); w.Code != http.StatusOK {
+		t.Errorf("as a buyer: %d %s", w.Code, w.Body)
+	}
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}), http.StatusForbidden, "FORBIDDEN")
+	now = noon.Add(time.Hour)
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}), http.StatusUnauthorized, "UNAUTHENTICATED")
+}
+
+// TestNoDemoBuyer: a service that is not configured to makes no demo buyers.
+func TestNoDemoBuyer(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, header := range []string{"", "Bearer " + strconv.Itoa(1)} {
+		w := do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": header}})
+		wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 	}
 }

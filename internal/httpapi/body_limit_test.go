@@ -14,11 +14,11 @@ import (
 	"seckill/internal/order"
 )
 
-// huge is the size of a body that nobody should send, in bytes.
+// huge is the size of a body that is far too large, in bytes.
 const huge = 20 << 20
 
-// bodyRoutes are routes by what a body is to them, and what they answer to one that does not say its length: those that
-// read it refuse it, the others do their work. Either way net/http takes no more than 256 KiB of it.
+// bodyRoutes are routes that use a body or do not, and what they answer to a huge one of undeclared length: those that read
+// it refuse it, the others do their work. Either way net/http reads no more than 256 KiB of it.
 var bodyRoutes = []struct {
 	route   string
 	role    string // of the token
@@ -45,7 +45,7 @@ func bodyAPI(t *testing.T) (addr string, purchases *atomic.Int64, kept *fakeVouc
 	purchases, kept = &atomic.Int64{}, &fakeVouchers{}
 	a := newAPI(t, func(cfg *Config) {
 		cfg.Vouchers = kept
-		cfg.Desk = fakeDesk{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+		cfg.Purchases = fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 			purchases.Add(1)
 			return order.Order{ID: orderID, Status: order.Queued}, nil
 		}}
@@ -61,8 +61,8 @@ func begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
 	}
 }
 
-// A body of 20 MB is not read, whether or not it says its length beforehand; the server closes that connection in order
-// and serves others. One that says its length is refused on every route before anything is done.
+// A body of 20 MB is not read, whether or not it declares its length; the server closes that connection in order and serves
+// others. One that declares its length is refused on every route before anything is done.
 func TestHugeBody(t *testing.T) {
 	t.Parallel()
 	addr, purchases, kept := bodyAPI(t)
@@ -70,7 +70,7 @@ func TestHugeBody(t *testing.T) {
 		if n := purchases.Load(); n != 2 { // chunked, on each of the two routes that buy
 			t.Errorf("%d purchases", n)
 		}
-		if created := kept.all(); len(created) != 0 {
+		if created := kept.stored(); len(created) != 0 {
 			t.Errorf("created %+v", created)
 		}
 	})
@@ -105,7 +105,7 @@ func TestHugeBody(t *testing.T) {
 	}
 }
 
-// pour writes spaces until somebody closes the connection, and returns how many went out.
+// pour writes spaces until the connection is closed, and returns how many were written.
 func pour(conn net.Conn, size int) int {
 	chunk := bytes.Repeat([]byte(" "), 64<<10)
 	for n := 0; n < size; n += len(chunk) {
@@ -116,12 +116,11 @@ func pour(conn net.Conn, size int) int {
 	return size
 }
 
-// The rest of a body that is too large is not waited for: the answer comes before it. So does the refusal of a caller
-// whose token is not good, which comes first.
+// The rest of a body that is too large is not waited for: it is answered at once. A bad token is refused before.
 func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	addr, purchases, _ := bodyAPI(t)
-	length := fmt.Sprintf("Content-Length: %d\r\n\r\n", DefaultBodyLimit+1)
+	length := fmt.Sprintf("Content-Length: %d\r\n\r\n", testBodyLimit+1)
 	try := func(name, route, authorization, rest string, status int) {
 		t.Run(name+", "+route, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +136,7 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	}
 	admin := token(t, adminID, RoleAdmin)
 	try("chunked", "POST /voucher", admin,
-		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", int(DefaultBodyLimit)+1)), http.StatusRequestEntityTooLarge)
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", testBodyLimit+1)), http.StatusRequestEntityTooLarge)
 	try("asked first", "POST /voucher", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
 	try("asked first", "POST /voucher/seckill/5", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
 	try("no token", "POST /voucher/seckill/5", "", length, http.StatusUnauthorized)
@@ -150,23 +149,23 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// The largest allowed body is taken, one byte more is not, also where nobody reads it.
+// The largest allowed body is accepted, one byte more is not, even where the body is not read.
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	body := object(goodBody())
 	pad := func(size int) string { return body + strings.Repeat(" ", size-len(body)) }
-	if _, status, _ := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)), nil); status != http.StatusCreated {
+	if _, status, _ := create(t, "/voucher/seckill", pad(testBodyLimit)); status != http.StatusCreated {
 		t.Errorf("at the limit: %d", status)
 	}
-	if got, status, created := create(t, "/voucher/seckill", pad(int(DefaultBodyLimit)+1), nil); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
+	if got, status, created := create(t, "/voucher/seckill", pad(testBodyLimit+1)); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
 		t.Errorf("beyond the limit: %d", status)
 	}
 	a := newAPI(t)
 	for target, status := range map[string]int{"/voucher/seckill/5": http.StatusAccepted, "/voucher-order/seckill/5": http.StatusOK} {
-		if w := do(t, a, request{method: http.MethodPost, target: target, body: pad(int(DefaultBodyLimit))}); w.Code != status || w.Header().Get("Connection") != "" {
+		if w := do(t, a, request{method: http.MethodPost, target: target, body: pad(testBodyLimit)}); w.Code != status || w.Header().Get("Connection") != "" {
 			t.Errorf("%s at the limit: %d %s", target, w.Code, w.Body)
 		}
-		w := do(t, a, request{method: http.MethodPost, target: target, body: pad(int(DefaultBodyLimit) + 1)})
+		w := do(t, a, request{method: http.MethodPost, target: target, body: pad(testBodyLimit + 1)})
 		if w.Code != http.StatusRequestEntityTooLarge || read(t, w).Code != "TOO_LARGE" || w.Header().Get("Connection") != "close" {
 			t.Errorf("%s beyond the limit: %d %s", target, w.Code, w.Body)
 		}

@@ -18,12 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/recorder"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 )
 
-// described is a route's part in the contract test: how it succeeds, and what it may be refused with besides what every
-// route of its kind may be.
+// described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to what
+// every route of its kind may be.
 type described struct {
 	good     request
 	succeeds []func(*Config)
@@ -39,7 +41,7 @@ func routesDescribed() map[string]described {
 			cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(context.Context) error { return err }}}
 		}
 	}
-	standing := func(*Config) {}
+	asIs := func(*Config) {}
 	unavailable := order.ErrUnavailable
 	noVoucher, noOrder := voucher.ErrNotFound, order.ErrNotFound
 	state := &order.StateError{OrderID: orderID, Status: order.Refunded}
@@ -48,19 +50,23 @@ func routesDescribed() map[string]described {
 	key := map[string]string{"Idempotency-Key": "k"}
 	behind := func(cfg *Config) { cfg.VoucherChanges = fakeChanges{behind: true} }
 	purchases := []error{
-		order.ErrSoldOut, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, &order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown},
-		order.ErrNotStarted, order.ErrEnded, order.ErrPaused, noVoucher, voucher.ErrOffShelf, voucher.ErrNotSeckill, unavailable, order.ErrUnknownOutcome,
+		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
+	}
+	for _, o := range order.Outcomes() {
+		if err := (order.Result{Outcome: o, OrderID: 5}).Err(); err != nil {
+			purchases = append(purchases, err)
+		}
 	}
 	return map[string]described{
 		"POST /voucher": {
-			good: request{body: draft + "}"}, succeeds: []func(*Config){standing}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
+			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){standing}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable},
+			good: request{body: sale}, succeeds: []func(*Config){asIs}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable},
 		},
 		"GET /voucher/list/:shopId": {
-			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){standing, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
 			invalid: &request{target: "/voucher/list/x"}, refusals: []error{unavailable},
 		},
 		"GET /voucher/:id": {
@@ -68,11 +74,11 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
 		},
 		"PATCH /voucher/:id": {
-			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2}`}, succeeds: []func(*Config){standing, behind},
+			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2}`}, succeeds: []func(*Config){asIs, behind},
 			invalid: &request{target: "/voucher/5", body: `{"stock":5}`}, refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
 		},
 		"POST /voucher/:id/stock": {
-			good: request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key}, succeeds: []func(*Config){standing, behind},
+			good: request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key}, succeeds: []func(*Config){asIs, behind},
 			invalid: &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
 				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
@@ -80,11 +86,11 @@ func routesDescribed() map[string]described {
 			},
 		},
 		"POST /voucher/:id/pause": {
-			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){standing, behind}, invalid: &request{target: "/voucher/0/pause"},
+			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/0/pause"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/:id/resume": {
-			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){standing, behind}, invalid: &request{target: "/voucher/05/resume"},
+			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/05/resume"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
@@ -96,11 +102,11 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/voucher-order/seckill/x"}, refusals: purchases,
 		},
 		"POST /voucher/buy/:id": {
-			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){standing}, invalid: &request{target: "/voucher/buy/x"},
+			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/voucher/buy/x"},
 			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, unavailable, order.ErrUnknownOutcome},
 		},
 		"GET /order": {
-			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){standing, has(order.Queued), has(order.Paid)},
+			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){asIs, has(order.Queued), has(order.Paid)},
 			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
 		},
 		"GET /order/:id": {
@@ -124,7 +130,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{noOrder, state, unavailable},
 		},
 		"GET /admin/order": {
-			good: request{target: "/admin/order?limit=1&userId=42&status=paid"}, succeeds: []func(*Config){standing, has(order.Paid)},
+			good: request{target: "/admin/order?limit=1&userId=42&status=paid"}, succeeds: []func(*Config){asIs, has(order.Paid)},
 			invalid: &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
 		},
 		"GET /admin/order/:id": {
@@ -132,27 +138,27 @@ func routesDescribed() map[string]described {
 			refusals: []error{noOrder, unavailable},
 		},
 		"GET /admin/voucher": {
-			good: request{target: "/admin/voucher?limit=1&shopId=2"}, succeeds: []func(*Config){standing, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			good: request{target: "/admin/voucher?limit=1&shopId=2"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
 			invalid: &request{target: "/admin/voucher?before=x"}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/live": {
-			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){watched}, invalid: &request{target: "/admin/voucher/x/live"},
+			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce}, invalid: &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, errUserStreams, unavailable},
 		},
 		"GET /admin/deadletter": {
-			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){standing, lettered},
-			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoLetter, unavailable},
+			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){asIs, withDeadLetters},
+			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"POST /admin/deadletter/:id/replay": {
-			good: request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}, succeeds: []func(*Config){lettered},
-			invalid: &request{target: "/admin/deadletter/9-0/replay", body: `{}`}, refusals: []error{order.ErrNoLetter, order.ErrNotReplayable, unavailable},
+			good: request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
+			invalid: &request{target: "/admin/deadletter/9-0/replay", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable},
 		},
 		"POST /admin/deadletter/:id/discard": {
-			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){lettered},
-			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoLetter, unavailable},
+			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
+			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"GET /admin/audit": {
-			good: request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"}, succeeds: []func(*Config){standing, audited(voucher.Changed), audited(voucher.Restocked)},
+			good: request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"}, succeeds: []func(*Config){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
 			invalid: &request{target: "/admin/audit?adminId=0"}, refusals: []error{unavailable},
 		},
 		"POST /payment/callback": {
@@ -160,10 +166,10 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
-		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
-		"GET /healthz":     {good: request{target: "/healthz"}, succeeds: []func(*Config){standing}, never: []int{http.StatusInternalServerError}},
+		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
+		"GET /healthz":     {good: request{target: "/healthz"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
 		"GET /readyz": {
-			good: request{target: "/readyz"}, succeeds: []func(*Config){standing, ready(nil), ready(errors.New("away"))},
+			good: request{target: "/readyz"}, succeeds: []func(*Config){asIs, ready(nil), ready(errors.New("away"))},
 			never: []int{http.StatusInternalServerError},
 		},
 	}
@@ -183,24 +189,24 @@ func shows(v voucher.Shown) func(*Config) {
 		cfg.Vouchers = &fakeVouchers{
 			get:  func(int64) (voucher.Shown, error) { return v, nil },
 			list: func(int64) ([]voucher.Shown, error) { return []voucher.Shown{v}, nil },
+			all:  func(int64, int64, int) ([]voucher.Shown, error) { return []voucher.Shown{v, v}, nil },
 		}
-		cfg.Shelf = fakeShelf(func(int64, int64, int) ([]voucher.Shown, error) { return []voucher.Shown{v, v}, nil })
 	}
 }
 
-// lettered is a shop with dead letters.
-func lettered(cfg *Config) {
-	cfg.DeadLetters = fakeLetters{
-		list: func(string, int) ([]order.DeadLetter, int64, error) {
-			return []order.DeadLetter{deadLetter(), {ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}}}, 2, nil
+// withDeadLetters has two dead letters.
+func withDeadLetters(cfg *Config) {
+	cfg.DeadLetters = fakeDeadLetters{
+		list: func(string, int) ([]recorder.DeadLetter, int64, error) {
+			return []recorder.DeadLetter{deadLetter(), {ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}}}, 2, nil
 		},
 		replay:  func(string, string, string) (order.Claim, error) { return deadLetter().Claim, nil },
-		discard: func(string, string, string) (order.DeadLetter, error) { return deadLetter(), nil },
+		discard: func(string, string, string) (recorder.DeadLetter, error) { return deadLetter(), nil },
 	}
 }
 
-// audited is a shop in which an admin has done something, twice.
-func audited(action voucher.Action) func(*Config) {
+// withAudit has an audit trail of two entries.
+func withAudit(action voucher.Action) func(*Config) {
 	e := voucher.Entry{ID: 3, At: redisNoon, Changes: []voucher.FieldChange{}, By: voucher.Author{AdminID: adminID, Request: "r-1"}, Action: action, VoucherID: 5}
 	if action == voucher.Restocked {
 		e.Delta = -5
@@ -212,22 +218,22 @@ func audited(action voucher.Action) func(*Config) {
 	}
 }
 
-// watched is a shop whose sale can be watched for a second.
-func watched(cfg *Config) {
+// withStatsOnce has a sale whose stats can be read once.
+func withStatsOnce(cfg *Config) {
 	var asked atomic.Bool
-	cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) {
+	withSaleStats(func(int64) (audit.SaleStats, error) {
 		if asked.Swap(true) {
-			return order.Figures{}, voucher.ErrNotFound
+			return audit.SaleStats{}, voucher.ErrNotFound
 		}
-		return figures(), nil
-	})
+		return saleStats(), nil
+	})(cfg)
 }
 
 func sells(s order.Status) func(*Config) {
-	return withDesk(fakeDesk{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil }})
+	return withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil }})
 }
 
-// has is a shop in which every order is in the state, with everything that can be known of it.
+// has is a configuration with every order in the state, with everything that can be known of it.
 func has(s order.Status) func(*Config) {
 	o := orderIn(s)
 	if s == order.Failed {
@@ -237,13 +243,14 @@ func has(s order.Status) func(*Config) {
 		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon, noon, noon, noon, redisNoon
 	}
 	return func(cfg *Config) {
-		cfg.Desk = fakeDesk{
+		cfg.Purchases = fakePurchases{
 			order: foundOrder(o),
 			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 				return []order.Order{o, o}, 2, nil
 			},
+			watch: func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error { return yield(o, true) },
 		}
-		cfg.Clerk = fakeClerk{
+		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return o, nil },
 			order:  func(int64) (order.Order, error) { return o, nil },
 			find:   func(order.Filter, int64, int) ([]order.Order, error) { return []order.Order{o, o}, nil },
@@ -251,14 +258,13 @@ func has(s order.Status) func(*Config) {
 				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: "x"}}, nil
 			},
 		}
-		cfg.Cashier = fakeCashier{refund: func(int64, int64) (order.Order, error) { return o, nil }}
-		cfg.Watcher = fakeWatcher(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error { return yield(o, true) })
+		cfg.Payments = fakePayments{refund: func(int64, int64) (order.Order, error) { return o, nil }}
 	}
 }
 
 func pays(url string) func(*Config) {
 	return func(cfg *Config) {
-		cfg.Cashier = fakeCashier{
+		cfg.Payments = fakePayments{
 			pay: func(int64, int64) (order.Payment, string, error) {
 				return order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen}, url, nil
 			},
@@ -267,7 +273,7 @@ func pays(url string) func(*Config) {
 	}
 }
 
-// failingVouchers fails with err at everything.
+// failingVouchers fails with err in every method.
 type failingVouchers struct{ err error }
 
 func (f failingVouchers) CreateOrdinary(context.Context, voucher.Author, voucher.Draft) (voucher.Shown, error) {
@@ -282,11 +288,15 @@ func (f failingVouchers) Get(context.Context, int64) (voucher.Shown, time.Time, 
 	return voucher.Shown{}, time.Time{}, f.err
 }
 
+func (f failingVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
+	return nil, time.Time{}, f.err
+}
+
 func (f failingVouchers) List(context.Context, int64) ([]voucher.Shown, int64, time.Time, error) {
 	return nil, 0, time.Time{}, f.err
 }
 
-// failing is a shop in which everything fails with err.
+// failing has everything fail with err.
 func failing(err error) func(*Config) {
 	return func(cfg *Config) {
 		cfg.Vouchers = failingVouchers{err}
@@ -296,51 +306,50 @@ func failing(err error) func(*Config) {
 			pause:    func(voucher.Author, int64) error { return err },
 			resume:   func(voucher.Author, int64) error { return err },
 		}
-		cfg.Desk = fakeDesk{
+		cfg.Purchases = fakePurchases{
 			buy:    func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
 			order:  func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
 			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) { return nil, 0, err },
+			watch:  func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
-		cfg.Clerk = fakeClerk{
+		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			order:  func(int64) (order.Order, error) { return order.Order{}, err },
 			find:   func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
 		}
-		cfg.Cashier = fakeCashier{
+		cfg.Payments = fakePayments{
 			pay:     func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
 			confirm: func(order.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 		}
-		cfg.Storefront = fakeStorefront(func(int64, int64, string) (order.Order, error) { return order.Order{}, err })
-		cfg.Watcher = fakeWatcher(func(context.Context, int64, int64, func(order.Order, bool) error) error { return err })
-		cfg.Shelf = fakeShelf(func(int64, int64, int) ([]voucher.Shown, error) { return nil, err })
+		cfg.BuyOrdinary = func(context.Context, int64, int64, string) (order.Order, error) { return order.Order{}, err }
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
-		cfg.Monitor = fakeMonitor(func(int64) (order.Figures, error) { return order.Figures{}, err })
-		cfg.DeadLetters = fakeLetters{
-			list:    func(string, int) ([]order.DeadLetter, int64, error) { return nil, 0, err },
+		cfg.SaleStats = func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }
+		cfg.DeadLetters = fakeDeadLetters{
+			list:    func(string, int) ([]recorder.DeadLetter, int64, error) { return nil, 0, err },
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },
-			discard: func(string, string, string) (order.DeadLetter, error) { return order.DeadLetter{}, err },
+			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
-		cfg.Notices = fakeNotices(func(http.Header, []byte) (order.Notice, error) { return order.Notice{}, err })
+		cfg.ReadCallback = reads(order.Notice{}, err)
 	}
 }
 
-// interview puts questions to APIs and collects what one route answers.
-type interview struct {
+// provoker makes requests to APIs and collects what one route answers.
+type provoker struct {
 	contract *contract.Contract
 	route    route
-	heard    map[string]bool // "409 SOLD_OUT"
+	seen     map[string]bool // "409 SOLD_OUT"
 }
 
-// ask sends a request to an API, holds the answer to the description, and remembers it.
-func (i *interview) ask(t *testing.T, a *API, req request, alter ...func(*http.Request)) {
+// ask sends a request to an API, checks the answer against the description, and records it.
+func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Request)) {
 	t.Helper()
 	if req.target == "" {
-		req.target = i.route.path
+		req.target = p.route.path
 	}
-	req.method = i.route.method
+	req.method = p.route.method
 	header := map[string]string{}
-	if i.route.access == forAdmins {
+	if p.route.access == forAdmins {
 		header["Authorization"] = token(t, adminID, RoleAdmin)
 	}
 	maps.Copy(header, req.header)
@@ -358,10 +367,10 @@ func (i *interview) ask(t *testing.T, a *API, req request, alter ...func(*http.R
 	}
 	w := httptest.NewRecorder()
 	a.Handler().ServeHTTP(w, r)
-	if err := i.contract.Check(contract.Exchange{Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+	if err := p.contract.Check(contract.Exchange{Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
 		t.Error(err)
 	}
-	i.heard[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
+	p.seen[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
 }
 
 // brokenBody is a request's body whose connection breaks.
@@ -387,9 +396,9 @@ func TestContract(t *testing.T) {
 			if !known || !found {
 				t.Fatalf("describe it in web/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
 			}
-			i := &interview{contract: c, route: r, heard: map[string]bool{}}
-			i.askEverything(t, d)
-			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(i.heard))); diff != "" {
+			p := &provoker{contract: c, route: r, seen: map[string]bool{}}
+			p.askEverything(t, d)
+			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(p.seen))); diff != "" {
 				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
 			}
 		})
@@ -397,40 +406,40 @@ func TestContract(t *testing.T) {
 }
 
 // askEverything provokes what the route may answer.
-func (i *interview) askEverything(t *testing.T, d described) {
+func (p *provoker) askEverything(t *testing.T, d described) {
 	t.Helper()
 	for _, works := range d.succeeds {
-		i.ask(t, everything(t, works), d.good)
+		p.ask(t, everything(t, works), d.good)
 	}
 	if d.invalid != nil {
-		i.ask(t, everything(t), *d.invalid)
+		p.ask(t, everything(t), *d.invalid)
 	}
 	for _, err := range d.refusals {
-		i.ask(t, everything(t, failing(err)), d.good)
+		p.ask(t, everything(t, failing(err)), d.good)
 	}
 	if !slices.Contains(d.never, http.StatusInternalServerError) {
-		i.ask(t, everything(t, failing(errors.New("nobody expected this"))), d.good)
+		p.ask(t, everything(t, failing(errors.New("unexpected"))), d.good)
 	}
-	i.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = DefaultBodyLimit + 1 })
+	p.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = testBodyLimit + 1 })
 	works := everything(t, d.succeeds...)
-	switch i.route.access {
+	switch p.route.access {
 	case forAdmins:
-		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
+		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
 		fallthrough
 	case forBuyers:
-		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Del("Authorization") })
-		i.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
+		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Del("Authorization") })
+		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
 	case forAll:
 	}
-	if i.route.access == forBuyers {
+	if p.route.access == forBuyers {
 		strict := everything(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
-		i.ask(t, strict, d.good)
-		i.ask(t, strict, d.good)
+		p.ask(t, strict, d.good)
+		p.ask(t, strict, d.good)
 	}
-	if !i.route.uncounted {
+	if !p.route.uncounted {
 		full := everything(t, d.succeeds[0])
-		full.load.inside.Store(full.load.most)
-		i.ask(t, full, d.good)
+		full.inFlight.current.Store(full.inFlight.limit)
+		p.ask(t, full, d.good)
 	}
 }
 
@@ -458,8 +467,8 @@ func TestDescribedRoutesExist(t *testing.T) {
 	}
 }
 
-// The examples of failures are what the service says.
-func TestDescribedFailuresAreTold(t *testing.T) {
+// The examples of errors are what the service answers.
+func TestDescribedFailuresExist(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Load(t.Context())
 	if err != nil {
@@ -468,12 +477,13 @@ func TestDescribedFailuresAreTold(t *testing.T) {
 	examples := c.Failures()
 	told := map[string][]map[string]any{}
 	for _, f := range append(failures(), internalFailure()) {
-		e, err := render(f)
+		f.members = nil // there is no error that they could be of
+		row, err := render(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var body map[string]any
-		if err := json.Unmarshal(e.problem[english], &body); err != nil {
+		if err := json.Unmarshal(row.bodies.Document(int(english), nil), &body); err != nil {
 			t.Fatal(err)
 		}
 		told[f.code] = append(told[f.code], body)
@@ -489,12 +499,12 @@ func TestDescribedFailuresAreTold(t *testing.T) {
 		delete(example, "data")
 		delete(example, "errors")
 		if !slices.ContainsFunc(bodies, func(body map[string]any) bool { return cmp.Equal(body, example) }) {
-			t.Errorf("the example of %s is told by nobody (-example +told):\n%s", code, cmp.Diff(example, bodies[0]))
+			t.Errorf("the example of %s is no answer (-example +answer):\n%s", code, cmp.Diff(example, bodies[0]))
 		}
 		delete(examples, code)
 	}
 	for code := range examples {
-		t.Errorf("the example %s is of no failure", code)
+		t.Errorf("the example %s is of no error", code)
 	}
 }
 

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
+	"seckill/internal/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 )
 
@@ -18,7 +21,7 @@ const (
 	codeRateLimited = "RATE_LIMITED"
 )
 
-// What this package itself refuses.
+// What this package refuses by itself.
 var (
 	errNoToken   = errors.New("no token")
 	errBadToken  = errors.New("token is not valid")
@@ -26,12 +29,17 @@ var (
 	errTooLarge  = errors.New("request body is too large")
 	errNoRoute   = errors.New("no such route")
 	errMethod    = errors.New("method is not allowed here")
-	// errOverloaded: as many requests are in flight as may be. errRateLimited: this user asks too often.
-	errOverloaded  = errors.New("too many requests in flight")
+	// errOverloaded: too many requests are in flight at this instance.
+	errOverloaded = errors.New("too many requests in flight")
+	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
-	// errUnkeyedOutcome: what became of a free purchase without a key is not known, and repeating it may buy once more.
+	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and repeating it
+	// may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
+
+// codeOf is the code of an admission's answer.
+func codeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 
 // failure is one way in which a request can fail, as its caller sees it.
 type failure struct {
@@ -43,6 +51,8 @@ type failure struct {
 	detail     string // for developers
 	english    string // errorMsg
 	chinese    string // errorMsg
+	// label is what the console calls this refusal of a sale, by language. Only answers of admission have one.
+	label [languageCount]string
 	// members appends JSON members that depend on the error, each with a leading comma; nil for none.
 	members func(body []byte, err error) []byte
 }
@@ -68,34 +78,40 @@ func as[E error](err error) bool {
 	return ok
 }
 
-// rules is the table from errors to answers. The first rule that matches decides: what a sale says most often comes
-// first, and what is not known before an unavailable store, which would promise that nothing was changed.
+// rules is the table from errors to answers. The first rule that matches decides: what a sale answers most often comes
+// first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.
+// docs/http.md and the console's list of refusals are written from it (make docs).
 var rules = []rule{
 	{is(order.ErrSoldOut), failure{
 		code: "SOLD_OUT", status: http.StatusConflict, title: "Sold out",
 		detail:  "No unit of this voucher was left.",
 		english: "Sold out.", chinese: "已售罄",
+		label: [languageCount]string{"Sold out", "已售罄"},
 	}},
 	{as[*order.AlreadyBoughtError], failure{
 		code: "ALREADY_BOUGHT", status: http.StatusConflict, title: "Already bought",
 		detail:  "This user has a live order for this voucher; data says which. One to a person.",
 		english: "You have bought this already.", chinese: "您已经抢购过了，不能重复下单",
+		label:   [languageCount]string{"Has bought already", "已抢购过"},
 		members: alreadyBoughtMembers,
 	}},
 	{is(order.ErrNotStarted), failure{
 		code: "NOT_STARTED", status: http.StatusForbidden, title: "The sale has not started",
 		detail:  "The sale's beginTime lies ahead, by the server's clock.",
 		english: "The sale has not started yet.", chinese: "秒杀尚未开始",
+		label: [languageCount]string{"Not started", "未开始"},
 	}},
 	{is(order.ErrEnded), failure{
 		code: "ENDED", status: http.StatusForbidden, title: "The sale has ended",
 		detail:  "The sale's endTime has passed, by the server's clock.",
 		english: "The sale has ended.", chinese: "秒杀已经结束",
+		label: [languageCount]string{"Ended", "已结束"},
 	}},
 	{is(order.ErrPaused), failure{
 		code: codePaused, status: http.StatusServiceUnavailable, retryAfter: "3", title: "The sale is paused",
 		detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
 		english: "The sale is paused. Please try again shortly.", chinese: "活动暂停中，请稍后再试",
+		label: [languageCount]string{"Paused", "已暂停"},
 	}},
 	{is(errOverloaded), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
@@ -107,7 +123,7 @@ var rules = []rule{
 		detail:  "This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered.",
 		english: "You are asking too often. Please wait a moment.", chinese: "操作过于频繁，请稍后再试",
 	}},
-	{is(errUserStreams), failure{ // by then a stream whose caller has gone without a word has been noticed and closed
+	{is(errUserStreams), failure{ // by then a stream whose caller has silently gone has been noticed and closed
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "30", title: "Too many event streams",
 		detail:  "This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead.",
 		english: "You are following too many orders at once.", chinese: "同时关注的订单过多，请稍后再试",
@@ -131,6 +147,7 @@ var rules = []rule{
 		code: "OFF_SHELF", status: http.StatusConflict, title: "Off the shelf",
 		detail:  "The voucher was taken off the shelf.",
 		english: "This voucher is no longer offered.", chinese: "优惠券已下架",
+		label: [languageCount]string{"Off the shelf", "已下架"},
 	}},
 	{as[*orderFailedError], failure{
 		code: "ORDER_FAILED", status: http.StatusConflict, title: "The order failed",
@@ -186,15 +203,15 @@ var rules = []rule{
 		detail:    "The message is not signed by the payment provider, or cannot be read.",
 		english:   "The message was refused.", chinese: "支付通知无效",
 	}},
-	{is(order.ErrNoLetter), failure{
+	{is(order.ErrNoDeadLetter), failure{
 		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
 		detail:  "There is no dead letter with this id: it was replayed or discarded before.",
 		english: "There is no such dead letter any more.", chinese: "该死信不存在或已处理",
 	}},
-	{is(order.ErrNotReplayable), failure{
+	{is(recorder.ErrNotReplayable), failure{
 		code: "NOT_REPLAYABLE", status: http.StatusConflict, title: "The dead letter cannot be replayed",
-		detail:  "No accepted order is known to wait because of this letter. It can only be discarded.",
-		english: "This letter cannot be replayed, only discarded.", chinese: "该死信无法重放，只能丢弃",
+		detail:  "No accepted order is known to wait because of this dead letter. It can only be discarded.",
+		english: "This dead letter cannot be replayed, only discarded.", chinese: "该死信无法重放，只能丢弃",
 	}},
 	{is(errUnkeyedOutcome), failure{
 		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",
@@ -205,6 +222,7 @@ var rules = []rule{
 		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
 		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
+		label: [languageCount]string{"Outcome not known", "结果未知"},
 	}},
 	{is(voucher.ErrUndecided), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
@@ -215,8 +233,9 @@ var rules = []rule{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
 		detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
+		label: [languageCount]string{"Busy", "系统繁忙"},
 	}},
-	{as[*voucher.InvalidError], failure{
+	{as[*invalid.Error], failure{
 		code: "INVALID", status: http.StatusBadRequest, title: "Invalid request",
 		detail:  "The request breaks the rules that errors lists: which field, why, and what is allowed.",
 		english: "The request is not valid.", chinese: "请求参数有误",
@@ -256,7 +275,7 @@ var rules = []rule{
 	}},
 }
 
-// internalFailure is what a caller learns of an error that no rule matches: nothing.
+// internalFailure is the answer to an error that no rule matches. It tells nothing of the error.
 func internalFailure() failure {
 	return failure{
 		code: codeInternal, status: http.StatusInternalServerError, title: "Internal error",
@@ -265,8 +284,8 @@ func internalFailure() failure {
 	}
 }
 
-// cancelledFailure is for callers who have hung up. Nobody reads it; the status is the customary one for that, and
-// keeps their requests out of the failures that are counted and logged.
+// cancelledFailure is for callers who have hung up. Nobody reads it; its status is the customary one, and keeps these
+// requests out of the failures that are counted and logged.
 func cancelledFailure() failure {
 	return failure{
 		code: "CANCELLED", status: 499, title: "Request cancelled",

@@ -1,67 +1,56 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 )
 
-const (
-	buyerID = 42
-	adminID = 7
-	// orderID is beyond 2^53, as real ones are.
-	orderID = 660_000_000_123_456_789
-)
-
-// noon is the time in most tests. redisNoon is the same as Redis tells it, to the microsecond.
-var (
-	noon      = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	redisNoon = noon.Add(120*time.Millisecond + 999*time.Microsecond)
-)
-
-var secret = []byte("0123456789abcdef0123456789abcdef")
-
-// fakeDesk answers with what its functions say; without them an order is accepted and none is found.
-type fakeDesk struct {
+// fakePurchases calls its functions; without them an order is accepted and none is found.
+type fakePurchases struct {
 	buy    func(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 	order  func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	orders func(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error)
+	watch  watch
 }
 
-func (d fakeDesk) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+// watch is the method Watch of Purchases.
+type watch func(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error
+
+func (d fakePurchases) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
 	if d.buy == nil {
 		return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Queued}, nil
 	}
 	return d.buy(ctx, userID, voucherID, wait)
 }
 
-func (d fakeDesk) Order(ctx context.Context, userID, id int64, wait time.Duration) (order.Order, error) {
+func (d fakePurchases) Order(ctx context.Context, userID, id int64, wait time.Duration) (order.Order, error) {
 	if d.order == nil {
 		return order.Order{}, order.ErrNotFound
 	}
 	return d.order(ctx, userID, id, wait)
 }
 
-func (d fakeDesk) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+func (d fakePurchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 	if d.orders == nil {
 		return nil, 0, nil
 	}
 	return d.orders(ctx, f, before, limit)
 }
 
-// fakeVouchers keeps what it was asked to create and shows what it is given. Its rules are the real ones: drafts go
-// through voucher.Service.
+func (d fakePurchases) Watch(ctx context.Context, userID, id int64, yield func(order.Order, bool) error) error {
+	if d.watch == nil {
+		return order.ErrNotFound
+	}
+	return d.watch(ctx, userID, id, yield)
+}
+
+// fakeVouchers stores what is created and shows what its functions return. Its rules are the real ones: drafts go through
+// voucher.Service.
 type fakeVouchers struct {
 	mu      sync.Mutex
 	created []voucher.Voucher
@@ -69,6 +58,7 @@ type fakeVouchers struct {
 
 	get  func(id int64) (voucher.Shown, error)
 	list func(shopID int64) ([]voucher.Shown, error)
+	all  func(shopID, before int64, limit int) ([]voucher.Shown, error)
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
@@ -97,6 +87,14 @@ func (f *fakeVouchers) List(_ context.Context, shopID int64) ([]voucher.Shown, i
 	}
 	vs, err := f.list(shopID)
 	return vs, int64(len(vs)), redisNoon, err
+}
+
+func (f *fakeVouchers) All(_ context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error) {
+	if f.all == nil {
+		return nil, redisNoon, nil
+	}
+	vs, err := f.all(shopID, before, limit)
+	return vs, redisNoon, err
 }
 
 // CreateVoucher is the ledger's part.
@@ -130,179 +128,157 @@ func (f *fakeVouchers) Live(_ context.Context, vs []voucher.Voucher) ([]voucher.
 
 func (f *fakeVouchers) Open(context.Context, int64) error { return nil }
 
-func (f *fakeVouchers) all() []voucher.Voucher {
+func (f *fakeVouchers) stored() []voucher.Voucher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]voucher.Voucher(nil), f.created...)
 }
 
-// newAPI returns an API on fakes, at noon, after the changes to its configuration.
-func newAPI(tb testing.TB, change ...func(*Config)) *API {
-	tb.Helper()
-	cfg := Config{
-		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Desk: fakeDesk{}, Clerk: fakeClerk{}, Cashier: fakeCashier{},
-		Storefront: fakeStorefront(nil), Watcher: fakeWatcher(nil), Shelf: fakeShelf(nil), Audit: fakeAudit(nil), Monitor: fakeMonitor(nil), DeadLetters: fakeLetters{}, Notices: fakeNotices(nil),
-		Log: slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon },
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	a, err := New(cfg)
+// fakeChanges calls its functions; without them every voucher is the seckill one. Redis applies changes at once.
+type fakeChanges struct {
+	change   func(by voucher.Author, id int64, change voucher.Change) error
+	addStock func(by voucher.Author, id, delta int64, key string) error
+	pause    func(by voucher.Author, id int64) error
+	resume   func(by voucher.Author, id int64) error
+	behind   bool // Redis has not applied the change yet
+}
+
+func (f fakeChanges) shown(err error) (voucher.Shown, bool, error) {
 	if err != nil {
-		tb.Fatalf("New: %v", err)
+		return voucher.Shown{}, false, err
 	}
-	return a
+	return seckillVoucher(), !f.behind, nil
 }
 
-func withDesk(d fakeDesk) func(*Config) { return func(cfg *Config) { cfg.Desk = d } }
-
-// buying returns an API whose desk answers every purchase with err.
-func buying(tb testing.TB, err error, change ...func(*Config)) *API {
-	tb.Helper()
-	return newAPI(tb, append(change, withDesk(fakeDesk{
-		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
-	}))...)
-}
-
-func token(tb testing.TB, userID int64, role string) string {
-	tb.Helper()
-	s, err := SignToken(secret, userID, role, time.Hour, "", "", noon)
-	if err != nil {
-		tb.Fatalf("SignToken: %v", err)
+func (f fakeChanges) Change(_ context.Context, by voucher.Author, id int64, change voucher.Change) (voucher.Shown, bool, error) {
+	if f.change == nil {
+		return f.shown(nil)
 	}
-	return s
+	return f.shown(f.change(by, id, change))
 }
 
-// request is a request to be made. A buyer's token goes with it unless header says otherwise.
-type request struct {
-	method, target, body string
-	header               map[string]string // "" removes
-}
-
-// do makes the request.
-func do(tb testing.TB, a *API, req request) *httptest.ResponseRecorder {
-	tb.Helper()
-	return doWith(tb, tb.Context(), a, req)
-}
-
-// doWith makes the request for a caller who hangs up when ctx ends.
-func doWith(tb testing.TB, ctx context.Context, a *API, req request) *httptest.ResponseRecorder {
-	tb.Helper()
-	w := httptest.NewRecorder()
-	a.Handler().ServeHTTP(w, newRequest(tb, ctx, req))
-	return w
-}
-
-func newRequest(tb testing.TB, ctx context.Context, req request) *http.Request {
-	tb.Helper()
-	var body io.Reader
-	if req.body != "" {
-		body = strings.NewReader(req.body)
+func (f fakeChanges) AddStock(_ context.Context, by voucher.Author, id, delta int64, key string) (voucher.Shown, bool, error) {
+	if f.addStock == nil {
+		return f.shown(nil)
 	}
-	r := httptest.NewRequestWithContext(ctx, req.method, req.target, body)
-	r.Header.Set("Authorization", token(tb, buyerID, ""))
-	if req.body != "" {
-		r.Header.Set("Content-Type", "application/json")
+	return f.shown(f.addStock(by, id, delta, key))
+}
+
+func (f fakeChanges) Pause(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
+	if f.pause == nil {
+		return f.shown(nil)
 	}
-	for name, value := range req.header {
-		if value == "" {
-			r.Header.Del(name)
-		} else {
-			r.Header.Set(name, value)
-		}
+	return f.shown(f.pause(by, id))
+}
+
+func (f fakeChanges) Resume(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
+	if f.resume == nil {
+		return f.shown(nil)
 	}
-	return r
+	return f.shown(f.resume(by, id))
 }
 
-// discard is a response writer that costs nothing.
-type discard struct {
-	header http.Header
-	status int
+// fakeOrders calls its functions; without them there is no order.
+type fakeOrders struct {
+	cancel  func(userID, orderID int64) (order.Order, error)
+	history func(o order.Order) ([]order.Event, error)
+	order   func(orderID int64) (order.Order, error)
+	find    func(f order.Filter, before int64, limit int) ([]order.Order, error)
 }
 
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d *discard) WriteHeader(status int)      { d.status = status }
-
-// told is any answer of the API, read back.
-type told struct {
-	Type     string            `json:"type"`
-	Title    string            `json:"title"`
-	Status   int               `json:"status"`
-	Detail   string            `json:"detail"`
-	Code     string            `json:"code"`
-	Success  *bool             `json:"success"`
-	ErrorMsg string            `json:"errorMsg"`
-	Data     json.RawMessage   `json:"data"`
-	Errors   []voucher.Problem `json:"errors"`
-}
-
-func read(tb testing.TB, w *httptest.ResponseRecorder) told {
-	tb.Helper()
-	var t told
-	if err := json.Unmarshal(w.Body.Bytes(), &t); err != nil {
-		tb.Fatalf("answer %q: %v", w.Body, err)
+func (f fakeOrders) Cancel(_ context.Context, userID, orderID int64) (order.Order, error) {
+	if f.cancel == nil {
+		return order.Order{}, order.ErrNotFound
 	}
-	return t
+	return f.cancel(userID, orderID)
 }
 
-// wantProblem checks that w is a whole problem document with the status and code, and returns it.
-func wantProblem(tb testing.TB, w *httptest.ResponseRecorder, status int, code string) told {
-	tb.Helper()
-	t := read(tb, w)
-	if w.Code != status || t.Status != status || t.Code != code {
-		tb.Fatalf("answer is %d %s, want %d %s", w.Code, w.Body, status, code)
+func (f fakeOrders) History(_ context.Context, o order.Order) ([]order.Event, error) {
+	if f.history == nil {
+		return nil, nil
 	}
-	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
-		tb.Errorf("Content-Type is %q", got)
+	return f.history(o)
+}
+
+func (f fakeOrders) Order(_ context.Context, orderID int64) (order.Order, error) {
+	if f.order == nil {
+		return order.Order{}, order.ErrNotFound
 	}
-	if t.Type == "" || t.Title == "" || t.Detail == "" || t.ErrorMsg == "" || t.Success == nil || *t.Success {
-		tb.Errorf("not a whole problem document: %s", w.Body)
+	return f.order(orderID)
+}
+
+func (f fakeOrders) Find(_ context.Context, filter order.Filter, before int64, limit int) ([]order.Order, error) {
+	if f.find == nil {
+		return nil, nil
 	}
-	return t
+	return f.find(filter, before, limit)
 }
 
-// lines is a log that can be read back.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+// fakePayments calls its functions; without them there is no order and no payment.
+type fakePayments struct {
+	pay     func(userID, orderID int64) (order.Payment, string, error)
+	confirm func(n order.Notice) error
+	refund  func(userID, orderID int64) (order.Order, error)
 }
 
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func withLog(l *lines, level slog.Level) func(*Config) {
-	return func(cfg *Config) {
-		cfg.Log = slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: level}))
+func (f fakePayments) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {
+	if f.pay == nil {
+		return order.Payment{}, "", order.ErrNotFound
 	}
+	return f.pay(userID, orderID)
 }
 
-// page is a page of orders, read back.
-type page struct {
-	Data []struct {
-		ID string `json:"id"`
-	} `json:"data"`
-	Total int    `json:"total"`
-	Next  string `json:"next"`
+func (f fakePayments) Confirm(_ context.Context, n order.Notice) error {
+	if f.confirm == nil {
+		return order.ErrNoPayment
+	}
+	return f.confirm(n)
 }
 
-func readPage(tb testing.TB, w *httptest.ResponseRecorder) page {
-	tb.Helper()
-	if w.Code != http.StatusOK {
-		tb.Fatalf("answer is %d %s", w.Code, w.Body)
+func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Order, error) {
+	if f.refund == nil {
+		return order.Order{}, order.ErrNotFound
 	}
-	var p page
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-		tb.Fatalf("answer %q: %v", w.Body, err)
+	return f.refund(userID, orderID)
+}
+
+// fakeAudit returns what the function does; a nil one has no entries.
+type fakeAudit func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+
+func (f fakeAudit) Entries(_ context.Context, filter voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+	if f == nil {
+		return nil, nil
 	}
-	return p
+	return f(filter, before, limit)
+}
+
+// Note accepts everything.
+func (f fakeAudit) Note(context.Context, voucher.Entry) error { return nil }
+
+// fakeDeadLetters calls its functions; without them there is no dead letter.
+type fakeDeadLetters struct {
+	list    func(after string, n int) ([]recorder.DeadLetter, int64, error)
+	replay  func(id, by, why string) (order.Claim, error)
+	discard func(id, by, why string) (recorder.DeadLetter, error)
+}
+
+func (f fakeDeadLetters) List(_ context.Context, after string, n int) ([]recorder.DeadLetter, int64, error) {
+	if f.list == nil {
+		return nil, 0, nil
+	}
+	return f.list(after, n)
+}
+
+func (f fakeDeadLetters) Replay(_ context.Context, id, by, why string) (order.Claim, error) {
+	if f.replay == nil {
+		return order.Claim{}, order.ErrNoDeadLetter
+	}
+	return f.replay(id, by, why)
+}
+
+func (f fakeDeadLetters) Discard(_ context.Context, id, by, why string) (recorder.DeadLetter, error) {
+	if f.discard == nil {
+		return recorder.DeadLetter{}, order.ErrNoDeadLetter
+	}
+	return f.discard(id, by, why)
 }

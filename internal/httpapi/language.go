@@ -6,66 +6,66 @@ import (
 	"strings"
 
 	"github.com/maypok86/otter/v2"
-	"golang.org/x/text/language"
+	xlanguage "golang.org/x/text/language"
 )
 
-// tongue is a language in which errorMsg is written.
-type tongue int8
+// language is one in which errorMsg is written.
+type language int8
 
 const (
-	english tongue = iota // also for everybody whose language we do not have
+	english language = iota // also for callers whose language is not among these
 	chinese
-	tongues // how many there are
+	languageCount
 )
 
 const (
 	maxAcceptLanguage = 256 // bytes, of all lines; browsers send some 50, longer ones are answered in English
-	languageCache     = 512 // headers remembered; there are few that browsers send
+	languageCache     = 512 // headers remembered; browsers send few different ones
 )
 
-// languages chooses a tongue from Accept-Language headers. Reading one takes microseconds and a sale gets millions of
+// languages chooses a language from Accept-Language headers. Parsing one takes microseconds and a sale gets millions of
 // the same few, so choices are remembered.
 type languages struct {
-	matcher language.Matcher
-	chosen  *otter.Cache[string, tongue]
-	names   [tongues][]string // the tongues as values of Content-Language; nobody changes them
+	matcher xlanguage.Matcher
+	chosen  *otter.Cache[string, language]
+	names   [languageCount][]string // the languages as values of Content-Language; nobody changes them
 }
 
 func newLanguages() (*languages, error) {
-	chosen, err := otter.New(&otter.Options[string, tongue]{MaximumSize: languageCache})
+	chosen, err := otter.New(&otter.Options[string, language]{MaximumSize: languageCache})
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: language cache: %w", err)
 	}
 	l := &languages{chosen: chosen}
-	known := [tongues]language.Tag{english: language.English, chinese: language.Chinese}
-	l.matcher = language.NewMatcher(known[:])
-	for t, tag := range known {
-		l.names[t] = []string{tag.String()}
+	known := [languageCount]xlanguage.Tag{english: xlanguage.English, chinese: xlanguage.Chinese}
+	l.matcher = xlanguage.NewMatcher(known[:])
+	for i, tag := range known {
+		l.names[i] = []string{tag.String()}
 	}
 	return l, nil
 }
 
-// choose returns the tongue that the caller would like best, English when the header says nothing sensible.
-func (l *languages) choose(h http.Header) tongue {
-	asked := wholeHeader(h["Accept-Language"])
-	if asked == "" || len(asked) > maxAcceptLanguage {
+// choose returns the language that the caller prefers, English when the header cannot be read.
+func (l *languages) choose(h http.Header) language {
+	accepted := joinedHeader(h["Accept-Language"])
+	if accepted == "" || len(accepted) > maxAcceptLanguage {
 		return english
 	}
-	if t, ok := l.chosen.GetIfPresent(asked); ok {
-		return t
+	if choice, ok := l.chosen.GetIfPresent(accepted); ok {
+		return choice
 	}
-	tags, _, err := language.ParseAcceptLanguage(asked)
+	tags, _, err := xlanguage.ParseAcceptLanguage(accepted)
 	if err != nil {
 		tags = nil // the matcher then chooses the first
 	}
 	_, i, _ := l.matcher.Match(tags...)
-	t := tongue(i)
-	l.chosen.Set(strings.Clone(asked), t)
-	return t
+	choice := language(i)
+	l.chosen.Set(strings.Clone(accepted), choice)
+	return choice
 }
 
-// wholeHeader returns the lines of a list header as the one line that they stand for (RFC 9110, section 5.3).
-func wholeHeader(lines []string) string {
+// joinedHeader returns the lines of a list header as one line that means the same (RFC 9110, section 5.3).
+func joinedHeader(lines []string) string {
 	if len(lines) == 1 {
 		return lines[0]
 	}

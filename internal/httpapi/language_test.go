@@ -30,7 +30,7 @@ func TestLanguage(t *testing.T) {
 		"en;q=0.1,zh;q=0.2":       "秒杀已经结束",
 		"fr,zh;q=0.5":             "秒杀已经结束",
 	} {
-		for range 2 { // read, and remembered
+		for range 2 { // parsed, and cached
 			r := request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Accept-Language": header}}
 			w := do(t, a, r)
 			if got := read(t, w); got.ErrorMsg != want {
@@ -47,8 +47,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// Both voices say their language, wherever they fail; a success has none.
-func TestFailuresSayTheirLanguage(t *testing.T) {
+// Errors have a Content-Language in both formats and on every route; a success has none.
+func TestErrorsHaveALanguage(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for _, c := range []struct{ method, target, want string }{
@@ -76,7 +76,7 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 	}
 	for _, c := range []struct {
 		lines []string
-		want  tongue
+		want  language
 	}{
 		{[]string{"fr", "zh;q=0.5"}, chinese},
 		{[]string{"en;q=0.1", "zh;q=0.2"}, chinese},
@@ -86,7 +86,7 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 		{[]string{"", ""}, english},
 		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, english}, // too long together
 	} {
-		for range 2 { // read, and remembered
+		for range 2 { // parsed, and cached
 			if got := l.choose(http.Header{"Accept-Language": c.lines}); got != c.want {
 				t.Errorf("%q: %d, want %d", c.lines, got, c.want)
 			}
@@ -94,8 +94,8 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 	}
 }
 
-// Made-up languages must not fill the memory.
-func TestLanguagesRememberedAreBounded(t *testing.T) {
+// Invented languages must not fill the memory.
+func TestLanguageCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	l, err := newLanguages()
 	if err != nil {
@@ -106,6 +106,6 @@ func TestLanguagesRememberedAreBounded(t *testing.T) {
 	}
 	l.chosen.CleanUp()
 	if n := l.chosen.EstimatedSize(); n > languageCache {
-		t.Errorf("%d headers remembered, want at most %d", n, languageCache)
+		t.Errorf("%d headers cached, want at most %d", n, languageCache)
 	}
 }

@@ -40,7 +40,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// What nobody expected is logged with everything, and the caller learns nothing of it.
+// Unexpected errors are logged with all details, and the caller sees none.
 func TestUnexpectedErrorsAreLogged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 			w := do(t, a, request{method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"}})
 			wantProblem(t, w, http.StatusInternalServerError, "INTERNAL")
 			if strings.Contains(w.Body.String(), "hunter2") {
-				t.Errorf("the caller is told %s", w.Body)
+				t.Errorf("the caller reads %s", w.Body)
 			}
 			var line struct {
 				Level     string `json:"level"`
@@ -78,19 +78,19 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 	}
 }
 
-// Refusals are business as usual: at info level a sold-out sale logs nothing. When a store is away the log says so, but
-// not once for each of a million requests.
+// Refusals are business as usual: at info level a sold-out sale logs nothing. A store that is away is logged, but not once
+// for each of a million requests.
 func TestLogIsQuietAndBounded(t *testing.T) {
 	t.Parallel()
 	for err, least := range map[error]int{order.ErrSoldOut: 0, order.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1} {
 		var log lines
-		a := newAPI(t, withLog(&log, slog.LevelInfo), withDesk(fakeDesk{
+		a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{
 			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
 		}))
 		for range 500 {
 			do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
 		}
-		if n := strings.Count(log.String(), "\n"); n < least || least == 0 && n > 0 || n > 5*alarmsPerSecond {
+		if n := strings.Count(log.String(), "\n"); n < least || least == 0 && n > 0 || n > 5*failureLogsPerSecond {
 			t.Errorf("%v: %d lines", err, n)
 		}
 	}
@@ -140,7 +140,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// X-Forwarded-For is what the caller says, unless a trusted proxy says it.
+// X-Forwarded-For is believed from a trusted proxy alone.
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

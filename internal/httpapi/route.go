@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// access says who may call a route.
+// access is who may call a route.
 type access int8
 
 const (
@@ -19,24 +19,24 @@ const (
 	forAdmins
 )
 
-// voice says how a route tells its failures.
-type voice int8
+// errorFormat is how a route writes its errors.
+type errorFormat int8
 
 const (
-	problemDocument voice = iota // RFC 9457, with the failure's own status
-	plainEnvelope                // the tutorial's: business refusals are 200
+	problemDocument errorFormat = iota // RFC 9457, with the error's own status
+	plainEnvelope                      // the tutorial's: business refusals are 200
 )
 
-// handler does the work of one route. It never writes, but for streams; the adapter writes what it returns.
+// handler does the work of one route. It never writes, except for streams; serve writes what it returns.
 type handler func(c *gin.Context, who identity) (answer, error)
 
-// route is one line of the routing table.
+// route is one row of the routing table.
 type route struct {
 	method, path string
 	access       access
-	voice        voice
+	format       errorFormat
 	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
-	uncounted    bool // not among the requests in flight, which are bounded: it occupies no store, or has a bound of its own
+	uncounted    bool // not among the requests in flight, whose number is bounded: it uses no store, or has a bound of its own
 	off          bool // a part that it needs is not configured
 	handle       handler
 }
@@ -56,14 +56,14 @@ func (a *API) serve(r route) gin.HandlerFunc {
 		h["X-Request-Id"] = []string{id}
 		h["X-Content-Type-Options"] = a.headers.nosniff
 		h["Cache-Control"] = a.headers.noStore // live stock, people's orders, and what became of a purchase
-		if a.announcesTooMuch(c.Request) {
-			h["Connection"] = a.headers.hangUp // whatever the answer is: the body stays unread
+		if a.declaresTooMuch(c.Request) {
+			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
 		who, ans, err := a.run(&r, c, began)
-		said := a.say(c, r.voice, ans, err)
+		res := a.write(c, r.format, ans, err)
 		a.record(c, event{
 			id: id, route: r.path, user: who.userID,
-			status: said.status, code: said.code, err: said.err, took: a.cfg.Now().Sub(began),
+			status: res.status, code: res.code, err: res.err, took: a.cfg.Now().Sub(began),
 		})
 	}
 }
@@ -76,37 +76,37 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// announcesTooMuch says whether a request declares a body beyond the limit. Nothing of such a body is read, and the
-// connection is closed after the answer; left to itself, net/http would first wait for up to 256 KiB, which may never
-// come. A body that does not say its length is cut while it is read (bodyOf), or by net/http where nobody reads it.
-func (a *API) announcesTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
+// declaresTooMuch reports whether a request declares a body beyond the limit. Nothing of such a body is read, and the
+// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never come. A
+// body of undeclared length is cut off while it is read (readBody), or by net/http where nobody reads it.
+func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
 
-// run refuses what is too much, finds out who calls, refuses what is too large, and lets the handler work. A panic is an
-// unknown error, which is an answer too. The answer is written after it, so that callers who read slowly are not counted
-// as in flight.
+// run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large, and lets the handler
+// work. A panic becomes an error, and is answered as one. The answer is written after run, so that callers who read slowly
+// do not count as in flight.
 func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	if !r.uncounted && r.access != forAdmins { // whoever pauses a sale must get through the rush
-		if !a.load.enter() {
+	if !r.uncounted && r.access != forAdmins { // an admin who pauses a sale must get through the rush
+		if !a.inFlight.acquire() {
 			return identity{}, answer{}, errOverloaded
 		}
-		defer a.load.leave()
+		defer a.inFlight.release()
 	}
 	if who, err = a.authorize(r, c.Request, began); err != nil {
 		return who, answer{}, err
 	}
-	if a.announcesTooMuch(c.Request) {
+	if a.declaresTooMuch(c.Request) {
 		return who, answer{}, errTooLarge
 	}
 	ans, err = r.handle(c, who)
 	return who, ans, err
 }
 
-// authorize returns who calls, as far as the route asks, or why he may not. It asks no store.
+// authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
 func (a *API) authorize(r *route, req *http.Request, now time.Time) (identity, error) {
 	if r.access == forAll {
 		return identity{}, nil

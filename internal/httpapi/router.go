@@ -3,49 +3,51 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"strings"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 )
 
-// voucherActions is what the patterns of voucher actions begin with; the action follows.
-const voucherActions = "/voucher/:id/"
-
-// router finds a request's route. It consists of two engines because of what Gin does where a method has a parameter
-// (/voucher/:id/stock) and a fixed segment (/voucher/seckill/:id) at the same place: each request for the latter allocates
-// twice, to come back to the parameter if need be. The routes that everybody takes at once are kept free of that.
-type router struct {
-	most    *gin.Engine
-	actions *gin.Engine     // what is done to a voucher
-	names   map[string]bool // of the actions
+// routes is every route of the public listener. What answers GET answers HEAD too.
+func (a *API) routes() []route {
+	cfg := a.cfg
+	noDeadLetters := cfg.DeadLetters == nil || cfg.Audit == nil
+	all := []route{
+		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},
+		{method: http.MethodPost, path: "/voucher/seckill", access: forAdmins, handle: a.createSeckill},
+		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers},
+		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher},
+		{method: http.MethodPost, path: "/voucher/seckill/:id", access: forBuyers, handle: a.buy},
+		{method: http.MethodPost, path: "/voucher-order/seckill/:id", access: forBuyers, format: plainEnvelope, handle: a.buyPlainly},
+		{method: http.MethodPost, path: "/voucher/buy/:id", access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
+		{method: http.MethodPatch, path: "/voucher/:id", access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/stock", access: forAdmins, handle: a.addStock, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/pause", access: forAdmins, handle: a.pauseSale, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/resume", access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
+		{method: http.MethodGet, path: "/order", access: forBuyers, handle: a.listOrders},
+		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
+		{method: http.MethodGet, path: "/order/:id/events", access: forBuyers, queryToken: true, uncounted: true, handle: a.orderEvents},
+		{method: http.MethodPost, path: "/order/:id/pay", access: forBuyers, handle: a.pay, off: cfg.Payments == nil},
+		{method: http.MethodPost, path: "/order/:id/cancel", access: forBuyers, handle: a.cancelOrder, off: cfg.Orders == nil},
+		{method: http.MethodPost, path: "/order/:id/refund", access: forBuyers, handle: a.refund, off: cfg.Payments == nil},
+		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Orders == nil},
+		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Orders == nil},
+		{method: http.MethodGet, path: "/admin/voucher", access: forAdmins, handle: a.findVouchers},
+		{method: http.MethodGet, path: "/admin/voucher/:id/live", access: forAdmins, uncounted: true, handle: a.saleEvents, off: cfg.SaleStats == nil},
+		{method: http.MethodGet, path: "/admin/deadletter", access: forAdmins, handle: a.listDeadLetters, off: noDeadLetters},
+		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
+		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
+		{method: http.MethodGet, path: "/admin/audit", access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
+		{method: http.MethodPost, path: "/payment/callback", uncounted: true, handle: a.paymentCallback, off: cfg.Payments == nil || cfg.ReadCallback == nil},
+		{method: http.MethodPost, path: "/demo/buyer", handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
+		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
+		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
+	}
+	return slices.DeleteFunc(all, func(r route) bool { return r.off })
 }
 
-func (a *API) newRouter() (*router, error) {
-	r := &router{names: map[string]bool{}}
-	var err error
-	if r.most, err = a.newEngine(); err != nil {
-		return nil, err
-	}
-	if r.actions, err = a.newEngine(); err != nil {
-		return nil, err
-	}
-	for _, route := range a.routes() {
-		engine := r.most
-		if name, isAction := strings.CutPrefix(route.path, voucherActions); isAction {
-			engine = r.actions
-			r.names[name] = true
-		}
-		h := a.serve(route)
-		engine.Handle(route.method, route.path, h)
-		if route.method == http.MethodGet {
-			engine.Handle(http.MethodHead, route.path, h) // net/http keeps the body back
-		}
-	}
-	return r, nil
-}
-
-// newEngine returns Gin without its defaults, which trust every proxy and log every request.
-func (a *API) newEngine() (*gin.Engine, error) {
+// newRouter returns an engine with every route, without Gin's defaults, which trust every proxy and log every request.
+func (a *API) newRouter() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
@@ -60,16 +62,51 @@ func (a *API) newEngine() (*gin.Engine, error) {
 	}
 	e.NoRoute(a.serve(route{uncounted: true, handle: refuse(errNoRoute)}))
 	e.NoMethod(a.serve(route{uncounted: true, handle: refuse(errMethod)}))
+	for _, r := range a.routes() {
+		h := a.serve(r)
+		e.Handle(r.method, r.path, h)
+		if r.method == http.MethodGet {
+			e.Handle(http.MethodHead, r.path, h) // net/http drops the body
+		}
+	}
 	return e, nil
 }
 
-// ServeHTTP implements http.Handler.
-func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if rest, ofVoucher := strings.CutPrefix(req.URL.Path, "/voucher/"); ofVoucher {
-		if _, name, _ := strings.Cut(rest, "/"); r.names[name] {
-			r.actions.ServeHTTP(w, req)
-			return
-		}
+// cors lets pages of chosen origins call the API from a browser. Credentials (cookies) are never allowed: the token is
+// a header that the page itself must know.
+type cors struct {
+	all     bool
+	origins []string
+}
+
+func newCORS(origins []string) *cors {
+	return &cors{all: slices.Equal(origins, []string{"*"}), origins: origins}
+}
+
+// handle adds the CORS headers for an allowed origin and answers its preflight requests. Other origins get none, and
+// their browsers keep the answer from the page.
+func (p *cors) handle(c *gin.Context) {
+	h := c.Writer.Header()
+	if !p.all {
+		h.Add("Vary", "Origin")
 	}
-	r.most.ServeHTTP(w, req)
+	origin := c.GetHeader("Origin")
+	switch {
+	case origin == "":
+		return
+	case p.all:
+		h.Set("Access-Control-Allow-Origin", "*")
+	case slices.Contains(p.origins, origin):
+		h.Set("Access-Control-Allow-Origin", origin)
+	default:
+		return
+	}
+	if c.Request.Method == http.MethodOptions && c.GetHeader("Access-Control-Request-Method") != "" {
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PATCH, POST")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id")
+		h.Set("Access-Control-Max-Age", "600")
+		c.AbortWithStatus(http.StatusNoContent)
+		return
+	}
+	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, X-Request-Id")
 }

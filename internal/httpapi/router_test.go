@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What has no part behind it does not exist, and what remains works.
-func TestPartsThatAreNotThere(t *testing.T) {
+// The routes of a part that is not configured do not exist, and the others work.
+func TestMissingParts(t *testing.T) {
 	t.Parallel()
 	targets := map[string][]request{
 		"changes": {
@@ -14,17 +14,24 @@ func TestPartsThatAreNotThere(t *testing.T) {
 			{method: http.MethodPost, target: "/voucher/5/pause"},
 			{method: http.MethodPost, target: "/voucher/5/resume"},
 		},
-		"clerk":      {{method: http.MethodPost, target: "/order/5/cancel"}, {method: http.MethodGet, target: "/admin/order"}, {method: http.MethodGet, target: "/admin/order/5"}},
-		"cashier":    {{method: http.MethodPost, target: "/order/5/pay"}, {method: http.MethodPost, target: "/order/5/refund"}, {method: http.MethodPost, target: "/payment/callback"}},
-		"notices":    {{method: http.MethodPost, target: "/payment/callback"}},
-		"storefront": {{method: http.MethodPost, target: "/voucher/buy/5"}},
-		"watcher":    {{method: http.MethodGet, target: "/order/5/events"}},
+		"orders":         {{method: http.MethodPost, target: "/order/5/cancel"}, {method: http.MethodGet, target: "/admin/order"}, {method: http.MethodGet, target: "/admin/order/5"}},
+		"payments":       {{method: http.MethodPost, target: "/order/5/pay"}, {method: http.MethodPost, target: "/order/5/refund"}, {method: http.MethodPost, target: "/payment/callback"}},
+		"callbacks":      {{method: http.MethodPost, target: "/payment/callback"}},
+		"ordinary sales": {{method: http.MethodPost, target: "/voucher/buy/5"}},
+		"sale stats":     {{method: http.MethodGet, target: "/admin/voucher/5/live"}},
+		"audit":          {{method: http.MethodGet, target: "/admin/audit"}, {method: http.MethodGet, target: "/admin/deadletter"}},
+		"dead letters": {
+			{method: http.MethodGet, target: "/admin/deadletter"},
+			{method: http.MethodPost, target: "/admin/deadletter/9-0/replay"},
+			{method: http.MethodPost, target: "/admin/deadletter/9-0/discard"},
+		},
 	}
 	for part, remove := range map[string]func(*Config){
-		"changes": func(c *Config) { c.VoucherChanges = nil }, "clerk": func(c *Config) { c.Clerk = nil }, "cashier": func(c *Config) { c.Cashier = nil },
-		"notices": func(c *Config) { c.Notices = nil }, "storefront": func(c *Config) { c.Storefront = nil }, "watcher": func(c *Config) { c.Watcher = nil },
+		"changes": func(c *Config) { c.VoucherChanges = nil }, "orders": func(c *Config) { c.Orders = nil }, "payments": func(c *Config) { c.Payments = nil },
+		"callbacks": func(c *Config) { c.ReadCallback = nil }, "ordinary sales": func(c *Config) { c.BuyOrdinary = nil },
+		"sale stats": func(c *Config) { c.SaleStats = nil }, "audit": func(c *Config) { c.Audit = nil }, "dead letters": func(c *Config) { c.DeadLetters = nil },
 	} {
-		a, whole := newAPI(t, remove, withDesk(fakeDesk{order: foundOrder(orderIn(1))})), newAPI(t)
+		a, whole := newAPI(t, remove, withPurchases(fakePurchases{order: foundOrder(orderIn(1))})), newAPI(t)
 		for _, req := range targets[part] {
 			if got := read(t, asAdmin(t, a, req)); got.Code != "NOT_FOUND" || got.Detail != "There is nothing at this path." {
 				t.Errorf("without %s: %s %s: %+v", part, req.method, req.target, got)
@@ -43,8 +50,9 @@ func TestPartsThatAreNotThere(t *testing.T) {
 	wantProblem(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: "{}"}), http.StatusMethodNotAllowed, "METHOD")
 }
 
-// The two engines are one to callers: whatever is at no route is told in the same way.
-func TestPathsBetweenTheEngines(t *testing.T) {
+// A parameter and a fixed segment stand at the same place (/voucher/:id/stock, /voucher/seckill/:id): the fixed segment wins, and
+// paths beside the routes are refused in the same way everywhere.
+func TestNeighbouringPaths(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(c *Config) { c.AllowedOrigins = []string{"*"} })
 	for _, c := range []struct {
@@ -60,6 +68,7 @@ func TestPathsBetweenTheEngines(t *testing.T) {
 		{http.MethodHead, "/voucher/5/resume", http.StatusMethodNotAllowed},
 		{http.MethodPatch, "/voucher/5/stock", http.StatusMethodNotAllowed},
 		{http.MethodPost, "/voucher/seckill/stock", http.StatusBadRequest},
+		{http.MethodGet, "/voucher/list/stock", http.StatusBadRequest},
 		{http.MethodPost, "/voucher/seckill/5", http.StatusAccepted},
 	} {
 		w := asAdmin(t, a, request{method: c.method, target: c.target, header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"}})

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"net/http/pprof"
 	"time"
 )
 
@@ -12,7 +13,7 @@ const (
 	readTimeout       = 15 * time.Second // header and body
 	idleTimeout       = 75 * time.Second // longer than the 60 s for which nginx keeps idle connections
 	maxHeaderBytes    = 16 << 10         // net/http adds 4 KiB of slack
-	// answerTime is what an answer may take beyond reading the request and the wait that it asked for.
+	// answerTime is how long an answer may take beyond reading the request and the wait that it asks for.
 	answerTime = 15 * time.Second
 	// profileTime is how long a profile or trace may take on the operations listener.
 	profileTime = 5 * time.Minute
@@ -21,7 +22,7 @@ const (
 // Server returns the public listener's server on an address, with every timeout and limit set. It is not started.
 func (a *API) Server(addr string) *http.Server {
 	s := a.server(addr, a.Handler(), readTimeout+a.cfg.MaxWait+answerTime)
-	s.RegisterOnShutdown(a.streams.end) // Shutdown waits for handlers, and theirs would not end by themselves
+	s.RegisterOnShutdown(a.streams.end) // Shutdown waits for handlers, and those of streams do not end by themselves
 	return s
 }
 
@@ -41,4 +42,40 @@ func (a *API) server(addr string, h http.Handler, writeTimeout time.Duration) *h
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
+}
+
+// Operations returns the handler of the operations listener: metrics (the given handler), profiles, and health. It has
+// no access control of its own and belongs on an address that only operators reach.
+func (a *API) Operations(metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, r *http.Request) {
+		a.reply(w, r, http.StatusOK, []byte(healthzBody))
+	})
+	mux.HandleFunc("GET "+readyzPath, func(w http.ResponseWriter, r *http.Request) {
+		status, body, err := a.ready.answer(r.Context())
+		if err != nil {
+			a.log.ErrorContext(r.Context(), "readiness", "error", err)
+			status, body = http.StatusInternalServerError, []byte(`{"status":"unready"}`)
+		}
+		a.reply(w, r, status, body)
+	})
+	return mux
+}
+
+// reply answers as the public listener does: health can be asked for at either.
+func (a *API) reply(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h := w.Header()
+	h["X-Request-Id"] = []string{requestID(r)}
+	h["Content-Type"] = a.headers.json
+	h["X-Content-Type-Options"] = a.headers.nosniff
+	h["Cache-Control"] = a.headers.noStore
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a prober that has gone reads no answer
 }

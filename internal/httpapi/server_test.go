@@ -66,7 +66,7 @@ func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 // answered is the head of an answer.
 type answered struct {
 	status int
-	closes bool // the connection, says the server
+	closes bool // the server closes the connection
 }
 
 // answerOn reads one answer from a connection.
@@ -107,7 +107,7 @@ func TestHugeHeaders(t *testing.T) {
 // beyond the longest wait.
 func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withDesk(fakeDesk{buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+	a := newAPI(t, withPurchases(fakePurchases{buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 		select {
 		case <-ctx.Done():
 			return order.Order{}, ctx.Err()
@@ -130,7 +130,7 @@ func TestServerTimeouts(t *testing.T) {
 	if resp, body := answerOn(t, r); resp.status != http.StatusCreated {
 		t.Errorf("%d %s", resp.status, body)
 	}
-	// A body that never comes ends in a refusal.
+	// A body that never arrives ends in a refusal.
 	conn, r = dial(t, addr)
 	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, RoleAdmin)); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestServerTimeouts(t *testing.T) {
 	}
 }
 
-// HEAD is GET without the body: the same status and headers, and the connection goes on behind them.
+// HEAD is GET without the body: the same status and headers, and the connection stays open.
 func TestHeadIsGetWithoutBody(t *testing.T) {
 	t.Parallel()
 	addr := start(t, newAPI(t).Server(""))
@@ -180,11 +180,11 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	}
 }
 
-// A caller who hangs up cancels what he waits for.
-func TestHangingUpCancels(t *testing.T) {
+// A caller who hangs up cancels what they wait for.
+func TestHangUpCancels(t *testing.T) {
 	t.Parallel()
 	waiting, cancelled := make(chan struct{}), make(chan struct{})
-	a := newAPI(t, withDesk(fakeDesk{buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
+	a := newAPI(t, withPurchases(fakePurchases{buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
 		close(waiting)
 		<-ctx.Done()
 		close(cancelled)

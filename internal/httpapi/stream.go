@@ -11,15 +11,16 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/order"
+	"seckill/internal/order/service"
 )
 
 const (
 	streamTime  = 30 * time.Minute // how long a stream lasts
-	streamWrite = 30 * time.Second // within which a piece must have gone out; longer than the 15 s between heartbeats
+	streamWrite = 30 * time.Second // within which a piece must be written; longer than the 15 s between heartbeats
 	streamRetry = 2 * time.Second  // after which a browser comes back
 )
 
-// What ends a stream, besides the end of what it tells of.
+// What ends a stream, besides the end of what it reports.
 var (
 	errStreamOver   = errors.New("the stream has lasted long enough")
 	errStreamBroken = errors.New("the stream cannot be written")
@@ -29,42 +30,41 @@ var (
 
 // streams are the event streams that are open on this instance.
 type streams struct {
-	most, ofUser  int
-	lasts, writes time.Duration // streamTime and streamWrite
+	limit, userLimit       int
+	lifetime, writeTimeout time.Duration // streamTime and streamWrite
 
 	mu     sync.Mutex
 	live   map[*stream]struct{}
 	byUser map[int64]int // how many each user has
-	over   bool          // the process stops
+	ended  bool          // the process stops
 }
 
-func newStreams(most, ofUser int) *streams {
+func newStreams(limit, userLimit int) *streams {
 	return &streams{
-		most: most, ofUser: ofUser, lasts: streamTime, writes: streamWrite,
+		limit: limit, userLimit: userLimit, lifetime: streamTime, writeTimeout: streamWrite,
 		live: make(map[*stream]struct{}), byUser: make(map[int64]int),
 	}
 }
 
-// open makes a stream of an answer for somebody; cancel ends the work of its handler. It returns errUserStreams or
-// errManyStreams when there are too many; a crowd of buyers who follow their orders keeps no admin out. One that was opened
-// must be closed.
-func (all *streams) open(c *gin.Context, who identity, kind []string, cancel context.CancelCauseFunc) (*stream, error) {
+// open makes a stream of an answer; cancel ends the work of its handler. It returns errUserStreams or errManyStreams when
+// there are too many; buyers who follow their orders, however many, keep no admin out. An open stream must be closed.
+func (all *streams) open(c *gin.Context, who identity, contentType []string, cancel context.CancelCauseFunc) (*stream, error) {
 	s := &stream{
-		w: c.Writer, server: http.NewResponseController(rawWriter(c)), userID: who.userID, kind: kind,
-		writes: all.writes, until: time.Now().Add(all.lasts), cancel: cancel,
+		w: c.Writer, server: http.NewResponseController(rawWriter(c)), userID: who.userID, contentType: contentType,
+		writeTimeout: all.writeTimeout, until: time.Now().Add(all.lifetime), cancel: cancel,
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
-	case all.byUser[who.userID] >= all.ofUser:
+	case all.byUser[who.userID] >= all.userLimit:
 		return nil, errUserStreams
-	case len(all.live) >= all.most && !who.admin:
+	case len(all.live) >= all.limit && !who.admin:
 		return nil, errManyStreams
 	}
 	all.live[s] = struct{}{}
 	all.byUser[who.userID]++
-	if all.over {
-		cancel(order.ErrDismissed)
+	if all.ended {
+		cancel(service.ErrStopping)
 	}
 	return s, nil
 }
@@ -85,25 +85,25 @@ func (all *streams) count() int {
 	return len(all.live)
 }
 
-// end ends all streams, and at once those that come.
+// end ends all streams, and those that are opened afterwards.
 func (all *streams) end() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.over = true
+	all.ended = true
 	for s := range all.live {
-		s.cancel(order.ErrDismissed)
+		s.cancel(service.ErrStopping)
 	}
 }
 
 // stream is an answer that is written piece by piece, by its handler.
 type stream struct {
-	w      gin.ResponseWriter
-	server *http.ResponseController
-	userID int64
-	kind   []string // Content-Type
-	writes time.Duration
-	until  time.Time
-	cancel context.CancelCauseFunc
+	w            gin.ResponseWriter
+	server       *http.ResponseController
+	userID       int64
+	contentType  []string
+	writeTimeout time.Duration
+	until        time.Time
+	cancel       context.CancelCauseFunc
 }
 
 // begun reports whether anything has been sent.
@@ -112,21 +112,21 @@ func (s *stream) begun() bool { return s.w.Written() }
 // begin sends the header.
 func (s *stream) begin() {
 	h := s.w.Header()
-	h["Content-Type"] = s.kind
-	h["Cache-Control"] = []string{"no-store, no-transform"} // nobody on the way may compress it: that would hold it back
-	h["X-Accel-Buffering"] = []string{"no"}                 // nor gather it; nginx asks for this header
+	h["Content-Type"] = s.contentType
+	h["Cache-Control"] = []string{"no-store, no-transform"} // a proxy that compressed it would hold it back
+	h["X-Accel-Buffering"] = []string{"no"}                 // keeps nginx from buffering it
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
 }
 
-// send writes a piece and sees it off. Whoever does not read is cut off, because each piece has a deadline of its own. An
-// error wraps errStreamBroken.
+// send writes a piece and flushes it. A caller who does not read is cut off, because each piece has a deadline of its own.
+// An error wraps errStreamBroken.
 func (s *stream) send(piece string) error {
 	if !s.begun() {
 		s.begin()
 		piece = fmt.Sprintf("retry: %d\n%s", streamRetry.Milliseconds(), piece)
 	}
-	err := s.server.SetWriteDeadline(time.Now().Add(s.writes))
+	err := s.server.SetWriteDeadline(time.Now().Add(s.writeTimeout))
 	if err == nil {
 		_, err = s.w.WriteString(piece)
 	}
@@ -139,13 +139,13 @@ func (s *stream) send(piece string) error {
 	return nil
 }
 
-// over reports whether the stream has lasted long enough.
-func (s *stream) over() bool { return !time.Now().Before(s.until) }
+// expired reports whether the stream has lasted long enough.
+func (s *stream) expired() bool { return !time.Now().Before(s.until) }
 
-// beat sends a comment, so that those on the way see a living connection, and one that is dead is noticed. It returns
+// heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one. It returns
 // errStreamOver for a stream that has lasted long enough.
-func (s *stream) beat() error {
-	if s.over() {
+func (s *stream) heartbeat() error {
+	if s.expired() {
 		return errStreamOver
 	}
 	return s.send(":\n\n")

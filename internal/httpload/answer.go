@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of an answer: 16 MiB, far above any of this service's.
+// maxBody limits an answer's body: 16 MiB, far above any answer of this service.
 const maxBody = 16 << 20
 
 var (
@@ -17,7 +17,7 @@ var (
 	errTooLong   = errors.New("answer too long")
 )
 
-// head is what is read of an answer's header.
+// head is what matters of an answer's header.
 type head struct {
 	status     int
 	length     int // -1: not given
@@ -26,7 +26,7 @@ type head struct {
 	retryAfter time.Duration
 }
 
-// read reads one answer, those of status 1xx before it left out.
+// read reads one answer and skips answers with status 1xx before it.
 func (c *Conn) read() (a Answer, keep bool, err error) {
 	var h head
 	for {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// ErrNotSent says that no connection could be had: the request certainly had no effect.
+// ErrNotSent means that there was no connection. The request certainly had no effect.
 var ErrNotSent = errors.New("httpload: not sent")
 
-// stale is how long a connection may be idle and still be used: the other side may be about to close it, and a request
-// that meets that end has an unknown outcome.
+// stale is how long a connection may be idle and still be used. The other side may be closing an older one, and a request
+// that is sent then has an unknown outcome.
 const stale = 2 * time.Second
 
-// Conn is a connection to one server, made when it is needed and again after it failed. It serves one goroutine.
+// Conn is a connection to one server. It connects on demand, and again after a failure. It serves one goroutine.
 type Conn struct {
 	host    string // for the Host header
 	addr    string // host:port
@@ -73,8 +73,8 @@ type Answer struct {
 	Body       []byte        // valid until the next request
 }
 
-// Do sends a request and reads the whole answer. The error is ErrNotSent, or whatever became of the connection, which is
-// then closed. When ctx ends, only connecting is interrupted.
+// Do sends a request and reads the whole answer. The error is ErrNotSent, or why the connection failed, which is then
+// closed. When ctx ends, only connecting is interrupted.
 func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
 	now := time.Now()
 	if c.conn != nil && now.Sub(c.used) > stale {
@@ -100,7 +100,7 @@ func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
 // Close closes the connection; the next request makes another one.
 func (c *Conn) Close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // every answer that was wanted has been read
+		_ = c.conn.Close() // every answer has been read
 		c.conn = nil
 	}
 }
@@ -135,7 +135,7 @@ func (c *Conn) exchange(r Request, deadline time.Time) (a Answer, keep bool, err
 	return c.read()
 }
 
-// request writes a request into the buffer that is used again for each.
+// request writes a request into the buffer, which all requests use.
 func (c *Conn) request(r Request) []byte {
 	b := c.out[:0]
 	b = append(append(b, r.Method...), ' ')

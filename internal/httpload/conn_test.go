@@ -34,7 +34,7 @@ func dial(t *testing.T, address string, timeout time.Duration) *httpload.Conn {
 	return c
 }
 
-// TestConn talks to net/http's server: what is sent arrives, what it answers is read, and one connection serves it all.
+// TestConn talks to net/http's server: requests arrive, answers are read, all over one connection.
 func TestConn(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func TestConn(t *testing.T) {
 	}
 }
 
-// TestAnswers reads what other servers may send. An answer that is cut off is an error, and never ErrNotSent.
+// TestAnswers reads what other servers may send. An incomplete answer is an error, and never ErrNotSent.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -163,7 +163,7 @@ func serve(l net.Listener, sent string, again bool) (n int) {
 	}
 }
 
-// TestNotSent: where nobody listens, nothing had an effect.
+// TestNotSent: a request to a closed port is ErrNotSent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -177,7 +177,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestTimeout: a server that does not answer is left.
+// TestTimeout: a server that does not answer is a timeout.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -8,15 +8,15 @@ import (
 // never is an askAt that no number reaches.
 const never = math.MaxInt64
 
-// block is a run of reserved numbers of one day. Many goroutines take from it without a lock.
+// block is a range of reserved numbers of one day. Many goroutines take from it without a lock.
 type block struct {
 	day   int64 // since the epoch
 	last  int64
 	taken atomic.Int64 // the number taken last; above last when the block is empty
-	askAt atomic.Int64 // the number whose taker asks for the next block
+	askAt atomic.Int64 // the caller that takes this number requests the next block
 }
 
-// newBlock returns the block of the n numbers up to last. Its taker of four fifths asks for the next block.
+// newBlock returns the block of the n numbers up to last. After four fifths of it the next block is requested.
 func newBlock(day, last, n int64) *block {
 	b := &block{day: day, last: last}
 	b.taken.Store(last - n)
@@ -33,13 +33,13 @@ func (b *block) take() (int64, bool) {
 // empty reports whether nothing can be taken any more.
 func (b *block) empty() bool { return b.taken.Load() >= b.last }
 
-// asks reports whether the taker of number n is the one who has to ask for the next block.
+// asks reports whether the caller that took number n has to request the next block.
 func (b *block) asks(n int64) bool {
 	at := b.askAt.Load()
 	return n >= at && b.askAt.CompareAndSwap(at, never)
 }
 
-// askAgain lets another taker ask, halfway to the end: the block that was asked for could not be had.
+// askAgain has the next block requested again, halfway to the end: the reservation failed.
 func (b *block) askAgain() {
 	if taken := b.taken.Load(); taken < b.last {
 		b.askAt.Store(taken + (b.last-taken+1)/2)

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Workers with clocks of their own, which run, step back, and disagree; a counter that is lost whole, or loses its tail;
+// Workers with clocks of their own, which run, step back, and disagree; a counter that is lost, or loses its last numbers;
 // a ledger that has recorded any part of the ids; processes that die and start. No id comes twice.
-func TestNoIDTwiceWhateverHappens(t *testing.T) {
+func TestNoIDTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {

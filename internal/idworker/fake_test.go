@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// memory is a Counter and a History in memory, shared by the workers of a test. It keeps to their contracts, can be made
-// to lose what it counted, to fail, and to hold reservations back.
+// memory is a Counter and a History in memory, shared by the workers of a test. It fulfils their contracts, and can lose
+// what it counted, fail, and delay reservations.
 type memory struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // day → number given last
@@ -25,7 +25,7 @@ type memory struct {
 	arrived  chan struct{} // gets a value from every Reserve; buffered
 }
 
-// answer is the numbers above from, up to last, that were reserved for a day.
+// answer is a reservation of a day: the numbers above from, up to last.
 type answer struct {
 	day        string
 	from, last int64
@@ -95,7 +95,7 @@ func (m *memory) do(change func()) {
 	change()
 }
 
-// hold makes reservations wait, and returns what lets them go on.
+// hold makes reservations wait until release is called.
 func (m *memory) hold() (release func()) {
 	held := make(chan struct{})
 	m.do(func() { m.held = held })
@@ -105,7 +105,7 @@ func (m *memory) hold() (release func()) {
 	}
 }
 
-// reservations returns what was asked so far.
+// reservations returns the requests so far.
 func (m *memory) reservations() []Reservation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,8 +172,8 @@ func take(tb testing.TB, w *Worker, n int) []int64 {
 	return ids
 }
 
-// noTwins fails the test when an id is there twice, or is not positive.
-func noTwins(tb testing.TB, ids ...[]int64) {
+// allDistinct fails the test when an id occurs twice, or is not positive.
+func allDistinct(tb testing.TB, ids ...[]int64) {
 	tb.Helper()
 	seen := make(map[int64]bool)
 	for _, some := range ids {

@@ -10,7 +10,7 @@ import (
 // fetch is one reservation in progress, for which any number of callers wait.
 type fetch struct {
 	day    int64
-	asker  *block // the block whose taker asked for it, nil for a caller who waits
+	asker  *block // the block that requested it in advance, nil for a caller who waits
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // valid once done is closed
@@ -36,15 +36,15 @@ func (w *Worker) prefetch(ctx context.Context, b *block) {
 	w.start(ctx, b.day, b)
 }
 
-// refill returns when there is something to take for the present day, or has been until others took it.
+// refill returns when there are numbers for the current day, or were until other callers took them.
 func (w *Worker) refill(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	// The clock is read again under the lock: a caller whose reading is from before midnight must not replace the
-	// block that another took after it.
+	// The clock is read again under the lock: a caller that read it before midnight must not replace the block that another
+	// one made current after it.
 	second, err := secondOf(w.now())
 	if err != nil {
 		w.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *Worker) refill(ctx context.Context) error {
 	return nil
 }
 
-// ready reports whether the present block serves the day, after replacing it by the spare one where it does not. A
+// ready reports whether the current block serves the day, after replacing it by the spare one if it does not. A
 // spare block of another day is dropped. w.mu is held.
 func (w *Worker) ready(day int64) bool {
 	if b := w.current.Load(); b != nil && b.day == day && !b.empty() {
@@ -83,7 +83,7 @@ func (w *Worker) ready(day int64) bool {
 
 // start starts a reservation. w.mu is held, and none is in progress.
 func (w *Worker) start(ctx context.Context, day int64, asker *block) *fetch {
-	// Not ended with the caller, who is only the first of those who need it; its trace is kept.
+	// It does not end with the caller, because others need it too; the context's values are kept.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.timeout)
 	f := &fetch{day: day, asker: asker, cancel: cancel, done: make(chan struct{})}
 	w.fetching = f
@@ -91,7 +91,7 @@ func (w *Worker) start(ctx context.Context, day int64, asker *block) *fetch {
 	return f
 }
 
-// run makes the reservation and hands its block over.
+// run makes the reservation and stores its block.
 func (w *Worker) run(ctx context.Context, f *fetch) {
 	defer close(f.done)
 	defer f.cancel()
@@ -103,7 +103,7 @@ func (w *Worker) run(ctx context.Context, f *fetch) {
 	if err != nil {
 		f.err = fmt.Errorf("reserve order ids of %s: %w", dayName(f.day), err)
 		if f.asker != nil && !w.closed {
-			// Perhaps nobody waits, so nobody else hears of it.
+			// Perhaps no caller waits, so no other one reports it.
 			f.asker.askAgain()
 			w.log.LogAttrs(ctx, slog.LevelWarn, "order ids could not be reserved in advance", slog.Any("error", f.err))
 		}
@@ -133,7 +133,7 @@ func (w *Worker) reserve(ctx context.Context, f *fetch) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Whatever the counter says, this process gives no number twice.
+	// Whatever the counter returns, this process gives no number twice.
 	if last-w.size < known || last > MaxNumber {
 		return 0, fmt.Errorf("the counter gave the numbers up to %d, after %d", last, known)
 	}

@@ -33,7 +33,7 @@ func secondOf(t time.Time) (int64, error) {
 // seconds.
 func dayOf(second int64) int64 { return second / secondsPerDay }
 
-// dayName returns a day as it stands in the counter's key.
+// dayName returns a day as it is in the counter's key.
 func dayName(day int64) string {
 	return time.Unix(epoch+day*secondsPerDay, 0).UTC().Format("2006:01:02")
 }

@@ -7,11 +7,11 @@ import (
 
 const rounds = 22
 
-// permutation maps the 32-bit numbers onto each other, one to one, in an order that only its key tells.
+// permutation maps the 32-bit numbers onto each other, one to one, in an order that only its key determines.
 //
 // It is the block cipher Speck32/64 (Beaulieu et al., "The Simon and Speck Families of Lightweight Block Ciphers",
 // 2013, https://eprint.iacr.org/2013/404), chosen because its block is just the number; eight bytes of the key are
-// Speck's, the other eight are added before and after it as in DESX. It hides how far the day's counter is from people
+// Speck's, the other eight are added before and after it as in DESX. It hides the value of the day's counter from people
 // who collect ids. It does not make ids secret or hard to guess, and nothing may rely on an id being either.
 type permutation struct {
 	before, after uint32
@@ -35,7 +35,7 @@ func newPermutation(key [16]byte) *permutation {
 	return p
 }
 
-// scramble returns the number's place.
+// scramble returns the scrambled number.
 func (p *permutation) scramble(number uint32) uint32 {
 	v := number ^ p.before
 	x, y := uint16(v>>16), uint16(v)

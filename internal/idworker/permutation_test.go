@@ -56,13 +56,13 @@ func TestPermutationOfRuns(t *testing.T) {
 		}
 		slices.Sort(places)
 		if got := len(slices.Compact(places)); got != run {
-			t.Errorf("from %d on, %d numbers have only %d places", start, run, got)
+			t.Errorf("from %d on, %d numbers have only %d scrambled ones", start, run, got)
 		}
 		if share := float64(ascending) / run; share < 0.49 || share > 0.51 {
-			t.Errorf("from %d on, %.3f of the places are above the one before, want about a half", start, share)
+			t.Errorf("from %d on, %.3f of the scrambled numbers are above the previous one, want about a half", start, share)
 		}
 		if mean := float64(flipped) / run; mean < 15.9 || mean > 16.1 {
-			t.Errorf("from %d on, %.2f bits change from place to place, want about 16", start, mean)
+			t.Errorf("from %d on, %.2f bits change from one to the next, want about 16", start, mean)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func FuzzPermutation(f *testing.F) {
 			t.Errorf("scramble(unscramble(%d)) = %d", a, got)
 		}
 		if a != b && p.scramble(a) == p.scramble(b) {
-			t.Errorf("%d and %d go to the same place", a, b)
+			t.Errorf("%d and %d scramble alike", a, b)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type Options struct {
 	FetchTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger is told of counters that had to be created and of reservations in the background that failed; nil means
+	// Logger logs counters that had to be created and reservations in the background that failed; nil means
 	// nobody.
 	Logger *slog.Logger
 }
@@ -75,8 +75,8 @@ func New(counter Counter, history History, key [16]byte, o Options) *Worker {
 }
 
 // Next returns a new id. It answers from memory, without looking at ctx, as long as there are reserved numbers, and
-// waits for a reservation otherwise; all who wait, wait for the same one. It returns ErrExhausted, ErrClock, ErrClosed,
-// ctx's error, or what the counter or the ledger said. No id was given then, and the next call tries again.
+// waits for a reservation otherwise; all waiting callers share one. It returns ErrExhausted, ErrClock, ErrClosed, ctx's
+// error, or that of the counter or the ledger. No id was given then, and the next call tries again.
 func (w *Worker) Next(ctx context.Context) (int64, error) {
 	for {
 		second, err := secondOf(w.now())

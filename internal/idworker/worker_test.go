@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNextGivesTheNumbersOfItsBlockInOrder(t *testing.T) {
+func TestNextUsesItsBlockInOrder(t *testing.T) {
 	t.Parallel()
 	m, c := newMemory(), newClock(testTime)
 	m.numbers[testDay] = 500
@@ -26,11 +26,11 @@ func TestNextGivesTheNumbersOfItsBlockInOrder(t *testing.T) {
 		}
 	}
 	if m.asked != 0 {
-		t.Errorf("the ledger was asked %d times though the counter was there", m.asked)
+		t.Errorf("the ledger was read %d times though the counter was there", m.asked)
 	}
 }
 
-func TestNewDayBeginsAtARandomNumber(t *testing.T) {
+func TestNewDayStartsAtARandomNumber(t *testing.T) {
 	t.Parallel()
 	m, c := newMemory(), newClock(testTime)
 	w := newWorker(t, m, c, 10)
@@ -51,7 +51,7 @@ func TestNewDayBeginsAtARandomNumber(t *testing.T) {
 	}
 }
 
-// A counter that is gone is created above all that the worker knows or the ledger has, whichever is more.
+// A missing counter is created above the highest number of the worker and of the ledger.
 func TestLostCounter(t *testing.T) {
 	t.Parallel()
 	const given = 512 // the highest number that the worker knows of, when it does
@@ -89,12 +89,12 @@ func TestLostCounter(t *testing.T) {
 			if diff := cmp.Diff([]Reservation{{Day: testDay, N: 2, Known: c.want, Create: true}}, got[:min(1, len(got))]); diff != "" {
 				t.Errorf("reservation that creates the counter (-want +got):\n%s", diff)
 			}
-			noTwins(t, before)
+			allDistinct(t, before)
 		})
 	}
 }
 
-// A block of which four fifths are taken is followed by the next one before it is empty, so that nobody waits.
+// The next block is fetched when four fifths of one are taken, so that no caller waits.
 func TestNextBlockIsFetchedInAdvance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestCallersOfAnEmptyBlockWaitForOneReservation(t *testing.T) {
 		impatient, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		var failed error
-		wg.Go(func() { _, failed = w.Next(impatient) }) // perhaps the one who starts it
+		wg.Go(func() { _, failed = w.Next(impatient) }) // perhaps the one that starts it
 		synctest.Wait()
 		ids := make([]int64, 50)
 		for i := range ids {
@@ -147,7 +147,7 @@ func TestCallersOfAnEmptyBlockWaitForOneReservation(t *testing.T) {
 		if !errors.Is(failed, context.Canceled) {
 			t.Errorf("the caller whose context ended got %v, want its error", failed)
 		}
-		noTwins(t, ids)
+		allDistinct(t, ids)
 		if got := m.reservations(); len(got) > 2 { // one, and one in advance
 			t.Errorf("%d reservations for one block", len(got))
 		}
@@ -163,7 +163,7 @@ func TestFailedReservation(t *testing.T) {
 		w := newWorker(t, m, c, 100)
 		first := take(t, w, 1)
 		m.do(func() { m.fails = away })
-		// The numbers in hand are given, with few attempts to get more; each failure is over before the next.
+		// The reserved numbers are given, with few attempts to get more; each failure is over before the next.
 		for range 99 {
 			first = append(first, take(t, w, 1)...)
 			synctest.Wait()
@@ -173,11 +173,11 @@ func TestFailedReservation(t *testing.T) {
 		}
 		for range 2 {
 			if _, err := w.Next(t.Context()); !errors.Is(err, away) {
-				t.Fatalf("Next with nothing in hand: %v, want %v", err, away)
+				t.Fatalf("Next without reserved numbers: %v, want %v", err, away)
 			}
 		}
 		m.do(func() { m.fails = nil })
-		noTwins(t, first, take(t, w, 250))
+		allDistinct(t, first, take(t, w, 250))
 	})
 }
 
@@ -227,7 +227,7 @@ func TestNumbersNeverWrap(t *testing.T) {
 		}
 	}
 	c.add(4 * time.Hour)
-	noTwins(t, ids, take(t, w, 20))
+	allDistinct(t, ids, take(t, w, 20))
 }
 
 // badCounter gives the same numbers again and again.
@@ -253,7 +253,7 @@ func TestNumbersOfABrokenCounterAreNotUsed(t *testing.T) {
 			if id, err := w.Next(t.Context()); err == nil {
 				t.Errorf("Next gave %d (number %d)", id, w.perm.number(id))
 			}
-			noTwins(t, ids)
+			allDistinct(t, ids)
 			if err := w.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -265,7 +265,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	m, c := newMemory(), newClock(testTime)
 	w := newWorker(t, m, c, 10)
-	release := m.hold() // Close ends the reservation, nobody else does
+	release := m.hold() // only Close ends the reservation
 	defer release()
 	failed := make(chan error)
 	go func() {
@@ -312,7 +312,7 @@ func TestManyGoroutines(t *testing.T) {
 			}
 		})
 	}
-	// In between the counter is lost, or leaps.
+	// Meanwhile the counter is lost, or leaps.
 	wg.Go(func() {
 		for i := range 40 {
 			<-m.arrived
@@ -334,7 +334,7 @@ func TestManyGoroutines(t *testing.T) {
 	if len(all) != goroutines*each {
 		t.Errorf("%d ids, want %d", len(all), goroutines*each)
 	}
-	noTwins(t, all)
+	allDistinct(t, all)
 }
 
 // Not parallel: it counts the allocations of the whole process.

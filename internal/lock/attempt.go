@@ -33,8 +33,14 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
-	c := claim{owner: l.owner, request: request, lease: l.settings.lease, copies: l.settings.copies, latched: l.locker.repeats}
+	c := claim{
+		owner: l.owner, request: request, lease: l.settings.lease, asks: l.settings.replicas > 0 || l.elected,
+		latched: l.locker.repeats,
+	}
 	if l.traits.owned {
+		if l.owner == "" {
+			return claim{}, fmt.Errorf("lock %q: %w", l.name, ErrNoOwner)
+		}
 		return c, nil
 	}
 	c.owner = Owner(c.request)
@@ -45,40 +51,104 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	return c, nil
 }
 
-// attempt asks for the lock once, and once more if the answer was lost. With ErrNotObtained it says when to ask again
-// at the latest.
-func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, wait time.Duration, err error) {
+// attempted is what came of one attempt.
+type attempted struct {
+	hold   *Hold
+	err    error
+	unsure bool          // of the claim, from now on
+	wait   time.Duration // with ErrNotObtained: when to ask again at the latest
+	lapsed bool          // with ErrNotObtained: this process had lost its places in the queue
+}
+
+// attempt asks for the lock once, and once more if the answer was lost. It returns soon after ctx is over: the first
+// time it waits only for as long as a call may last after that, which costs less than to be ready to leave, and is
+// enough for almost every answer.
+func (l *Lock) attempt(ctx context.Context, c *claim) attempted {
+	tries := 2
+	if l.settings.replicas == 0 && l.locker.prompt(ctx) { // replicas take their time
+		a := l.askFor(ctx, *c, 1, promptTime)
+		c.unsure = a.unsure
+		if !a.unsure || ownFailure(a.err) && over(ctx) == nil {
+			return a
+		}
+		c.latched = true // it may arrive yet
+		l.locker.silent()
+		if err := over(ctx); err != nil {
+			return attempted{err: l.refused(err)}
+		}
+		tries = 1
+	}
+	asked := *c // the call may go on after this one has returned, and c has changed
+	a, err := leavable(ctx, l.locker, func() attempted {
+		return l.askFor(ctx, asked, tries, acquireTimeout)
+	}, func(late attempted) {
+		if late.err == nil {
+			_ = late.hold.Release(ctx) // if that fails the lease ends it
+		}
+	})
+	if err != nil {
+		c.unsure, c.latched = true, true // it may arrive yet
+		return attempted{err: l.refused(err)}
+	}
+	c.unsure, c.latched = c.unsure || a.unsure, c.latched || a.unsure
+	return a
+}
+
+// abandon is giveUp for a wait or an attempt whose context may be over.
+func (l *Lock) abandon(ctx context.Context, c claim) {
+	_, _ = leavable(ctx, l.locker, func() struct{} { l.giveUp(ctx, c); return struct{}{} }, func(struct{}) {})
+}
+
+// askFor asks so many times, and waits for each answer for so long.
+func (l *Lock) askFor(ctx context.Context, c claim, tries int, within time.Duration) attempted {
 	if err := ctx.Err(); err != nil {
-		return nil, 0, l.refused(err)
+		return attempted{err: l.refused(err)}
 	}
 	sent := time.Now()
-	a, err := l.acquire(ctx, *c)
-	if uncertain(err) && ctx.Err() == nil {
-		c.latched = true // the first may arrive yet
+	a, err := l.acquire(ctx, c, within)
+	if uncertain(err) && tries > 1 && ctx.Err() == nil {
+		c.unsure, c.latched = true, true // the first may arrive yet
 		sent = time.Now()
-		a, err = l.acquire(ctx, *c)
+		a, err = l.acquire(ctx, c, within)
+	}
+	failed := func(err error) attempted {
+		return attempted{err: fmt.Errorf("lock %q: %w", l.name, err), unsure: c.unsure}
 	}
 	switch {
 	case err != nil:
-		if uncertain(err) {
-			l.giveUp(ctx, *c)
-		}
-		if ended := ctx.Err(); ended != nil { // a socket's timeout says less
+		c.unsure = c.unsure || uncertain(err)
+		if ended := over(ctx); ended != nil { // a socket's timeout says less
 			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
 		}
-		return nil, 0, fmt.Errorf("lock %q: %w", l.name, err)
+		return failed(err)
 	case a.upgrade:
-		return nil, 0, l.refused(ErrUpgrade)
+		return failed(fmt.Errorf("%w: %w", ErrNotObtained, ErrUpgrade))
 	case !a.obtained:
-		return nil, untilNextTry(a.wait), fmt.Errorf("lock %q: %w", l.name, ErrNotObtained)
-	case time.Since(sent) >= l.settings.validity():
-		l.giveUp(ctx, *c)
-		return nil, 0, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
-	case a.copies < l.settings.copies:
-		l.giveUp(ctx, *c)
-		return nil, 0, fmt.Errorf("lock %q: %w: %d of %d", l.name, ErrTooFewCopies, a.copies, l.settings.copies)
+		refused := failed(ErrNotObtained)
+		refused.wait, refused.lapsed = a.wait, a.lapsed
+		return refused
 	}
-	return newHold(l, *c, a.token, sent), 0, nil
+	if err := l.unsound(a, sent); err != nil {
+		c.unsure = true // it has the lock
+		return failed(err)
+	}
+	h := newHold(l, c, a.token, sent)
+	h.server = a.server.id
+	return attempted{hold: h}
+}
+
+// unsound returns why a lock that was obtained cannot be kept, if it cannot.
+func (l *Lock) unsound(a answer, sent time.Time) error {
+	switch {
+	case time.Since(sent) >= l.settings.validity():
+		return fmt.Errorf("%w: the answer took longer than the lease", ErrLost)
+	case a.replicas < l.settings.replicas:
+		return fmt.Errorf("%w: %d of %d", ErrTooFewReplicas, a.replicas, l.settings.replicas)
+	case a.server.id != "" && a.server.uptime < l.settings.lease+time.Second && !l.settings.restarted:
+		return fmt.Errorf("%w: %v", ErrRestarted, a.server.uptime)
+	default:
+		return nil
+	}
 }
 
 // refused is the error of a call that ends without the lock for a reason besides that others have it.
@@ -90,42 +160,57 @@ func (l *Lock) refused(why error) error {
 type answer struct {
 	obtained bool
 	token    int64         // if obtained
-	copies   int           // if obtained, and there are to be some: how many replicas have it
-	upgrade  bool          // if not: its owner is in its way himself
-	wait     time.Duration // if not: when the lease of the present holder ends, unless he renews it
+	replicas int           // if obtained, and there are to be some: how many have it
+	server   server        // if obtained, and it is one of a Redlock
+	upgrade  bool          // if not: its owner is in its own way
+	wait     time.Duration // if not: when the lease of the present holder ends, unless they renew it
+	lapsed   bool          // if not: as in attempted
 }
 
-// run runs an acquire, and has it copied if the settings say so.
-func (l *Lock) run(ctx context.Context, acquire call) (cmd *redis.Cmd, copies int, err error) {
-	if l.settings.copies <= 0 {
-		return acquire.run(ctx, l.locker.client), 0, nil
+func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answer, error) {
+	ctx = limit(ctx, within)
+	acquire := l.protocol.acquire(c, l.locker.highest.Load())
+	var a answer
+	var cmd *redis.Cmd
+	var err error
+	if c.asks {
+		cmd, a.replicas, a.server, err = l.runObserved(ctx, acquire)
+	} else {
+		cmd = acquire.run(ctx, l.locker.client)
 	}
-	within := min(copyTime, l.settings.lease/2)
-	return acquire.runCopied(ctx, l.locker.client, l.settings.copies, within)
-}
-
-func (l *Lock) acquire(ctx context.Context, c claim) (answer, error) {
-	ctx = limit(ctx, acquireTimeout)
-	cmd, copies, err := l.run(ctx, l.protocol.acquire(c, l.locker.highest.Load()))
 	if err != nil {
 		return answer{}, err
 	}
 	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
-		n, err := strconv.ParseInt(token, 10, 64)
+		a.token, err = strconv.ParseInt(token, 10, 64)
 		if err != nil {
 			return answer{}, fmt.Errorf("acquire script answered %w", err)
 		}
-		l.locker.sawToken(n)
-		return answer{obtained: true, token: n, copies: copies}, nil
+		l.locker.sawToken(a.token)
+		a.obtained = true
+		return a, nil
 	}
 	got, err := cmd.Int64Slice()
 	if err != nil {
 		return answer{}, err
 	}
-	if len(got) != 2 {
+	if len(got) < 2 {
 		return answer{}, fmt.Errorf("acquire script answered %v", got)
 	}
-	return answer{upgrade: got[0] == -2, wait: time.Duration(got[1]) * time.Millisecond}, nil
+	a.upgrade, a.wait, a.lapsed = got[0] == -2, time.Duration(got[1])*time.Millisecond, len(got) > 2 && got[2] == 1
+	return a, nil
+}
+
+// ask runs a script that may be left at any time. The answer's error is ctx's then.
+func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
+	answer, err := leavable(ctx, l.locker, func() *redis.Cmd {
+		return c.run(limit(ctx, acquireTimeout), l.locker.client)
+	}, func(*redis.Cmd) {})
+	if err != nil {
+		answer = redis.NewCmd(ctx)
+		answer.SetErr(err)
+	}
+	return answer
 }
 
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the

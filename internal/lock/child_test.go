@@ -27,12 +27,14 @@ const childEnv = "LOCK_TEST_CHILD"
 // childLease is that process's lease, which it renews.
 const childLease = time.Second
 
-// childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, and "write"
-// reads a line and then does the fenced write. One that is to "wait" says nothing: so
-// many waiters wait, to be killed.
+// childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, "write" reads a
+// line and then does the fenced write, and "freeze" looks at the hold without pause, to be stopped. One that is to "wait"
+// says nothing: so many waiters wait, to be killed.
 type childTask struct {
 	Do, Kind, Addr, Prefix, DSN string
 	Waiters                     int
+	Deaf                        bool          // its publish/subscribe connections stop hearing now and then
+	Lease                       time.Duration // given, and not renewed; 0: childLease, renewed
 }
 
 // runChild returns the exit code.
@@ -50,10 +52,18 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	ctx := context.Background()
+	switch task.Do {
+	case "parent":
+		return haveChild(task, out)
+	case "torture":
+		return torment(ctx, task, out)
+	}
 	client := redis.NewClient(&redis.Options{Addr: task.Addr})
-	l := kindOf(task.Kind).open(
-		lock.New(client, task.Prefix), "m", lock.NewOwner(), lock.WithRenewedLease(childLease),
-	)
+	lease := lock.WithRenewedLease(childLease)
+	if task.Lease > 0 {
+		lease = lock.WithLease(task.Lease)
+	}
+	l := kindOf(task.Kind).open(lock.New(client, task.Prefix), "m", lock.NewOwner(), lease)
 	if task.Do == "wait" {
 		for range task.Waiters {
 			go func() { _, _ = l.Lock(ctx) }() // to be killed
@@ -67,9 +77,12 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "held"); err != nil {
 		return err
 	}
-	if task.Do == "hold" {
+	switch task.Do {
+	case "hold":
 		<-h.Lost()
 		return h.Err()
+	case "freeze":
+		return freeze(ctx, h, out)
 	}
 	if _, err := bufio.NewReader(in).ReadString('\n'); err != nil {
 		return err
@@ -88,6 +101,64 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(out, "wrote %d rows; %v\n", n, lock.ErrLost)
 	return err
+}
+
+// haveChild has a child that holds the lock, and waits to be killed.
+func haveChild(task childTask, out io.Writer) error {
+	task.Do = "hold"
+	text, err := json.Marshal(task)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.Background(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	cmd.SysProcAttr = dieWithParent()
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "child holds"); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// freeze looks at a hold until it is lost, and says by how long its channel was late. It fails when the hold or its
+// context says that it is held though its time is over, or that it is lost before those are done who listen.
+func freeze(parent context.Context, h *lock.Hold, out io.Writer) error {
+	ctx, cancel := h.Context(parent)
+	defer cancel()
+	for i := 0; ; i++ {
+		until, now, look := h.ValidUntil(), time.Now(), h.Err
+		if i%2 == 1 {
+			look = ctx.Err
+		}
+		err := look()
+		if err == nil && now.After(until) {
+			return fmt.Errorf("held %v after its time", now.Sub(until))
+		}
+		if err == nil {
+			continue
+		}
+		select {
+		case <-h.Lost():
+		default:
+			return errors.New("lost, and Lost is open")
+		}
+		select {
+		case <-ctx.Done():
+		default:
+			return errors.New("lost, and the context is not done")
+		}
+		_, err = fmt.Fprintln(out, "lost in time")
+		return err
+	}
 }
 
 // fencedWrite writes unless somebody with a higher token has, and returns how many rows it changed.
@@ -116,6 +187,7 @@ func startChild(t *testing.T, task childTask) *child {
 	c := &child{cmd: exec.CommandContext(t.Context(), os.Args[0])}
 	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	c.cmd.Stderr = os.Stderr
+	c.cmd.SysProcAttr = dieWithParent()
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,6 @@ type kind struct {
 	claims []int
 	// rival is the kind that it excludes, and that excludes it; "" for a kind whose owners exclude each other.
 	rival string
-	// apart: each waiter listens on a channel of his own.
-	apart bool
 	// parts is how many locks of Redis it is made of, 0 for one of its own.
 	parts int
 }
@@ -45,30 +43,28 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Mutex(name, opts...)
 		},
-		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 50)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60)),
 	},
 	{
 		name: "Reentrant",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Reentrant(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 50)),
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 60)),
 	},
 	{
 		name: "Fair",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Fair(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 50)),
-		apart:  true,
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 60)),
 	},
 	{
 		name: "Write",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Write(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 50)),
-		apart:  true,
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 60)),
 	},
 	{
 		name: "Read",
@@ -76,10 +72,9 @@ var kinds = []kind{
 			return l.Read(name, o, opts...)
 		},
 		claims: slices.Concat(
-			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 50),
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 60),
 		),
 		rival: "Write",
-		apart: true,
 	},
 	{
 		name: "Multi",
@@ -87,16 +82,18 @@ var kinds = []kind{
 			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
 		},
 		parts:  2,
-		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 50)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60)),
 	},
 	{
-		name: "Red",
+		name: "Redlock",
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
-			return lock.Red(l.Mutex(name, opts...), l.Mutex(name+"/2", opts...), l.Mutex(name+"/3", opts...))
+			return lock.OneServer(
+				lock.Redlock(l.Mutex(name, opts...), l.Mutex(name+"/2", opts...), l.Mutex(name+"/3", opts...)),
+			)
 		},
 		parts: 3,
 		claims: slices.Concat(
-			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 50),
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60),
 		),
 	},
 }
@@ -116,8 +113,8 @@ func span(first, last int) []int {
 // rows returns all promises, in order.
 func rows() []row {
 	return slices.Concat(
-		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows, redRows,
-		fencedRows,
+		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows, redlockRows,
+		fencedRows, edgeRows, useRows,
 	)
 }
 

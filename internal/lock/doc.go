@@ -10,7 +10,7 @@
 // the same way, as a [Lock], which gives a [Hold].
 //
 //	Mutex      one holder at a time; every call of Lock is a stranger to all others
-//	Reentrant  its owner, a value that is passed along, may take it again while he has it
+//	Reentrant  its owner, a value that is passed along, may take it again while they have it
 //	Fair       a Reentrant that those who wait get in the order in which they came, from whichever process
 //	Read       the side of a read-write lock that many owners share; in the same order
 //	Write      the side that one owner has alone, who may also read
@@ -18,7 +18,7 @@
 // Of several locks, of one Locker or more, a function makes one.
 //
 //	Multi      all of them, or none
-//	Red        the same lock on independent servers: a majority of them
+//	Redlock    the same lock on independent servers: a majority of them
 //
 // # What it promises, and what not
 //
@@ -29,11 +29,11 @@
 //
 // # How it works
 //
-// Authoritative is the lock's key in Redis, which names the owner and his token and always has a time to live, the
-// lease. (A mutex's key stays for a while after the release, and says which token was the last.) Every call of Lock or
-// TryLock is a request with a name of its own, a random UUID. All changes are scripts (the .lua files beside this one
-// say what they take and return), each safe to repeat with the same request, so that a lost answer is asked for again
-// and a client that repeats commands by itself does no harm.
+// Authoritative is the lock's key in Redis, which names the owner and their token and always has a time to live, the
+// lease. (A mutex's key stays for 15 s after the release, and says which token was the last.) Every call of Lock or
+// TryLock is a request with a name of its own, a random UUID; what it obtains is a hold. All changes are scripts (package
+// lua says what they take and return), each safe to repeat with the same request, so that a lost answer is asked for
+// again and a client that repeats commands by itself does no harm.
 //
 //	Lock ── acquire ──► held: token, lease ──► renewed every lease/3 ──► Release ──► freed, published
 //	          │ ▲                                  │
@@ -42,31 +42,47 @@
 //	          └───┘                                   the last request that was answered ──► lost
 //
 // Without an option a lock has a lease of [DefaultLease] and is renewed until it is released or lost. With [WithLease]
-// it is never renewed, only looked after. The holder learns of a loss before the lease can end in Redis, because he
-// counts from the moment when he sent the request, on the monotonic clock, and allows for clocks that run at different
-// speeds. What is due at about the same time is renewed in one request.
+// it is renewed by [Hold.Refresh] alone, and looked after. The holder learns of a loss before the lease can end in Redis:
+// it is counted from when the request was sent, on the monotonic clock, with an allowance for clocks that run at
+// different speeds. What is due at about the same time is renewed in one request. [Hold.Err] and its contexts' Err
+// compare with the clock themselves; what a timer closes may be late by one scheduling delay.
 //
 // Those of one Locker who wait for the same lock stand in a queue, and only the first of them asks Redis: when a
-// release is published, and when the holder's lease should be over. All of them listen through one connection, which
-// exists while somebody waits. A mutex that is released goes to the first of its process's queue in the same step, up
-// to sixteen times in a row; then it is free for the others.
+// release is published, when the holder's lease should be over, and every 4 s in any case. All of them listen through one
+// connection, which exists while somebody waits, is pinged when it says nothing for a second, and replaced when it says
+// nothing after that. A mutex that is released is handed to the first of its process's queue in the same step, up to
+// sixteen times in a row; then it is free for the others.
+//
+// # Tokens
+//
+// A token is the highest of Redis's time in microseconds, the last one plus one, and what the asking client has seen plus
+// one. Locks are spread over 1,024 hash tags, the slots; each keeps the highest token of all its locks for a day, its
+// high water, which is raised before a token is handed out. So tokens rise when the key of a lock has gone and the clock
+// was set back, and names that are used once leave nothing behind.
 //
 // # Queues
 //
 // Those who wait for Fair, Read or Write stand in a queue in Redis besides, by Redis's clock; clients' clocks are never
-// asked. Each has a place, listens on a channel of his own, and a release tells only those whose turn it is:
+// asked. Each request has a place there; the process keeps all of its places at once, and a release tells the processes
+// of those whose turn it is:
 //
-//	asks ── refused ──► has a place ──► told that it is his turn ──► asks, and has the lock
+//	asks ── refused ──► has a place ──► told that it is their turn ──► asks, and has the lock
 //	                     │      ▲
-//	                     ▼      │ kept for 4 s after he was last heard of,
-//	                   1 s passed; one request for all who wait in a process
+//	                     ▼      │ kept for 4 s after its process was last heard of,
+//	                   1 s passed; one script for all who wait for the lock in a process
 //
-// Whoever comes by takes away the places that are over, and tells whose turn it is then. So a waiter who died delays
-// the others by 5 s at most, and many who died together do not add up. One who leaves takes his place along.
+// Any waiter that looks removes dead processes' places from the head. So a waiter that dies delays the others by 5 s
+// at most, and many who die together do not add up. One who leaves takes their place along.
 //
 // Readers and writers have one order: readers with no writer between them go together, a writer waits for those who
-// came before him, and readers who come later wait for him. So neither is starved. What it costs: while a writer waits
+// came before, and readers who come later wait for the writer. So neither is starved. What it costs: while a writer waits
 // for a slow reader, no new reader is let in.
+//
+// # Cost
+//
+// No script touches more than 500 holds or places, however many there are: what is over is removed in such steps, that
+// many readers are told at once and tell the others, and State reads in such pages. Those who wait for a lock in a process
+// cost one script each second, or 4 s where there is no queue in Redis.
 //
 // # What can go wrong
 //
@@ -74,16 +90,22 @@
 //	                                 that arrives later is refused. If Redis cannot be reached for that either, the lock
 //	                                 is free after the lease
 //	the release's answer is lost     asked again once, and again by the next call of Release; success is success
-//	the caller's context is over     Release does not mind, it has its own timeout
+//	the caller's context is over     every call returns within 100 ms, also when Redis is silent; what was sent is given
+//	                                 back in the background. Release does not mind, it has its own timeout
+//	Redis leaves calls unanswered    256 may go on in the background; then calls that could be left fail at once
 //	the holder dies                  the lock is free after the lease; waiters know how long that is
-//	Redis cannot be reached          TryLock, Lock and Release return its error; a holder is told of the loss in time
-//	the key was removed or taken     the holder is told when he renews or looks next, within a third of the lease
+//	the holder is frozen             Err says that the lock is lost, at the first call after it runs again
+//	Redis cannot be reached          TryLock, Lock and Release return its error, to all who wait in the process; a holder
+//	                                 is told of the loss in time
+//	Redis is full                    locks can be released, and mostly not obtained
+//	the key was removed or taken     the holder is told when they renew or look next, within a third of the lease
 //	Redis lost everything, or its    as before; tokens still rise, because none is below the time in microseconds.
-//	last writes, or the counter      If the clock went back as well, they rise for every process that has seen one
-//	a message to waiters is lost     they look again when the lease is over, or when their connection is back; in a
-//	                                 queue, when their places are kept, a second later
-//	a waiter in a queue dies         his place is over after 4 s, and the next one is told within a second
-//	a waiter is stopped for longer   he has lost his place, and lines up again when he runs
+//	last writes, or the high water   If the clock went back as well, they rise for every process that has seen one
+//	a message to waiters is lost     they look again when the lease is over, after 4 s, or when their connection is back;
+//	                                 in a queue, when their places are kept, a second later
+//	a connection is half open        no byte for 2.5 s, in spite of a PING: it is replaced, and all waiters look
+//	a waiter in a queue dies         its place is over after 4 s, and the next one is told within a second
+//	a waiter is stopped for longer   it may have lost its place, and lines up again when it runs
 //
 // The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.
 //
@@ -91,10 +113,12 @@
 //
 // Its members are tried at the same time, each as always, under one request. What was obtained is one Hold if it is
 // enough, and is given back if not. Each part of it is renewed by its own Locker, and when one ends the rest is counted.
+// One lock, or one server of a Redlock, twice among them is an error.
 // Who waits for such a lock waits for one member, and has none of the others meanwhile.
 //
 // A majority hides the loss of servers, not of their memory or their clocks: one that restarts empty, or whose clock
-// jumps, gives its part away, and with enough of them two have the lock. The token is what the resource can tell them by.
+// jumps, gives its part away, and with enough of them two have the lock. So a server does not count until it has run for a
+// lease. The token is what the resource can tell them by.
 //
 // # Another kind of lock
 //

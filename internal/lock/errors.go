@@ -14,17 +14,23 @@ var (
 	ErrNotObtained = errors.New("lock not obtained")
 	// ErrReentry: the caller has the lock already, and its kind lets nobody enter again. It comes with ErrNotObtained.
 	ErrReentry = errors.New("lock held by the caller already")
-	// ErrUpgrade: the caller reads, and wants to write: he would wait for himself. It comes with ErrNotObtained.
+	// ErrUpgrade: the caller reads, and wants to write: they would wait for themselves. It comes with ErrNotObtained.
 	ErrUpgrade = errors.New("lock held for reading by the caller")
 	// ErrNotHeld: the lock is not, or no longer, this hold's. Nothing was changed.
 	ErrNotHeld = errors.New("lock not held")
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the
 	// cause of the end of a hold's contexts.
 	ErrLost = errors.New("lock lost")
-	// ErrTooFewCopies: fewer replicas had the lock in time than WithCopies asks for. It was released.
-	ErrTooFewCopies = errors.New("lock on too few replicas")
+	// ErrTooFewReplicas: fewer replicas had the lock in time than WithReplicas asks for. It was released.
+	ErrTooFewReplicas = errors.New("lock on too few replicas")
 	// ErrInvalidLease: the lease is shorter than MinLease.
 	ErrInvalidLease = errors.New("lock lease too short")
+	// ErrNoOwner: the owner is the zero one, which everybody has.
+	ErrNoOwner = errors.New("lock without an owner")
+	// ErrDuplicate: a lock that is made of others has one of them, or one server, more than once.
+	ErrDuplicate = errors.New("lock made of the same one twice")
+	// ErrRestarted: a server of a Redlock was started less than a lease ago, and may have forgotten who has the lock.
+	ErrRestarted = errors.New("server of the lock restarted less than a lease ago")
 )
 
 // uncertain reports whether a script that failed with err may have run all the same.

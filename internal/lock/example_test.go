@@ -139,7 +139,7 @@ func ExampleMulti() {
 }
 
 // Most of three servers are enough, and a holder is safe from the loss of one.
-func ExampleRed() {
+func ExampleRedlock() {
 	var members []*lock.Lock
 	for range 3 { // servers that know nothing of each other
 		locker, done := exampleLocker()
@@ -147,7 +147,7 @@ func ExampleRed() {
 		members = append(members, locker.Mutex("leader"))
 	}
 	ctx := context.Background()
-	leader := lock.Red(members[0], members[1:]...)
+	leader := lock.Redlock(members[0], members[1:]...)
 	h, err := leader.TryLock(ctx)
 	fmt.Println(err, h.Token() > 0)
 	_, err = members[2].ForceUnlock(ctx)

@@ -24,7 +24,7 @@ var fencedRows = []row{
 	},
 	{
 		number: 49, group: "Fenced", says: "replicas: a lock that fewer have than asked for is released, and that is an error",
-		run: enoughCopies,
+		run: enoughReplicas,
 	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }
@@ -55,7 +55,7 @@ func tokensRise(t *testing.T, s stage) {
 		t.Fatal(err)
 	}
 	h := k.next(t, s.lock(), "after ForceUnlock")
-	if left := s.client.TTL(t.Context(), s.counter(t)).Val(); left <= 23*time.Hour || left > 24*time.Hour {
+	if left := s.client.TTL(t.Context(), s.highWater(t)).Val(); left <= 23*time.Hour || left > 24*time.Hour {
 		t.Errorf("the counter lives for %v, want a day", left)
 	}
 	mustRelease(t, h)
@@ -69,7 +69,7 @@ func lostCounter(t *testing.T, s stage) {
 	ctx := t.Context()
 	var k tokens
 	mustRelease(t, k.next(t, s.lock(), "first"))
-	counter := s.counter(t)
+	counter := s.highWater(t)
 	set := func(value string) {
 		if err := s.client.Set(ctx, counter, value, time.Hour).Err(); err != nil {
 			t.Fatal(err)

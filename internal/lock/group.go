@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 type group struct {
 	members []*Lock
 	need    int
+	twice   bool // a lock is among them more than once
 }
 
 // newGroup returns the lock, with the names of its members for its own.
@@ -25,7 +27,30 @@ func newGroup(members []*Lock, need int) *Lock {
 	}
 	slices.Sort(names)
 	name := strings.Join(slices.Compact(names), ", ")
-	return &Lock{name: name, key: strings.Join(keys, ","), group: &group{members, need}}
+	g := &group{members: members, need: need}
+	whole := &Lock{name: name, key: strings.Join(keys, ","), group: g}
+	g.twice = whole.repeated(map[place]bool{})
+	return whole
+}
+
+// place is where a lock is: two with one place are the same lock, also for different owners.
+type place struct {
+	at  any // the client, or the Locker of one that cannot be compared
+	key string
+}
+
+// repeated reports whether one of the locks that this one is made of was seen before.
+func (l *Lock) repeated(seen map[place]bool) bool {
+	if l.group == nil {
+		p := place{l.locker, l.key}
+		if client := l.locker.client; reflect.TypeOf(client).Comparable() {
+			p.at = client
+		}
+		again := seen[p]
+		seen[p] = true
+		return again
+	}
+	return slices.ContainsFunc(l.group.members, func(m *Lock) bool { return m.repeated(seen) })
 }
 
 // is reports whether both are the same lock, for the same owner if it has one.
@@ -39,6 +64,9 @@ func (g *group) all() bool { return g.need == len(g.members) }
 // tryGroup asks the members for one request. Where all are needed the first one is asked alone: who does not get it
 // takes none of the others from somebody who does.
 func (l *Lock) tryGroup(ctx context.Context, request string) (*Hold, error) {
+	if l.group.twice {
+		return nil, fmt.Errorf("lock %q: %w", l.name, ErrDuplicate)
+	}
 	if !l.group.all() {
 		h, _, err := l.round(ctx, request, 0, nil)
 		return h, err
@@ -52,9 +80,12 @@ func (l *Lock) tryGroup(ctx context.Context, request string) (*Hold, error) {
 }
 
 // waitGroup waits for one member, as anybody waits for it, and then tries the others. What was obtained is given back
-// before it waits for another one that was refused: who waits has none, so that nobody can wait for him in turn.
+// before it waits for another one that was refused: who waits has none, so that nobody can wait for them in turn.
 func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
 	g, at := l.group, 0
+	if g.twice {
+		return nil, fmt.Errorf("lock %q: %w", l.name, ErrDuplicate)
+	}
 	if !g.all() && !g.members[0].contended() {
 		h, refused, err := l.round(ctx, newRequest(), 0, nil)
 		if !waits(ctx, err) {
@@ -87,7 +118,7 @@ func waits(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrNotObtained) && !inOwnWay(err) && ctx.Err() == nil
 }
 
-// inOwnWay reports whether err says that the caller himself has what he asks for.
+// inOwnWay reports whether err says that the caller already has what they ask for.
 func inOwnWay(err error) bool { return errors.Is(err, ErrReentry) || errors.Is(err, ErrUpgrade) }
 
 // Two who have each what the other one needs give it back and try again; a pause that differs lets one of them be
@@ -109,7 +140,7 @@ func pauseAfterClash(ctx context.Context, clashes int) {
 
 // contended reports whether somebody of this process waits for the lock.
 func (l *Lock) contended() bool {
-	return l.group == nil && l.locker.hub.waiting(l.protocol.channel(claim{owner: l.owner}))
+	return l.group == nil && l.locker.pubsub.waiting(l.key)
 }
 
 // forceGroup frees the members, the first one last, as a release does.
@@ -145,7 +176,7 @@ func (g *group) answered(errs []error) bool {
 	return len(errs)-failed >= g.need
 }
 
-// state says who has as many members as are needed: as often, and for as long, as he has that many.
+// state says who has as many members as are needed: as often, and for as long, as they have that many.
 func (g *group) state(members []State) State {
 	var s State
 	seen := map[Owner]bool{}
@@ -167,17 +198,18 @@ func (g *group) state(members []State) State {
 // holder returns what one owner has of all members together.
 func (g *group) holder(o Owner, members []State) (Holder, int64) {
 	holds, ttls, tokens := make([]int, len(members)), make([]time.Duration, len(members)), make([]int64, len(members))
+	var label string
 	for i, m := range members {
 		for _, h := range m.Holders {
 			if h.Owner == o {
-				holds[i], ttls[i], tokens[i] = h.Holds, h.TTL, m.Token
+				holds[i], ttls[i], tokens[i], label = h.Holds, h.TTL, m.Token, h.Label
 			}
 		}
 	}
 	slices.Sort(holds)
 	slices.Sort(ttls)
 	last := len(members) - g.need // so many members and no more have at least what stands here
-	return Holder{o, holds[last], ttls[last]}, g.token(tokens)
+	return Holder{Owner: o, Holds: holds[last], TTL: ttls[last], Label: label}, g.token(tokens)
 }
 
 // token returns the token of a hold whose members have these, which it sorts. For all members it is the highest, which

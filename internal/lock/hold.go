@@ -10,12 +10,13 @@ import (
 
 // Hold is a lock that was obtained, until it is released or lost. Its methods may be called from any goroutine.
 type Hold struct {
-	lock  *Lock
-	claim claim
-	token int64
-	begin time.Time
-	watch watch  // the watchdog's
-	parts *parts // of a hold of a group; lease and watch are theirs
+	lock   *Lock
+	claim  claim
+	token  int64
+	begin  time.Time
+	watch  watch  // the watchdog's
+	parts  *parts // of a hold of a group; lease and watch are theirs
+	server string // that gave it, if it is one of a Redlock
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
@@ -65,27 +66,85 @@ func (h *Hold) Lost() <-chan struct{} {
 }
 
 // Err returns nil while the lock is held, ErrLost with the reason after it was lost, and ErrNotHeld after Release was
-// called.
+// called. It compares with the clock at each call: in a process that was stopped past the lease it says so at once,
+// while Lost and the contexts, which a timer ends, may be a moment late. They are ended before it returns an error.
 func (h *Hold) Err() error {
+	if h.parts != nil {
+		h.count()
+	} else {
+		h.expire()
+	}
+	return h.ended()
+}
+
+// ended returns why the hold is over, as far as has been noticed.
+func (h *Hold) ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
-// Call cancel when it is no longer needed.
+// ValidUntil returns until when the lock can be relied on, on the clock of this process, if it is not renewed before:
+// less than its lease by what clocks may drift. It is moved by renewals, and of no use when Err is not nil.
+func (h *Hold) ValidUntil() time.Time {
+	if h.parts != nil {
+		return h.parts.validUntil()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.validUntil
+}
+
+// Refresh gives the hold a whole lease again, from now: for one with a given lease, which nothing else renews. The error
+// is ErrLost when the lock was not this hold's any more, ErrNotHeld after Release, or ctx's or Redis's; then the hold
+// goes on until ValidUntil.
+func (h *Hold) Refresh(ctx context.Context) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	if h.parts != nil {
+		return h.parts.refresh(ctx)
+	}
+	sent := time.Now()
+	held, err := h.lock.ask(ctx, h.lock.protocol.renew(h.claim, h.lock.settings.lease)).Int()
+	switch {
+	case err != nil:
+		return h.lock.wrap("refresh", err)
+	case held != 1:
+		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
+		return h.ended()
+	}
+	h.extend(sent)
+	return h.Err()
+}
+
+// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err. Its
+// own Err compares with the clock, as the hold's does. Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(h.under(parent))
 	d := &dependent{cancelCause}
 	if !h.depend(d) {
 		return ctx, func() {}
 	}
-	return ctx, func() {
+	return heldContext{ctx, h}, func() {
 		h.mu.Lock()
 		delete(h.dependents, d)
 		h.mu.Unlock()
 		cancelCause(context.Canceled)
 	}
+}
+
+// heldContext is a context that ends with a hold, whose end it notices by itself.
+type heldContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	hold *Hold
+}
+
+// Err returns nil while neither the hold nor the parent is over.
+func (c heldContext) Err() error {
+	_ = c.hold.Err() // ends the context
+	return c.Context.Err()
 }
 
 // depend has the dependent told of the end, and reports whether that is still to come.
@@ -135,24 +194,12 @@ func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
 	if h.parts != nil {
 		return h.parts.release(ctx)
 	}
-	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, left: h.left(), again: h.asked})
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
 		return true, ErrNotHeld
 	}
 	return err == nil, err
-}
-
-// valid reports whether the lock may be relied on now, as far as is known.
-func (h *Hold) valid() bool {
-	return h.Err() == nil && (h.parts != nil || h.left() > 0)
-}
-
-// left returns how long the lease has to go in Redis, at least.
-func (h *Hold) left() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return time.Until(h.validUntil)
 }
 
 // releasedError is the end of every hold that goes well, and is made into text only if somebody asks.
@@ -211,7 +258,7 @@ func (h *Hold) extend(sent time.Time) time.Time {
 	return h.validUntil
 }
 
-// expire ends the hold if no renewal has moved validUntil meanwhile, and reports when to look again if it does not.
+// expire ends the hold if its lease may be over, and reports when to look again if it is not.
 func (h *Hold) expire() (next time.Time, held bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

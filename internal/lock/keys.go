@@ -1,43 +1,40 @@
 package lock
 
-import "strings"
+import (
+	"hash/crc32"
+	"strconv"
+	"strings"
+)
 
-// keys are the names of what one lock has in Redis. They share a hash tag, "{lock:<name>}", so that they lie in one
-// slot of a cluster. It is never empty, and it is the name's only place for braces: those of name and prefix are
-// escaped. Each kind of lock has keys of its own: a mutex and a reentrant lock with one name are two locks.
+// slots is over how many hash tags locks are spread. Each has one high water of tokens (token.lua), so it is also how
+// many keys stay for a day when locks of any number of names were used.
+const slots = 1024
+
+// keys are the names of what one lock has in Redis. They share a hash tag, "{lock:<slot>}", so that they lie in one
+// slot of a cluster. It is the first place with braces: those of the prefix are escaped. Each kind of lock has keys of
+// its own: a mutex and a reentrant lock with one name are two locks.
 type keys struct {
-	lock    string // the state, of the kind's own type; with a time to live
-	counter string // string, the last fencing token or a bound of it, with a time to live of a day
-	channel string // publish/subscribe: somebody released
-	latches string // prefix of the latches, strings with a time to live, one per request that must not be obeyed any more
+	// lock is the state, of the kind's own type, with a time to live: "<prefix>{lock:<slot>}:<kind>:<name>". The channel
+	// on which releases are published has the same name.
+	lock       string
+	slot       string // the high water of tokens: string (token.lua), with a time to live of a day
+	kind, name string
 }
 
-// newKeys returns the keys of a lock; kind is "" for the mutex.
-func newKeys(prefix, name, kind string) keys {
-	base := escape(prefix) + "{lock:" + escape(name) + "}"
-	if kind != "" {
-		base += ":" + kind
-	}
-	return keys{lock: base, counter: base + ":token", channel: base + ":freed", latches: base + ":latch:"}
+// newKeys returns the keys of a lock. The prefix is escaped.
+func newKeys(prefix, kind, name string) keys {
+	number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots))
+	lock := prefix + "{lock:" + number + "}:" + kind + ":" + name
+	return keys{lock: lock, slot: lock[:len(prefix)+len("{lock:}")+len(number)], kind: kind, name: name}
 }
 
-func (k keys) latch(request string) string { return k.latches + request }
+// latch is of one request that must not be obeyed any more: string with a time to live.
+func (k keys) latch(request string) string { return k.slot + ":" + request }
 
-// waiter is the channel of one request, of locks whose waiters are told one by one.
-func (k keys) waiter(request string) string { return k.channel + ":" + request }
+// more is another key of the lock, which the kind says what is for.
+func (k keys) more(what string) string { return k.slot + ":" + k.kind + "-" + what + ":" + k.name }
 
-// queue and places are sorted sets (queue.lua) with a time to live.
-func (k keys) queue() string  { return k.lock + ":queue" }
-func (k keys) places() string { return k.lock + ":places" }
-
-// readers (readers.lua) and readersQueue (queue.lua) are sorted sets with a time to live.
-func (k keys) readers() string      { return k.lock + ":readers" }
-func (k keys) readersQueue() string { return k.lock + ":readers:queue" }
-
-// escape makes braces harmless and different names different.
+// escape makes braces harmless and different prefixes different.
 func escape(s string) string {
-	if !strings.ContainsAny(s, "%{}") {
-		return s
-	}
 	return strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(s)
 }

@@ -25,6 +25,14 @@ func limit(ctx context.Context, d time.Duration) context.Context {
 // Deadline returns when calls under the context end.
 func (l limited) Deadline() (time.Time, bool) { return l.deadline, true }
 
+// over returns why ctx is over, if it is: by the clock, as a socket notices a deadline before the context does.
+func over(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) && ctx.Err() == nil {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // inTime reports whether there is time left for another call under a context from limit.
 func inTime(ctx context.Context) bool {
 	deadline, _ := ctx.Deadline()

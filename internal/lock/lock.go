@@ -6,8 +6,11 @@ import (
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises; Multi and Red make one of several. What is below is the same for all. A Lock is only a
+// say what the kind promises; Multi and Redlock make one of several. What is below is the same for all. A Lock is only a
 // description: it may be used any number of times, from any goroutine, and needs no end.
+//
+// Every call returns soon after its context is over, also when Redis is silent: within 100 ms. What it had asked for by
+// then is given back in the background.
 type Lock struct {
 	locker   *Locker
 	name     string
@@ -16,16 +19,25 @@ type Lock struct {
 	protocol protocol
 	traits   traits
 	owner    Owner  // of all calls; "" where each has its own
+	elected  bool   // it is one of a Redlock, which has to know the server
 	group    *group // of a lock that is made of others, which has a name and nothing else
 }
 
-func (l *Locker) newLock(name string, k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
-	return &Lock{locker: l, name: name, key: k.lock, settings: newSettings(opts), protocol: p, traits: t, owner: owner}
+func (l *Locker) newLock(k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
+	return &Lock{
+		locker: l, name: k.name, key: k.lock, settings: newSettings(opts), protocol: p, traits: t, owner: owner,
+	}
 }
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
-// Redis's, or ErrInvalidLease; then the lock was not taken, or is free again after the lease at the latest.
-func (l *Lock) TryLock(ctx context.Context) (*Hold, error) { return l.try(ctx, newRequest()) }
+// Redis's, or those of a lock that cannot be had: ErrInvalidLease, ErrNoOwner, ErrDuplicate. Then the lock was not taken,
+// or is free again after the lease at the latest.
+func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
+	if l.group != nil {
+		return l.leave(ctx, func() (*Hold, error) { return l.tryGroup(ctx, newRequest()) })
+	}
+	return l.try(ctx, newRequest())
+}
 
 // try is TryLock for a request that has a name.
 func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
@@ -36,8 +48,11 @@ func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, _, err := l.attempt(ctx, &c)
-	return h, err
+	a := l.attempt(ctx, &c)
+	if a.err != nil && c.unsure {
+		l.abandon(ctx, c)
+	}
+	return a.hold, a.err
 }
 
 // Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error. Other errors are as
@@ -45,7 +60,7 @@ func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
 // waiters of one Locker are served in the order in which they came, and those of different ones in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	if l.group != nil {
-		return l.waitGroup(ctx)
+		return l.leave(ctx, func() (*Hold, error) { return l.waitGroup(ctx) })
 	}
 	c, err := l.newClaim(ctx, newRequest())
 	if err != nil {
@@ -53,6 +68,34 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	}
 	c.listens = true
 	return l.wait(ctx, c)
+}
+
+// leave is leavable for a call that may obtain the lock.
+func (l *Lock) leave(ctx context.Context, do func() (*Hold, error)) (*Hold, error) {
+	type result struct {
+		hold *Hold
+		err  error
+	}
+	r, err := leavable(ctx, l.leaf().locker, func() (r result) {
+		r.hold, r.err = do()
+		return r
+	}, func(r result) {
+		if r.err == nil {
+			_ = r.hold.Release(ctx) // if that fails the lease ends it
+		}
+	})
+	if err != nil {
+		return nil, l.refused(err)
+	}
+	return r.hold, r.err
+}
+
+// leaf returns a lock that is not made of others: itself, or one of its members.
+func (l *Lock) leaf() *Lock {
+	for l.group != nil {
+		l = l.group.members[0]
+	}
+	return l
 }
 
 // Do waits for the lock and runs f under it, with a context that ends when ctx does or the lock is lost. It returns
@@ -75,16 +118,14 @@ func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) e
 	return h.do(ctx, f)
 }
 
-// ForceUnlock frees the lock whoever has it, wakes those who wait, and reports whether anybody had it. It is for
-// operators: the holder goes on until he renews or looks next, a third of his lease later at most; then his hold is
+// ForceUnlock frees the lock, no matter who has it, wakes those who wait, and reports whether anybody had it. It is for
+// operators: the holder goes on until they renew or look next, a third of their lease later at most; then their hold is
 // lost. What must not be written by two at once has to check the token.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	if l.group != nil {
 		return l.forceGroup(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
-	defer cancel()
-	n, err := l.protocol.force().run(ctx, l.locker.client).Int()
+	n, err := l.ask(ctx, l.protocol.force()).Int()
 	if err != nil {
 		return false, l.wrap("force", err)
 	}

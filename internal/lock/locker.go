@@ -2,14 +2,18 @@ package lock
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
-// ContextTimeoutEnabled set, else contexts' deadlines end no call that waits for Redis. With MaxRetries -1 a release
-// costs Redis less: what a client repeats by itself has to be kept in mind for each request.
+// ContextTimeoutEnabled set, else a call that was left goes on for as long as the client's own timeouts. With MaxRetries
+// -1 a release costs Redis less: what a client repeats by itself has to be kept in mind for each request.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
@@ -21,20 +25,32 @@ type Client interface {
 // or waits.
 type Locker struct {
 	client   Client
-	prefix   string
+	prefix   string       // escaped
+	id       string       // names it in queues
+	label    string       // of its process, for State
 	repeats  bool         // the client may send a command more than once
 	highest  atomic.Int64 // of all tokens that were handed out here
+	left     atomic.Int64 // calls that go on though nobody waits for them
+	obeys    bool         // the client ends a call at its context's deadline
+	slow     atomic.Int64 // until when answers are not expected at once, Unix nanoseconds
 	watchdog watchdog
-	places   places
-	hub      hub
+	pubsub   pubsub
 }
 
-// New returns a locker whose keys start with the prefix. Braces in the prefix are escaped.
+// New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
+// the names of the host and the number of the process.
 func New(client Client, prefix string) *Locker {
-	l := &Locker{client: client, prefix: prefix, repeats: mayRepeat(client)}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	l := &Locker{client: client, prefix: escape(prefix), id: uuid.NewString(), repeats: mayRepeat(client)}
+	l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())
+	if c, plain := client.(interface{ Options() *redis.Options }); plain {
+		l.obeys = c.Options().ContextTimeoutEnabled
+	}
 	l.watchdog.client = client
-	l.places.client = client
-	l.hub.subscribe = client.Subscribe
+	l.pubsub.client = client
 	return l
 }
 
@@ -45,7 +61,7 @@ func mayRepeat(client Client) bool {
 	return !plain || c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
 }
 
-// sawToken remembers the highest token: the next one is higher, whatever became of the counter and the clock in Redis.
+// sawToken remembers the highest token: the next one is higher, whatever became of the high water and the clock in Redis.
 func (l *Locker) sawToken(token int64) {
 	for {
 		highest := l.highest.Load()

@@ -42,7 +42,8 @@ func startServers(t *testing.T, n int) servers {
 func (s servers) mutexes(opts ...lock.Option) []*lock.Lock {
 	var locks []*lock.Lock
 	for _, l := range s.lockers {
-		locks = append(locks, l.Mutex("m", opts...))
+		// They are new: what they came back without was nothing.
+		locks = append(locks, l.Mutex("m", append(opts, lock.WithRestarted())...))
 	}
 	return locks
 }

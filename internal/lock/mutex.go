@@ -1,44 +1,22 @@
 package lock
 
 import (
-	_ "embed"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock/lua"
 )
 
 var (
-	//go:embed mutex_token.lua
-	mutexTokenLua string
-	//go:embed mutex_take.lua
-	mutexTakeLua string
-	//go:embed mutex_acquire.lua
-	mutexAcquireLua string
-	//go:embed mutex_renew.lua
-	mutexRenewLua string
-	//go:embed mutex_release.lua
-	mutexReleaseLua string
-	//go:embed mutex_again.lua
-	mutexAgainLua string
-	//go:embed mutex_leave.lua
-	mutexLeaveLua string
-	//go:embed mutex_pass.lua
-	mutexPassLua string
-	//go:embed mutex_force.lua
-	mutexForceLua string
-	//go:embed mutex_state.lua
-	mutexStateLua string
-)
-
-var (
-	mutexAcquire  = redis.NewScript(mutexTakeLua + mutexTokenLua + mutexAcquireLua)
-	mutexRenew    = redis.NewScript(mutexRenewLua)
-	mutexRelease  = redis.NewScript(mutexReleaseLua + mutexTokenLua + mutexAgainLua)
-	mutexLeave    = redis.NewScript(mutexLeaveLua)
-	mutexPass     = redis.NewScript(mutexTokenLua + mutexPassLua)
-	mutexForce    = redis.NewScript(mutexTokenLua + mutexForceLua)
-	mutexReadings = redis.NewScript(mutexStateLua)
+	mutexAcquire = redis.NewScript(lua.Join("mutex_take", "token", "mutex_acquire"))
+	mutexRenew   = redis.NewScript(lua.Join("mutex_renew"))
+	mutexRelease = redis.NewScript(lua.Join("mutex_free", "mutex_release"))
+	mutexHandOff = redis.NewScript(lua.Join("token", "mutex_free", "mutex_handoff"))
+	mutexForce   = redis.NewScript(lua.Join("mutex_free", "mutex_force"))
+	mutexState   = redis.NewScript(lua.Join("mutex_state"))
+	mutexRaise   = redis.NewScript(lua.Join("token", "mutex_raise"))
 )
 
 // Mutex returns the lock with the name that one holder has at a time, and that lets nobody in again: every call of Lock
@@ -48,18 +26,22 @@ var (
 // The name may be any bytes. Processes that use the same name and prefix on the same Redis exclude each other. Without
 // an option the lock has a lease of DefaultLease, which is renewed.
 func (l *Locker) Mutex(name string, opts ...Option) *Lock {
-	k := newKeys(l.prefix, name, "")
-	return l.newLock(name, k, mutex{k}, traits{}, "", opts)
+	k := newKeys(l.prefix, "mutex", name)
+	return l.newLock(k, mutex{k, " " + l.label}, traits{}, "", opts)
 }
 
-// mutex is the protocol of Mutex.
-type mutex struct{ keys keys }
+// mutex is the protocol of Mutex. Its state is a string, not the sorted set of the other kinds: which takes
+// Redis less time (docs/locks.md).
+type mutex struct {
+	keys  keys
+	label string // of the process, after a space
+}
 
 func (m mutex) acquire(c claim, floor int64) call {
 	return call{
 		mutexAcquire,
-		[]string{m.keys.lock, m.keys.latch(c.request), m.keys.counter},
-		[]any{c.request, c.ms(), floor, c.listens},
+		[]string{m.keys.lock, m.keys.latch(c.request), m.keys.slot},
+		[]any{c.request, c.ms(), floor, c.listens, m.label},
 	}
 }
 
@@ -68,34 +50,21 @@ func (m mutex) renew(c claim, lease time.Duration) call {
 }
 
 func (m mutex) release(c claim, e ending) call {
-	if c.latched || e.token == 0 {
-		return call{
-			mutexLeave,
-			[]string{m.keys.lock, m.keys.latch(c.request)},
-			[]any{c.request, latchTime.Milliseconds(), m.keys.channel},
-		}
+	names := []string{m.keys.lock}
+	token, publish := "", ""
+	switch {
+	case c.latched || e.token == 0:
+		names = append(names, m.keys.latch(c.request))
+	case e.again:
+		token = strconv.FormatInt(e.token, 10)
 	}
-	token := strconv.FormatInt(e.token, 10)
-	remember := latchTime
-	if e.left >= latchTime {
-		remember = 0
-	}
-	publish := ""
 	if e.turn {
 		publish = othersTurn
 	}
-	keys := []string{m.keys.lock}
-	if e.again {
-		keys = append(keys, m.keys.counter)
-	}
-	return call{
-		mutexRelease,
-		keys,
-		[]any{c.request + " " + token, "-" + token, remember.Milliseconds(), m.keys.channel, publish},
-	}
+	return call{mutexRelease, names, []any{c.request, latchTime.Milliseconds(), m.keys.lock, publish, token}}
 }
 
-func (m mutex) pass(from claim, e ending, to claim, floor int64) call {
+func (m mutex) handOff(from claim, e ending, to claim, floor int64) call {
 	memory := "first"
 	switch {
 	case from.latched:
@@ -104,21 +73,23 @@ func (m mutex) pass(from claim, e ending, to claim, floor int64) call {
 		memory = "again"
 	}
 	return call{
-		mutexPass,
-		[]string{m.keys.lock, m.keys.latch(from.request), m.keys.counter, m.keys.latch(to.request)},
+		mutexHandOff,
+		[]string{m.keys.lock, m.keys.latch(from.request), m.keys.slot, m.keys.latch(to.request)},
 		[]any{
-			from.request, latchTime.Milliseconds(), m.keys.channel, e.token, memory,
-			to.request, to.ms(), floor,
+			from.request, latchTime.Milliseconds(), m.keys.lock, e.token, memory,
+			to.request, to.ms(), floor, m.label,
 		},
 	}
 }
 
 func (m mutex) force() call {
-	return call{
-		mutexForce, []string{m.keys.lock, m.keys.counter}, []any{m.keys.channel, latchTime.Milliseconds()},
-	}
+	return call{mutexForce, []string{m.keys.lock}, []any{m.keys.lock, latchTime.Milliseconds()}}
 }
 
-func (m mutex) state() call { return call{mutexReadings, []string{m.keys.lock}, nil} }
+func (m mutex) state(int) call { return call{mutexState, []string{m.keys.lock}, nil} }
 
-func (m mutex) channel(claim) string { return m.keys.channel }
+func (m mutex) raise(c claim, token int64) call {
+	return call{mutexRaise, []string{m.keys.lock, m.keys.slot}, []any{c.request, strconv.FormatInt(token, 10)}}
+}
+
+func (m mutex) channel(claim) (channel, queue string) { return m.keys.lock, "" }

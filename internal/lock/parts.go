@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // parts are the holds that a hold of a group consists of. Each is renewed by the Locker that it came from; the whole is
@@ -35,7 +36,7 @@ func (l *Lock) newWhole(held []reply) *Hold {
 // adopt makes one more hold a part, unless the whole is over.
 func (h *Hold) adopt(part *Hold) bool {
 	h.parts.mu.Lock()
-	over := h.Err() != nil
+	over := h.ended() != nil
 	if !over {
 		h.parts.add(part)
 	}
@@ -50,19 +51,21 @@ func (h *Hold) adopt(part *Hold) bool {
 // endWith makes the whole hear of the end of a part.
 func (h *Hold) endWith(part *Hold) {
 	// Not at once: the part's mutex is locked, and the other parts' are needed.
-	part.depend(&dependent{func(err error) { go h.partEnded(err) }})
+	part.depend(&dependent{func(error) { go h.count() }})
 }
 
-// partEnded ends the whole if the rest is not enough, and the rest with it: nobody relies on it any more, so it must
-// not be renewed.
-func (h *Hold) partEnded(cause error) {
-	if h.Err() != nil {
+// count ends the whole if fewer parts are held than are needed, and the rest with it: nobody relies on it any more, so
+// it must not be renewed.
+func (h *Hold) count() {
+	if h.ended() != nil {
 		return
 	}
-	held := 0
+	held, cause := 0, error(nil)
 	for _, part := range h.parts.list() {
-		if part.Err() == nil {
+		if err := part.Err(); err == nil {
 			held++
+		} else if cause == nil {
+			cause = err
 		}
 	}
 	if held >= h.parts.need {
@@ -73,6 +76,32 @@ func (h *Hold) partEnded(cause error) {
 	for _, part := range h.parts.list() { // once more: one may have joined meanwhile, and none does from now on
 		part.end(err, true)
 	}
+}
+
+// validUntil returns until when as many parts as are needed can be relied on.
+func (p *parts) validUntil() time.Time {
+	var ends []time.Time
+	for _, part := range p.list() {
+		if part.ended() == nil {
+			ends = append(ends, part.ValidUntil())
+		}
+	}
+	if len(ends) < p.need {
+		return time.Time{}
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	return ends[p.need-1]
+}
+
+// refresh refreshes every part. As many as are needed are enough.
+func (p *parts) refresh(ctx context.Context) error {
+	list := p.list()
+	errs := make([]error, len(list))
+	firstLast(len(list), func(i int) { errs[i] = list[i].Refresh(ctx) })
+	if failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(list)-len(failed) < p.need {
+		return errors.Join(failed...)
+	}
+	return nil
 }
 
 // add makes a hold one of the parts; mu is held, or nobody else knows them yet.

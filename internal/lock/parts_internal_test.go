@@ -15,7 +15,7 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // is not asked: no lease is due so soon
 	t.Cleanup(func() { _ = client.Close() })                       // nothing is under way
 	locker := New(client, "")
-	lock := Red(locker.Mutex("1"), locker.Mutex("2"), locker.Mutex("3"))
+	lock := Redlock(locker.Mutex("1"), locker.Mutex("2"), locker.Mutex("3"))
 	for range 3000 {
 		var held [3]*Hold
 		for i, m := range lock.group.members {
@@ -29,7 +29,7 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 		both.Go(func() { joins = whole.adopt(held[2]) })
 		both.Go(func() {
 			held[0].end(ErrLost, true)
-			whole.partEnded(ErrLost)
+			whole.count()
 		})
 		both.Wait()
 		if whole.Err() != nil && joins && held[2].Err() == nil {

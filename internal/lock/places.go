@@ -2,23 +2,17 @@ package lock
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
-// How long Redis keeps the place of a waiter that it does not hear of, and how often it hears of all. A waiter who dies
-// at the head of a queue delays the others by no more than both together: his place is over, and one of them comes by.
+// How long Redis keeps the places of a process that it does not hear of, and how often it hears of all. A waiter who
+// dies at the head of a queue delays the others by no more than both together: their place is over, and another process
+// comes by.
 const (
 	placeTime    = 4 * time.Second
 	placeRenewal = time.Second
+	mostOften    = 50 * time.Millisecond // with a lease that is as short
 )
-
-// placer is a protocol whose waiters have places in a queue in Redis. acquire leaves one when it is refused and its
-// claim listens, so it must be asked at once, and release must be called when the wait is given up.
-type placer interface {
-	// stay keeps the place of a claim: 1, or 0 when it has none and must ask again. It is safe to repeat.
-	stay(c claim) call
-}
 
 // placeMS is how long the place of a claim is kept, as scripts count it; 0 for one that does not wait.
 func (c claim) placeMS() int64 {
@@ -28,71 +22,95 @@ func (c claim) placeMS() int64 {
 	return placeTime.Milliseconds()
 }
 
-// places keeps the places of all who wait in a Locker, with one request for many. Like the watchdog it is a timer, and
-// nothing while nobody waits.
-type places struct {
-	client Client
-
-	mu    sync.Mutex
-	stays map[*queue]call // by the queue of the one waiter who listens there
-	timer *time.Timer     // runs renew; nil while nobody waits
+// keepBy makes keepPlaces run by the given time; mu is held.
+func (p *pubsub) keepBy(at time.Time) {
+	switch {
+	case p.places == nil:
+		p.places = time.AfterFunc(time.Until(at), p.keepPlaces)
+	case p.next.IsZero() || at.Before(p.next):
+		p.places.Reset(time.Until(at))
+	default:
+		return
+	}
+	p.next = at
 }
 
-// add keeps a waiter's place until it is removed.
-func (p *places) add(q *queue, stay call) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stays == nil {
-		p.stays = map[*queue]call{}
-	}
-	p.stays[q] = stay
-	if p.timer == nil {
-		p.timer = time.AfterFunc(placeRenewal, p.renew)
-	}
+// kept is one topic whose places are to be kept, and the call that does it.
+type kept struct {
+	channel string
+	stay    call
 }
 
-// remove leaves the place to the waiter, who gives it up.
-func (p *places) remove(q *queue) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.stays, q)
-	if len(p.stays) == 0 {
-		p.timer.Stop()
-		p.timer = nil
-	}
-}
-
-// renew keeps all places, and makes those waiters ask again who have none. Without an answer there is time for some
-// more tries before places are over.
-func (p *places) renew() {
-	queues, stays := p.collect()
-	for len(stays) > 0 {
-		n := min(len(stays), renewalBatch)
-		p.renewBatch(queues[:n], stays[:n])
-		queues, stays = queues[n:], stays[n:]
+// keepPlaces keeps the places of all who wait, those that are due together in one request: one script for each lock and
+// second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without an answer
+// there is time for some more tries before places are lost.
+func (p *pubsub) keepPlaces() {
+	due := p.duePlaces(time.Now())
+	for len(due) > 0 {
+		n := min(len(due), renewalBatch)
+		p.keepBatch(due[:n])
+		due = due[n:]
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.timer != nil {
-		p.timer.Reset(placeRenewal)
-	}
-}
-
-func (p *places) collect() (queues []*queue, stays []call) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for q, stay := range p.stays {
-		queues, stays = append(queues, q), append(stays, stay)
-	}
-	return queues, stays
-}
-
-func (p *places) renewBatch(queues []*queue, stays []call) {
-	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
-	defer cancel()
-	for i, answer := range runAll(ctx, p.client, stays) {
-		if kept, err := answer.Int(); err == nil && kept == 0 {
-			queues[i].notify()
+	p.next = time.Time{}
+	for _, t := range p.topics {
+		if t.refresher != nil && len(t.queues) > 0 {
+			p.keepBy(t.due)
 		}
 	}
 }
+
+// duePlaces returns the topics that are due, or nearly so.
+func (p *pubsub) duePlaces(now time.Time) (due []kept) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for channel, t := range p.topics {
+		if t.refresher == nil || len(t.queues) == 0 || now.Before(t.due.Add(-afterLease)) {
+			continue
+		}
+		for request := range t.queues { // any one of them
+			due = append(due, kept{channel, t.refresher.stay(request, t.gone)})
+			break
+		}
+		t.gone, t.due = nil, now.Add(placeRenewal)
+	}
+	return due
+}
+
+func (p *pubsub) keepBatch(batch []kept) {
+	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
+	defer cancel()
+	calls := make([]call, len(batch))
+	for i, k := range batch {
+		calls[i] = k.stay
+	}
+	for i, answer := range runAll(ctx, p.client, calls) {
+		if got, err := answer.Slice(); err == nil && len(got) >= 3 {
+			p.on(batch[i].channel, func(t *topic) { t.stayed(got) })
+		}
+	}
+}
+
+// stayed acts on what stay.lua returned.
+func (t *topic) stayed(got []any) {
+	if got[0] == int64(1) {
+		t.notify()
+	}
+	if got[1] == int64(1) {
+		t.due = time.Time{}
+	}
+	if ms, ok := got[2].(int64); ok && ms >= 0 {
+		t.soonerDue(time.Now().Add(max(untilNextTry(time.Duration(ms)*time.Millisecond), mostOften)))
+	}
+	var turns []string
+	for _, request := range got[3:] {
+		if text, ok := request.(string); ok {
+			turns = append(turns, text)
+		}
+	}
+	t.tell(turns)
+}
+
+// again makes all requests of a topic ask again: their process had lost its places.
+func (p *pubsub) again(channel string) { p.on(channel, (*topic).notify) }

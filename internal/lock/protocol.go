@@ -12,21 +12,32 @@ import (
 // same claim.
 type protocol interface {
 	// acquire takes the lock for the claim: its token, as text; or {0, ms} when it must wait, at most so long before it
-	// asks again (-1: unknown); or {-1, 0} when the claim was given up already; or {-2, 0} when it would wait for its own
-	// owner. floor is the highest token that this client has seen.
+	// asks again (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given
+	// up already; or {-2, 0} when it would wait for its own owner. floor is the highest token that this client has seen.
 	acquire(c claim, floor int64) call
 	// renew gives the claim a whole lease again, or with a lease of 0 only looks: 1, or 0 when it does not hold.
 	renew(c claim, lease time.Duration) call
 	// release ends the claim, which cannot acquire any more, and publishes on the channel if somebody else may now:
 	// 1, or 0 when it did not hold.
 	release(c claim, e ending) call
-	// force frees the lock whoever has it: 1, or 0 when it was free.
-	force() call
-	// state says who has the lock: {token, owner, holds, ms, owner, holds, ms, ...}.
-	state() call
-	// channel is where a claim that waits listens.
-	channel(c claim) string
+	// raise raises the token of a claim that holds: 1, or 0 when it does not hold.
+	raise(c claim, token int64) call
+	// channel is where a claim that waits listens, and the name of its queue there (topic).
+	channel(c claim) (channel, queue string)
+	inspector
 }
+
+// inspector is what a protocol has for operators.
+type inspector interface {
+	// force frees the lock, no matter who has it: 1, or 0 when it was free.
+	force() call
+	// state says who has the lock, from one hold on, counted from 1: {token, "request label owner", ms, ...}, statePage
+	// holds at most.
+	state(from int) call
+}
+
+// statePage is how many holds one script says at most.
+const statePage = 500
 
 // traits are what attempts have to know about a kind of lock.
 type traits struct {
@@ -39,26 +50,28 @@ type claim struct {
 	owner   Owner
 	request string // random UUID; the owner's where each call has an owner of its own
 	lease   time.Duration
-	copies  int // that it needs on replicas: it has to ask itself, and nobody can pass it the lock
+	asks    bool // it has to ask itself, because the answer says more: nobody can hand the lock to it
 	// listens: its caller hears of what is published, and waits for it when it is refused.
 	listens bool
 	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.
 	latched bool
+	// unsure: an acquire of it was not answered, and may take the lock yet, also after a later one was refused. Unless it
+	// obtains the lock it has to be given up.
+	unsure bool
 }
 
 // ending is what a release says besides the claim.
 type ending struct {
-	token int64         // that the claim was given, 0 when it is not known to hold
-	left  time.Duration // of the lease, at least
-	again bool          // this was asked before, and may have been done
-	turn  bool          // somebody of this process waits, but others are to have their turn
+	token int64 // that the claim was given, 0 when it is not known to hold
+	again bool  // this was asked before, and may have been done
+	turn  bool  // somebody of this process waits, but others are to have their turn
 }
 
 // ms is the lease as scripts count it.
 func (c claim) ms() int64 { return c.lease.Milliseconds() }
 
 // latchTime is how long it is remembered at least that a request was released or given up: longer than it is repeated,
-// or stuck in the network. It is less than what is left of the default lease when that is renewed.
+// or stuck in the network.
 const latchTime = 15 * time.Second
 
 // call is one run of a script.

@@ -20,7 +20,7 @@ var readWriteRows = []row{
 	},
 	{
 		number: 39, group: "Read-write",
-		says: "the writer reads too, and waiting readers join when he only reads; read → write is an error",
+		says: "the writer reads too, and waiting readers join when they only read; read → write is an error",
 		run:  downgrade,
 	},
 	{

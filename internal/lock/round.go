@@ -29,7 +29,8 @@ type round struct {
 	refused int     // how many somebody else has
 	lowest  int     // the first of these
 	errs    []error // of those that failed
-	own     error   // the caller is in his own way
+	own     error   // the caller is in their own way
+	twice   bool    // one server answered as two
 }
 
 // reply is what one member said.
@@ -41,7 +42,7 @@ type reply struct {
 
 // round asks every member for the request. The lead, if there is one, is the hold of the member with its number, which
 // is not asked. With ErrNotObtained it says which member to wait for. Where a majority is enough the rest are not
-// waited for: who obtains his later joins the hold, or is released.
+// waited for: one that is obtained later joins the hold, or is released.
 func (l *Lock) round(ctx context.Context, request string, number int, lead *Hold) (h *Hold, refused int, err error) {
 	members := l.group.members
 	r := &round{lock: l, replies: make(chan reply, len(members)), lowest: len(members)}
@@ -105,6 +106,7 @@ func (r *round) hear(a reply) {
 	r.open--
 	switch {
 	case a.err == nil:
+		r.twice = r.twice || r.answered(a.hold.server)
 		r.got = append(r.got, a)
 	case inOwnWay(a.err):
 		r.own = a.err
@@ -116,14 +118,20 @@ func (r *round) hear(a reply) {
 	}
 }
 
+// answered reports whether another member was obtained from the server.
+func (r *round) answered(server string) bool {
+	return server != "" &&
+		slices.ContainsFunc(r.got, func(a reply) bool { return a.hold.server == server })
+}
+
 // conclude makes a hold of what was obtained if it is enough, and else gives it back.
 func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	g := r.lock.group
-	if !g.all() && r.valid() >= g.need {
-		r.lift(ctx)
+	if !r.twice && !g.all() && r.valid() >= g.need {
+		r.raise(ctx)
 	}
 	slices.SortFunc(r.got, func(a, b reply) int { return a.member - b.member })
-	if r.valid() >= g.need {
+	if !r.twice && r.valid() >= g.need {
 		return r.lock.newWhole(r.got), nil
 	}
 	obtained := len(r.got)
@@ -131,6 +139,8 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 		firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) }) // if that fails the lease ends it
 	}
 	switch err := ctx.Err(); {
+	case r.twice:
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, ErrDuplicate)
 	case r.own != nil:
 		return nil, fmt.Errorf("lock %q: %w", r.lock.name, r.own)
 	case err != nil:
@@ -149,7 +159,7 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 func (r *round) valid() int {
 	n := 0
 	for _, a := range r.got {
-		if a.hold.valid() {
+		if a.hold.Err() == nil {
 			n++
 		}
 	}

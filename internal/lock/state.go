@@ -3,11 +3,14 @@ package lock
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// State is who had a lock at one moment. It is old when it arrives: for reports and operators, never for a decision
-// that the lock itself has to make.
+// State is who had a lock at one moment; with more than 500 holds, at moments that follow each other. It is old when it
+// arrives: for reports and operators, never for a decision that the lock itself has to make.
 type State struct {
 	// Holders are those who have the lock; none when it is free.
 	Holders []Holder
@@ -18,9 +21,11 @@ type State struct {
 // Holder is one owner who has a lock.
 type Holder struct {
 	Owner Owner
-	// Holds is how many times he has it.
+	// Label is the host and the process of the owner's first hold: "host/pid".
+	Label string
+	// Holds is how many times they have it.
 	Holds int
-	// TTL is when it ends if he does not renew it; with several holds, the last one.
+	// TTL is when it ends if they do not renew it; with several holds, the last one.
 	TTL time.Duration
 }
 
@@ -29,17 +34,17 @@ func (l *Lock) State(ctx context.Context) (State, error) {
 	if l.group != nil {
 		return l.stateOfGroup(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
-	defer cancel()
-	answer, err := l.protocol.state().run(ctx, l.locker.client).Slice()
-	if err != nil {
-		return State{}, l.wrap("state", err)
+	var s State
+	index := map[Owner]int{}
+	for from := 1; ; from += statePage {
+		n, err := readState(&s, index, l.ask(ctx, l.protocol.state(from)))
+		if err != nil {
+			return State{}, l.wrap("state", err)
+		}
+		if n < statePage {
+			return s, nil
+		}
 	}
-	s, err := parseState(answer)
-	if err != nil {
-		return State{}, l.wrap("state", err)
-	}
-	return s, nil
 }
 
 // IsLocked reports whether anybody had the lock.
@@ -68,23 +73,37 @@ func (s State) TTL() time.Duration {
 	return longest
 }
 
-// parseState reads {token, owner, holds, ms, ...}.
-func parseState(answer []any) (State, error) {
-	var s State
-	if len(answer)%3 != 1 {
-		return s, fmt.Errorf("script answered %v", answer)
+// readState adds {token, "request label owner", ms, ...} to a state, and returns how many holds that were. The index says
+// where owners stand.
+func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err error) {
+	got, err := answer.Slice()
+	if err != nil {
+		return 0, err
 	}
-	token, ok := answer[0].(int64)
-	for rest := answer[1:]; len(rest) > 0; rest = rest[3:] {
-		owner, isText := rest[0].(string)
-		holds, isNumber := rest[1].(int64)
-		ms, isTime := rest[2].(int64)
-		ok = ok && isText && isNumber && isTime
-		s.Holders = append(s.Holders, Holder{Owner(owner), int(holds), time.Duration(ms) * time.Millisecond})
+	odd := fmt.Errorf("script answered %v", got)
+	if len(got)%2 != 1 {
+		return 0, odd
 	}
-	if !ok {
-		return State{}, fmt.Errorf("script answered %v", answer)
+	token, ok := got[0].(int64)
+	for rest := got[1:]; len(rest) > 0; rest = rest[2:] {
+		hold, isText := rest[0].(string)
+		ms, isTime := rest[1].(int64)
+		parts := strings.SplitN(hold, " ", 3)
+		if !ok || !isText || !isTime || len(parts) != 3 {
+			return 0, odd
+		}
+		if ms > 0 || ms == -1 { // -1: a foreign key, for ever
+			o, ttl := Owner(parts[2]), time.Duration(ms)*time.Millisecond
+			i, known := index[o]
+			if !known {
+				i = len(s.Holders)
+				index[o] = i
+				s.Holders = append(s.Holders, Holder{Owner: o, Label: parts[1]})
+			}
+			s.Holders[i].Holds++
+			s.Holders[i].TTL = max(s.Holders[i].TTL, ttl)
+			s.Token = token
+		}
 	}
-	s.Token = token
-	return s, nil
+	return len(got) / 2, nil
 }

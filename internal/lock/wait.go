@@ -8,11 +8,14 @@ import (
 
 // When a waiter looks again without having been told to.
 const (
-	afterLease  = 5 * time.Millisecond // after the holder's lease should be over: Redis rounds it down
-	foreignPoll = time.Second          // when the key has no time to live: it is none of ours
-	// After one who was told of a release came too late, the next release does not hurry him: he lets so long pass first,
-	// and twice as long each time that it happens again. Else two who take a lock as fast as they can make each other
-	// ask in vain, and hand it over, at each of their turns.
+	afterLease = 5 * time.Millisecond // after the holder's lease should be over: Redis rounds it down
+	// lookAgain is how long a waiter relies on being told. Others of the same process wait for the first, so it is one
+	// script for each lock in that time.
+	lookAgain   = 4 * time.Second
+	foreignPoll = time.Second // when the key has no time to live: it is none of ours
+	// After one who was told of a release came too late, the next release does not hurry them: they let so long pass
+	// first, and twice as long each time that it happens again. Else two who take a lock as fast as they can make each
+	// other ask in vain, and hand it over, at each of their turns.
 	afterRefusal     = time.Millisecond
 	longAfterRefusal = 8 * time.Millisecond
 )
@@ -21,30 +24,28 @@ const (
 // Redis: when the queue is told of a release, and when the holder's lease should be over. Subscribed first, then tried,
 // then waited: a release in between is not missed, because the confirmation of the subscription is an event like it.
 func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
-	channel := l.protocol.channel(c)
+	channel, name := l.protocol.channel(c)
+	pubsub := &l.locker.pubsub
 	var pause time.Duration // until the holder's lease is over, as far as is known
-	if l.traits.owned || !l.locker.hub.waiting(channel) {
-		h, until, err := l.attempt(ctx, &c)
-		if !mustWait(err) {
-			return h, err
+	// In a queue of Redis, messages for the request may come as soon as it has a place.
+	if name == "" && (l.traits.owned || !pubsub.waiting(channel)) || name != "" && !pubsub.known(channel) {
+		a := l.attempt(ctx, &c)
+		if !mustWait(a.err) || ctx.Err() != nil {
+			if a.err != nil && c.unsure {
+				l.abandon(ctx, c)
+			}
+			return a.hold, a.err
 		}
-		pause = until
+		pause = untilNextTry(a.wait)
 	}
-	q, w := l.locker.hub.join(context.WithoutCancel(ctx), channel, c, pause)
-	p, hasPlace := l.protocol.(placer)
-	if hasPlace {
-		l.locker.places.add(q, p.stay(c))
-	}
+	q, w := pubsub.join(context.WithoutCancel(ctx), l.protocol, c, pause)
 	h, err := l.await(ctx, &c, q, w)
-	if hasPlace {
-		l.locker.places.remove(q)
-	}
-	offered := l.locker.hub.leave(q, w, outcome{
+	offered := pubsub.leave(l.protocol, w, outcome{
 		obtained: err == nil, lease: c.lease, err: err,
-		broken: ctx.Err() == nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrTooFewCopies),
+		broken: err != nil && ctx.Err() == nil && !ownFailure(err),
 	})
-	if err != nil && (hasPlace || offered) {
-		l.giveUp(ctx, c)
+	if err != nil && (name != "" || offered || c.unsure) {
+		l.abandon(ctx, c)
 	}
 	return h, err
 }
@@ -52,23 +53,34 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 // mustWait reports whether an attempt ended with err because others have the lock.
 func mustWait(err error) bool { return errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrUpgrade) }
 
+// ownFailure reports whether err says nothing about Redis, only about one waiter.
+func ownFailure(err error) bool {
+	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, ErrTooFewReplicas) ||
+		errors.Is(err, ErrRestarted)
+}
+
 // await waits for the first place in the queue, and there for the lock.
 func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold, error) {
 	select {
 	case <-w.first:
+	case err := <-w.failed:
+		return nil, err
 	case <-ctx.Done():
 		return nil, l.refused(ctx.Err())
 	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	leaseOver := time.NewTimer(time.Until(w.next))
+	channel, name := l.protocol.channel(*c)
+	leaseOver := time.NewTimer(min(time.Until(w.next), lookAgain))
 	defer leaseOver.Stop()
+	if name != "" {
+		leaseOver.Stop() // one script looks for all who have places (keepPlaces)
+	}
 	events, calm := q.events, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, l.refused(ctx.Err())
+		case err := <-w.failed:
+			return nil, err
 		case o := <-w.offers: // from one of this process
 			return l.accept(*c, o)
 		case <-calm:
@@ -78,15 +90,22 @@ func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold,
 			continue
 		case <-q.turns: // the others have had theirs
 		case <-events: // released; or subscribed, also again after a lost connection
-			q.restraint = min(max(2*q.restraint, afterRefusal), longAfterRefusal)
-			events, calm = nil, time.After(q.restraint)
+			if name == "" {
+				q.restraint = min(max(2*q.restraint, afterRefusal), longAfterRefusal)
+				events, calm = nil, time.After(q.restraint)
+			}
 		case <-leaseOver.C: // the holder may have died
 		}
-		h, pause, err := l.attempt(ctx, c)
-		if !mustWait(err) {
-			return h, err
+		a := l.attempt(ctx, c)
+		if !mustWait(a.err) {
+			return a.hold, a.err
 		}
-		leaseOver.Reset(pause)
+		if a.lapsed {
+			l.locker.pubsub.again(channel)
+		}
+		if name == "" {
+			leaseOver.Reset(min(untilNextTry(a.wait), lookAgain))
+		}
 	}
 }
 

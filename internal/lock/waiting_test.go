@@ -78,8 +78,8 @@ func sharedSubscription(t *testing.T, s stage) {
 		next := mustReceive(t, got)
 		mustRelease(t, next.hold)
 	}
-	if n := watched.subscriptions.Load(); n != 1 {
-		t.Errorf("%d subscriptions were made, want 1", n)
+	if n := watched.subscriptions.Load(); n != 2 {
+		t.Errorf("%d connections were made, want one, and one when it was lost", n)
 	}
 	s.nobodyListens(t)
 	eventually(t, "disconnected", func() bool { return pubsubClients(t, s.client) == 0 })
@@ -119,9 +119,6 @@ func oneIsWoken(t *testing.T, s stage) {
 	}
 	// All have come: what they asked when they came does not count.
 	listeners := int64(processes)
-	if s.kind.apart {
-		listeners = waiters
-	}
 	eventually(t, "waiting", func() bool { return s.listeners(t) == listeners })
 	eventually(t, "quiet", func() bool {
 		before := asked()

@@ -306,7 +306,7 @@ func (s stage) spoil(t *testing.T, name string, change func(key string) error) {
 	t.Helper()
 	spoilt := 0
 	for _, key := range s.remains(t) {
-		if strings.Contains(key, "{lock:"+name+"}") || strings.Contains(key, "{lock:"+name+"/") {
+		if strings.HasSuffix(key, ":"+name) || strings.Contains(key, ":"+name+"/") {
 			if err := change(key); err != nil && !errors.Is(err, redis.Nil) {
 				t.Fatal(err)
 			}

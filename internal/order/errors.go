@@ -7,27 +7,22 @@ import (
 	"seckill/internal/voucher"
 )
 
-// What a purchase or a question about an order can end with, besides voucher.ErrNotFound, ErrNotSeckill and
-// ErrOffShelf. Adapters translate their drivers' errors into these with %w; httpapi has one table from them to answers.
+// What a purchase or a question about an order can end with, besides the refusals of admission in outcome.go,
+// voucher.ErrNotFound, ErrNotSeckill and ErrOffShelf. Adapters translate their drivers' errors into these with %w;
+// httpapi has one table from them to answers.
 var (
-	// ErrNotFound: there is no such order, or it is somebody else's.
+	// ErrNotFound: there is no such order, or it is another user's.
 	ErrNotFound = errors.New("order not found")
-	// ErrNotStarted: the sale has not begun, by Redis's clock.
-	ErrNotStarted = errors.New("sale has not started")
-	// ErrEnded: the sale is over, by Redis's clock.
-	ErrEnded = errors.New("sale has ended")
-	// ErrSoldOut: no unit was to be had at some moment of the call.
-	ErrSoldOut = errors.New("sold out")
-	// ErrPaused: an admin paused the sale, or it is being rebuilt. Ask again shortly.
-	ErrPaused = errors.New("sale is paused")
 	// ErrUnavailable: a store is away or too much is waiting; nothing was bought by this call. Ask again shortly.
 	ErrUnavailable = errors.New("service unavailable")
-	// ErrSeckill: the voucher is sold in its sale only, not freely.
+	// ErrSeckill: the voucher is sold in its sale only.
 	ErrSeckill = errors.New("voucher is sold in its sale only")
 	// ErrKeyReused: the idempotency key was used before, for something else.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnknownOutcome: whether the purchase took place is not known. Repeating the call is the definitive question.
 	ErrUnknownOutcome = errors.New("outcome unknown")
+	// ErrNoDeadLetter: there is no such dead letter; it was replayed or discarded before.
+	ErrNoDeadLetter = errors.New("no such dead letter")
 )
 
 // Errors between the domain and its stores.
@@ -43,14 +38,14 @@ var (
 	ErrOutdated = errors.New("decided before operations that matter")
 )
 
-// orUnavailable tells what a store answered from what kept it from answering: an error that is neither of this package
-// nor of voucher becomes ErrUnavailable.
-func orUnavailable(err error) error {
+// OrUnavailable separates what a store answered from what kept it from answering: an error that is neither of this
+// package nor of voucher becomes ErrUnavailable.
+func OrUnavailable(err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoLetter,
+		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
 		voucher.ErrNotFound, voucher.ErrOffShelf,
 	} {
 		if errors.Is(err, answer) {
@@ -61,14 +56,4 @@ func orUnavailable(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
-}
-
-// AlreadyBoughtError says that the user has a live order for this voucher, and which.
-type AlreadyBoughtError struct {
-	OrderID int64
-	Status  Status // StatusUnknown when the ledger could not be asked
-}
-
-func (e *AlreadyBoughtError) Error() string {
-	return fmt.Sprintf("already bought: order %d is %s", e.OrderID, e.Status)
 }

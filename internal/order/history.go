@@ -17,9 +17,9 @@ type Actor string
 const (
 	Owner      Actor = "owner"
 	ByRecorder Actor = "recorder"
-	ByCloser   Actor = "closer"
+	ByExpirer  Actor = "closer"
 	ByProvider Actor = "payment provider"
-	ByCashier  Actor = "cashier" // decides about late payments
+	ByPayments Actor = "cashier" // decides about late payments
 	ByService  Actor = "service" // the auditor, who pauses sales
 )
 
@@ -37,9 +37,10 @@ func (f Filter) Passes(o Order) bool {
 		(f.Status == 0 || o.Status == f.Status) && (!f.Waiting || o.Status == Queued)
 }
 
-// origin is how an order came to be: accepted at the given time and recorded, or for one bought freely recorded alone.
-func origin(o Order, bought bool, accepted time.Time) []Event {
-	if bought {
+// Origin returns the first events of an order: accepted at the given time and recorded, or, for a direct sale, recorded
+// alone.
+func Origin(o Order, direct bool, accepted time.Time) []Event {
+	if direct {
 		return []Event{{Status: Unpaid, At: o.CreatedAt, By: Owner}}
 	}
 	events := []Event{{Status: Queued, At: accepted, By: Owner}}

@@ -2,24 +2,24 @@ package order
 
 import "time"
 
-// Operation is a numbered change of a sale that is committed in the ledger, and that Redis is to follow (rule 1,
+// Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
 // docs/architecture.md). The operations of a voucher are numbered from 1 without gaps, under the sale's row lock; Redis
 // applies them in this order, each once.
 //
-// One that gives units back has raised the ledger's stock already. One that takes units (Takes) has not: Redis says
-// first whether there are as many, and the ledger follows when the operation is settled.
+// An operation that gives units back has raised the ledger's stock already. One that takes units (Takes) has not: Redis
+// decides first whether there are enough, and the ledger's stock changes when the operation is completed.
 type Operation struct {
 	VoucherID int64
 	Number    int64
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
 
-	// The order concerned, 0 for none. One that gives empties the user's place, if this order holds it; Revival takes
-	// the place for this order, if nobody holds it.
+	// The order concerned, 0 for none. An operation that gives removes the user as a holder, if they are one by this
+	// order; a Revival makes them a holder by this order, if they are none.
 	OrderID int64
 	UserID  int64
 
-	// What the sale is to do from now on; SaleMissing leaves it, and the window, as they are.
+	// The mode and window from now on; SaleMissing leaves both as they are.
 	Mode  SaleMode
 	Begin time.Time
 	End   time.Time // exclusive
@@ -33,9 +33,9 @@ type OperationKind string
 
 // The kinds of operation.
 const (
-	Cancellation OperationKind = "cancel" // an owner cancelled his order: one unit back
-	Closure      OperationKind = "close"  // the payment deadline passed: one unit back
-	Repayment    OperationKind = "refund" // an order was refunded: one unit back
+	Cancellation OperationKind = "cancel" // the owner cancelled: one unit back
+	Expiration   OperationKind = "close"  // the payment deadline passed: one unit back
+	Refund       OperationKind = "refund" // an order was refunded: one unit back
 	Revival      OperationKind = "revive" // a late payment: takes one unit
 	Restock      OperationKind = "stock"  // an admin's delta: gives or takes
 	Pausing      OperationKind = "pause"  // and the following: no units, the sale's mode or window changes
@@ -50,21 +50,21 @@ type OperationResult struct {
 	Taken  bool // for one that takes: it got its units; for others true
 }
 
-// Application is how far Redis has followed.
-type Application struct {
-	State   ApplicationState
+// ApplyResult is what came of applying operations to Redis.
+type ApplyResult struct {
+	State   ApplyState
 	Epoch   int64 // the sale's, as Redis has it; 0 when it does not hold the sale
 	Applied int64 // number of the last operation that the sale in Redis contains
 	Results []OperationResult
 }
 
-// ApplicationState says whether Redis could follow at all.
-type ApplicationState int8
+// ApplyState says whether Redis could apply operations at all.
+type ApplyState int8
 
-// The ways in which following can go. Only after ApplicationDone are there results.
+// The states. Only ApplyDone comes with results.
 const (
-	ApplicationDone       ApplicationState = iota // every operation sent is applied, now or before
-	ApplicationMissing                            // Redis does not hold the sale
-	ApplicationRebuilding                         // the sale is being rebuilt, which absorbs or voids what is pending
-	ApplicationGap                                // Redis lacks operations that the ledger knows as applied: it lost its tail
+	ApplyDone       ApplyState = iota // every operation sent is applied, now or before
+	ApplyMissing                      // Redis does not hold the sale
+	ApplyRebuilding                   // the sale is being rebuilt, which absorbs or voids what is pending
+	ApplyGap                          // Redis lacks operations that the ledger knows as applied: it lost its tail
 )

@@ -1,11 +1,15 @@
 package order
 
-import "time"
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+)
 
 // Status is where an order is in its life. Its numbers are the ones stored; 0 is never stored.
 type Status int8
 
-// The states of an order. Live ones occupy the user's one place in a sale.
+// The states of an order. A live order of a sale makes its user a holder; they can have one at a time.
 const (
 	StatusUnknown Status = -1 // the ledger could not be asked
 	Queued        Status = 0  // accepted, waiting for its row
@@ -28,12 +32,12 @@ func (s Status) String() string {
 	return statusNames[s]
 }
 
-// Live reports whether an order in this state holds a unit and its user's place in the sale.
+// Live reports whether an order in this state has a unit and makes its user a holder in the sale.
 func (s Status) Live() bool {
 	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding
 }
 
-// Final reports whether an order in this state never changes again. A cancelled one may: its payment may arrive late.
+// Final reports whether an order in this state never changes again. A cancelled one may: a payment may arrive late.
 func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed }
 
 // Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted one that waits for its row.
@@ -46,7 +50,7 @@ type Order struct {
 	Status      Status
 	Reason      Reason // why it failed, for Failed
 	CreatedAt   time.Time
-	PayBefore   time.Time // an unpaid order is closed then, by the ledger's clock
+	PayBefore   time.Time // an unpaid order expires then, by the ledger's clock
 	PaidAt      time.Time
 	RedeemedAt  time.Time
 	CancelledAt time.Time
@@ -64,7 +68,7 @@ const (
 	NoStock Reason = "NO_STOCK"
 	// DuplicateBuyer: the ledger held another live order of the user for the voucher.
 	DuplicateBuyer Reason = "DUPLICATE_BUYER"
-	// IDCollision: another user's order had the same id; this row has an id of its own.
+	// IDCollision: another order had the same id; this row has an id of its own (Claim.RowID).
 	IDCollision Reason = "ID_COLLISION"
 	// RejectedByLedger: the ledger refused the row for good.
 	RejectedByLedger Reason = "REJECTED"
@@ -86,11 +90,31 @@ type Claim struct {
 	UserID    int64
 	VoucherID int64
 	Epoch     int64 // the sale's epoch when it was accepted
-	Sequence  int64 // its place among the admissions of that epoch
+	Sequence  int64 // its number among the admissions of that epoch; 0 when that is not known
 }
 
-// BuyerKey names one user's place in one sale.
+// RowID returns the id under which the ledger looks for the claim's row: at try 0 the order's own; where another order has
+// that id, at try 1 one that stands in for it; and so on while another order is there. It depends on the order's id, the
+// user and the voucher alone, so a claim that comes again finds the row that was written for it (docs/adr/0019). It keeps
+// the id's upper half, which says when the order was accepted. Rows have it: the derivation never changes.
+func (c Claim) RowID(try int) int64 {
+	if try == 0 {
+		return c.OrderID
+	}
+	h := fnv.New32a()
+	for _, n := range []int64{c.OrderID, c.UserID, c.VoucherID, int64(try)} {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) // it never fails
+	}
+	return c.OrderID>>32<<32 | int64(h.Sum32())
+}
+
+// HasRow reports whether the row, which has one of the claim's row ids, is the claim's.
+func (c Claim) HasRow(row Order) bool {
+	return row.UserID == c.UserID && row.VoucherID == c.VoucherID && (row.ID == c.OrderID || row.Reason == IDCollision)
+}
+
+// BuyerKey names one user in one sale.
 type BuyerKey struct{ VoucherID, UserID int64 }
 
-// Buyer returns whose place the claim occupies.
+// Buyer returns the user and sale of the claim.
 func (c Claim) Buyer() BuyerKey { return BuyerKey{c.VoucherID, c.UserID} }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Payment is one attempt to pay for an order. Its id is ours; the provider is told it, so that whatever is asked twice
-// happens once.
+// Payment is one attempt to pay for an order. Its id is ours and is the provider's idempotency key: a request that is
+// sent twice takes effect once.
 type Payment struct {
 	ID         string // "pay_" and a uuid
 	OrderID    int64
@@ -15,20 +15,20 @@ type Payment struct {
 	Amount     int64 // cents, the order's
 	State      PaymentState
 	CreatedAt  time.Time
-	ReceivedAt time.Time // when the provider's word of the money arrived; zero until then
+	ReceivedAt time.Time // when the provider confirmed the money; zero until then
 	RefundedAt time.Time // when the money had gone back; zero until then
 }
 
 // PaymentState is where a payment is. Its numbers are the ones stored.
 type PaymentState int8
 
-// The states of a payment. The money is with the buyer in PaymentOpen and PaymentRefunded.
+// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded.
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again
 //	open → late → refunding            the order was cancelled; there was no unit any more
 //	open → refunding                   there was nothing to pay for any more, or it had been paid for otherwise
-//	received → refunding → refunded    the owner asked for his money back
+//	received → refunding → refunded    the owner asked for a refund
 const (
 	PaymentOpen      PaymentState = 1
 	PaymentReceived  PaymentState = 2
@@ -47,7 +47,7 @@ func (s PaymentState) String() string {
 	return paymentStateNames[s-1]
 }
 
-// Notice is a provider's word that it has the money for a payment. Whoever makes one has checked its signature.
+// Notice is a provider's confirmation that it has the money for a payment. Its signature has been checked.
 type Notice struct {
 	PaymentID string
 	Amount    int64 // cents

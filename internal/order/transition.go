@@ -9,13 +9,13 @@ type Action int8
 const (
 	Pay           Action = iota // unpaid → paid: the provider has the money
 	Cancel                      // unpaid → cancelled, by its owner
-	Close                       // unpaid → cancelled, after the payment deadline
+	Expire                      // unpaid → cancelled, after the payment deadline
 	RequestRefund               // paid → refunding: the money is to go back
 	ConfirmRefund               // refunding → refunded: it has
 	Revive                      // cancelled → paid: the money came late, and there still was a unit
 )
 
-// step is one action's way.
+// step is the transition of one action.
 type step struct {
 	name     string
 	from, to Status
@@ -28,7 +28,7 @@ func (a Action) step() step {
 		return step{"pay", Unpaid, Paid, false}
 	case Cancel:
 		return step{"cancel", Unpaid, Cancelled, true}
-	case Close:
+	case Expire:
 		return step{"close", Unpaid, Cancelled, true}
 	case RequestRefund:
 		return step{"refund", Paid, Refunding, false}

@@ -17,7 +17,7 @@ var ways = map[Action]struct {
 }{
 	Pay:           {Unpaid, Paid, false},
 	Cancel:        {Unpaid, Cancelled, true},
-	Close:         {Unpaid, Cancelled, true},
+	Expire:        {Unpaid, Cancelled, true},
 	RequestRefund: {Paid, Refunding, false},
 	ConfirmRefund: {Refunding, Refunded, true},
 	Revive:        {Cancelled, Paid, false},
@@ -52,7 +52,7 @@ func TestEveryActionInEveryState(t *testing.T) {
 // that gives its unit is not live afterwards.
 func TestActionsConserveUnits(t *testing.T) {
 	t.Parallel()
-	actions := []Action{Pay, Cancel, Close, RequestRefund, ConfirmRefund, Revive}
+	actions := []Action{Pay, Cancel, Expire, RequestRefund, ConfirmRefund, Revive}
 	rapid.Check(t, func(t *rapid.T) {
 		const issued = 5
 		orders, stock := make([]Status, 3), issued

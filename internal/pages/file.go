@@ -19,8 +19,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // policies are those of pages that need another, by file.
 var policies = map[string]string{}
 
-// kinds are the media types of files, by the ends of their names. They are not asked of the system, whose own table may
-// say anything. Those that are text are compressed.
+// kinds are the media types of files, by the ends of their names. The system's own table is not used, because it may hold
+// anything. Text is compressed.
 var kinds = map[string]struct {
 	media string
 	text  bool
@@ -42,7 +42,7 @@ type file struct {
 	zipped  func() []byte // nil for what is not compressed
 	media   string
 	policy  string // Content-Security-Policy
-	version string // an entity tag; given out as a weak one, because it is the same for the compressed form
+	version string // an entity tag; sent as a weak one, because it is the same for the compressed form
 }
 
 func newFile(name string, body []byte) *file {
@@ -64,7 +64,7 @@ func newFile(name string, body []byte) *file {
 	return f
 }
 
-// zip compresses as well as gzip can: once, for many.
+// zip compresses with the best level: once, for many requests.
 func zip(body []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
@@ -73,7 +73,7 @@ func zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// serve answers with the file, or says that the caller has it already.
+// serve answers with the file, or with 304 if the caller has it already.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
 	h := w.Header()
 	h.Set("Cache-Control", caching)
@@ -98,12 +98,12 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // nobody is left who could be told
+		_, _ = w.Write(body) // the caller has gone if it fails
 	}
 }
 
-// acceptsGzip reports whether the caller reads gzip. Browsers say so in words without weights; whoever sends weights
-// gets the plain text, which everybody reads.
+// acceptsGzip reports whether the caller accepts gzip. Browsers list it without a weight; callers that send weights get
+// plain text, which all accept.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.EqualFold(strings.TrimSpace(part), "gzip") {

@@ -14,15 +14,15 @@ import (
 // assets is the folder of what pages load.
 const assets = "assets/"
 
-// How long browsers keep what they got.
+// Cache-Control: how long browsers cache a file.
 const (
-	askAgain = "no-cache"                            // they ask whether it has changed, each time
-	keep     = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 speaks of
+	revalidate = "no-cache"                            // they ask whether it has changed, each time
+	immutable  = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 mentions
 )
 
-// Site is what pages know of the service that they belong to. It stands in their HTML: {{.Assets}}/FILE, {{.Demo}}.
+// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}.
 type Site struct {
-	// Demo says that the service hands out buyers for trying out, at POST /demo/buyer.
+	// Demo: the service makes buyers for trying out, at POST /demo/buyer.
 	Demo bool
 	// Assets is the path of what pages load, without a slash at its end. New sets it.
 	Assets string
@@ -31,11 +31,11 @@ type Site struct {
 // Pages serves the files of web/. It is safe for concurrent use.
 type Pages struct {
 	files map[string]*file // by path
-	// versioned is what begins the paths of assets that may be kept.
+	// versioned is the prefix of the paths of assets that may be cached.
 	versioned string
 }
 
-// New reads the files and makes the pages. It fails on a page that is no template.
+// New reads the files and renders the pages. It fails on a page that is no template.
 func New(files fs.FS, site Site) (*Pages, error) {
 	p := &Pages{files: map[string]*file{}}
 	sources := map[string][]byte{} // of pages, by name
@@ -53,7 +53,7 @@ func New(files fs.FS, site Site) (*Pages, error) {
 			return nil
 		}
 		if strings.HasPrefix(name, assets) {
-			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // a hash takes everything
+			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // a hash never fails
 		}
 		p.files["/"+name] = newFile(name, body)
 		return nil
@@ -81,8 +81,8 @@ func New(files fs.FS, site Site) (*Pages, error) {
 	return p, nil
 }
 
-// Before returns a handler that answers what asks for a file, and leaves everything else to the service. What is not
-// GET or HEAD, such as purchases, goes there without a look at the files.
+// Before returns a handler that answers requests for files, and passes all others to the service. Other methods than GET
+// and HEAD, such as purchases', go there without a lookup.
 func (p *Pages) Before(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -95,10 +95,10 @@ func (p *Pages) Before(service http.Handler) http.Handler {
 	})
 }
 
-// find returns the file at a path and how long it may be kept, or nil.
+// find returns the file at a path and its Cache-Control, or nil.
 func (p *Pages) find(path string) (f *file, caching string) {
 	if f := p.files[path]; f != nil {
-		return f, askAgain
+		return f, revalidate
 	}
 	rest, isAsset := strings.CutPrefix(path, "/"+assets)
 	if !isAsset {
@@ -107,7 +107,7 @@ func (p *Pages) find(path string) (f *file, caching string) {
 	_, name, _ := strings.Cut(rest, "/")
 	f = p.files["/"+assets+name]
 	if strings.HasPrefix(path, p.versioned+"/") {
-		return f, keep
+		return f, immutable
 	}
-	return f, askAgain // of another version, or of none
+	return f, revalidate // of another version, or of none
 }

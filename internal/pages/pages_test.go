@@ -61,14 +61,14 @@ func TestPaths(t *testing.T) {
 		media        string
 		caching      string
 	}{
-		{"GET", "/", 200, "text/html; charset=utf-8", askAgain},
-		{"HEAD", "/", 200, "text/html; charset=utf-8", askAgain},
-		{"GET", "/admin", 200, "text/html; charset=utf-8", askAgain},
-		{"GET", "/openapi.yaml", 200, "application/yaml", askAgain},
-		{"GET", versioned + "/a/b.js", 200, "text/javascript; charset=utf-8", keep},
-		{"GET", versioned + "/photo.png", 200, "image/png", keep},
-		{"GET", "/assets/a/b.js", 200, "text/javascript; charset=utf-8", askAgain},
-		{"GET", "/assets/0123456789abcdef/a/b.js", 200, "text/javascript; charset=utf-8", askAgain},
+		{"GET", "/", 200, "text/html; charset=utf-8", revalidate},
+		{"HEAD", "/", 200, "text/html; charset=utf-8", revalidate},
+		{"GET", "/admin", 200, "text/html; charset=utf-8", revalidate},
+		{"GET", "/openapi.yaml", 200, "application/yaml", revalidate},
+		{"GET", versioned + "/a/b.js", 200, "text/javascript; charset=utf-8", immutable},
+		{"GET", versioned + "/photo.png", 200, "image/png", immutable},
+		{"GET", "/assets/a/b.js", 200, "text/javascript; charset=utf-8", revalidate},
+		{"GET", "/assets/0123456789abcdef/a/b.js", 200, "text/javascript; charset=utf-8", revalidate},
 		{"GET", versioned + "/none.js", 404, "", ""},
 		{"GET", "/index.html", 404, "", ""},
 		{"GET", "/assets/", 404, "", ""},
@@ -106,7 +106,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestVersion: other assets have another path, whatever it is that has changed.
+// TestVersion: changed assets have another path, whatever has changed.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	_, before := open(t, site(), Site{})
@@ -148,7 +148,7 @@ func TestCompressed(t *testing.T) {
 			continue
 		}
 		if r.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("Accept-Encoding %q: a cache could give the answer to somebody else", accept)
+			t.Errorf("Accept-Encoding %q: a cache could give the answer to another caller", accept)
 		}
 		body := text(t, r.Body)
 		if compressed {
@@ -176,8 +176,8 @@ func TestUnchanged(t *testing.T) {
 		if r.StatusCode != status {
 			t.Errorf("If-None-Match %s: %d, want %d", known, r.StatusCode, status)
 		}
-		if r.Header.Get("Content-Security-Policy") == "" || r.Header.Get("Cache-Control") != askAgain {
-			t.Errorf("If-None-Match %s: the headers say less than for the whole answer", known)
+		if r.Header.Get("Content-Security-Policy") == "" || r.Header.Get("Cache-Control") != revalidate {
+			t.Errorf("If-None-Match %s: headers of the whole answer are missing", known)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"seckill/web"
 )
 
-// TestWeight: a telephone on a poor line loads all pages together in a moment.
+// TestWeight: a phone with a slow connection loads all pages together quickly.
 func TestWeight(t *testing.T) {
 	t.Parallel()
-	const most = 150_000 // bytes as they travel
+	const most = 150_000 // bytes, compressed
 	p, err := New(web.FS, Site{})
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +35,8 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestNoForeignHost: no page and nothing that it loads names another host, so that none learns who looks at it. The policy
-// forbids it too; this says so sooner.
+// TestNoForeignHost: no page and nothing that it loads names another host, so that none learns of the visitors. The policy
+// forbids it too; this shows it sooner.
 func TestNoForeignHost(t *testing.T) {
 	t.Parallel()
 	address := regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s"'` + "`" + `)]*`)
@@ -58,7 +58,7 @@ func TestNoForeignHost(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the policy lets no inline script or style work, so there must be none.
+// TestNothingInline: the policy forbids inline scripts and styles, so there must be none.
 func TestNothingInline(t *testing.T) {
 	t.Parallel()
 	inline := regexp.MustCompile(`(?i)<style|<script(?:>|\s[^>]*[^/]>\s*[^<\s])|\sstyle="|\son[a-z]+="|javascript:`)

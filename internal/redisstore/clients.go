@@ -1,9 +1,11 @@
 package redisstore
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,7 +46,7 @@ type ClientConfig struct {
 const (
 	defaultTimeout = 3 * time.Second
 	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second that
-	// one try of an admission has: the client's own error says that nothing was sent, the context's does not.
+	// one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
 	maxConnect      = 450 * time.Millisecond
 	defaultPoolSize = 32
 	defaultReaders  = 4
@@ -54,7 +56,7 @@ const (
 // and only its caller knows whether to ask again.
 type Clients struct {
 	Commands redis.UniversalClient
-	// Blocking has a pool of its own for reads that wait, which would otherwise keep connections from admissions.
+	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
 	Blocking redis.UniversalClient
 }
 
@@ -75,7 +77,7 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	commands, blocking := c.options(), c.options()
 	commands.PoolSize = c.PoolSize
 	blocking.PoolSize = c.Readers
-	// The read timeout counts the time that Redis waits; without the surplus each idle read would break its connection.
+	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its connection.
 	blocking.ReadTimeout = c.Timeout + maxBlock
 	return &Clients{Commands: redis.NewUniversalClient(commands), Blocking: redis.NewUniversalClient(blocking)}, nil
 }
@@ -118,7 +120,7 @@ func (c ClientConfig) options() *redis.UniversalOptions {
 		Username:      c.Username,
 		Password:      c.Password,
 		TLSConfig:     c.TLS,
-		// RESP2: all that is needed, the same for every server, and no push messages to look for before each command.
+		// RESP2: it is enough, the same for every server, and has no push messages to look for before each command.
 		Protocol:              2,
 		DisableIdentity:       true,
 		MaxRetries:            -1, // none: see Clients
@@ -133,4 +135,17 @@ func (c ClientConfig) options() *redis.UniversalOptions {
 		o.MasterName, o.SentinelPassword = c.MasterName, c.SentinelPassword
 	}
 	return o
+}
+
+// ClientLog is a go-redis logger that writes to Log at debug level. The client reports every attempt to connect that
+// failed, thousands a second while Redis is away, and on standard error unless redis.SetLogger says otherwise. That
+// setting is the whole process's, so it is for package main to make. Nothing is lost at debug level: each such failure
+// is also an error of the call that wanted the connection.
+type ClientLog struct{ Log *slog.Logger }
+
+// Printf logs one message.
+func (l ClientLog) Printf(ctx context.Context, format string, v ...any) {
+	if l.Log.Enabled(ctx, slog.LevelDebug) {
+		l.Log.DebugContext(ctx, "redis client: "+fmt.Sprintf(format, v...))
+	}
 }

@@ -80,16 +80,16 @@ func TestBlockingReadsApart(t *testing.T) {
 	}
 }
 
-// TestNeverSent: what was not sent is known not to have been within the second that a try of an admission has, be it
-// that nobody answers or that all connections are in use.
+// TestNeverSent: that a call was not sent is known within the second that a try of an admission has, whether no server
+// answers or all connections are in use.
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
 	silent := silentAddr(t)
 	for name, open := range map[string]func(*testing.T) *Clients{
-		"nobody answers": func(t *testing.T) *Clients {
+		"no answer": func(t *testing.T) *Clients {
 			return newClients(t, ClientConfig{Topology: Single, Addrs: []string{silent}})
 		},
-		"nobody answers for the cluster": func(t *testing.T) *Clients {
+		"no answer for the cluster": func(t *testing.T) *Clients {
 			return newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{silent, silentAddr(t), silentAddr(t)}})
 		},
 		"no connection to spare": func(t *testing.T) *Clients {
@@ -107,7 +107,7 @@ func TestNeverSent(t *testing.T) {
 			r := rigOn(t, open(t), "")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := r.Admit(ctx, order.Batch{Sale: r.sale, Applicants: applicants(1, 1), MaxBacklog: 1})
+			_, err := r.Admit(ctx, order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 1})
 			if !errors.Is(err, order.ErrUnavailable) {
 				t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
 			}
@@ -122,7 +122,7 @@ func silentAddr(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() }) // nobody was accepted
+	t.Cleanup(func() { _ = listener.Close() }) // it has accepted no connection
 	raw, err := listener.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-func TestExamine(t *testing.T) {
+func TestCheckConfig(t *testing.T) {
 	t.Parallel()
 	const (
 		eviction = "set maxmemory-policy to noeviction"
@@ -183,7 +183,7 @@ func TestExamine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log := examineLog(t, testkit.StartRedis(t, c.settings...).Addr)
+			log := configLog(t, testkit.StartRedis(t, c.settings...).Addr)
 			equal(t, len(c.want), strings.Count(log, "level=WARN"))
 			for _, want := range c.want {
 				if !strings.Contains(log, want) {
@@ -194,7 +194,7 @@ func TestExamine(t *testing.T) {
 	}
 	t.Run("hidden settings", func(t *testing.T) {
 		t.Parallel()
-		log := examineLog(t, miniredis.RunT(t).Addr())
+		log := configLog(t, miniredis.RunT(t).Addr())
 		if strings.Contains(log, "level=WARN") || !strings.Contains(log, "does not show") {
 			t.Errorf("what is not known:\n%s", log)
 		}
@@ -204,14 +204,14 @@ func TestExamine(t *testing.T) {
 		mini := miniredis.RunT(t)
 		r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
 		mini.Close()
-		if err := r.Examine(r.ctx()); err == nil {
-			t.Error("a Redis that is away is well")
+		if err := r.CheckConfig(r.ctx()); err == nil {
+			t.Error("a Redis that is away passes the check")
 		}
 	})
 }
 
-// examineLog examines the server and returns what was logged.
-func examineLog(t *testing.T, addr string) string {
+// configLog checks the server's settings and returns what was logged.
+func configLog(t *testing.T, addr string) string {
 	t.Helper()
 	var log strings.Builder
 	store, err := New(newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}}), Options{},
@@ -219,8 +219,20 @@ func examineLog(t *testing.T, addr string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Examine(t.Context()); err != nil {
+	if err := store.CheckConfig(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return log.String()
+}
+
+func TestClientLog(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
+		var out strings.Builder
+		l := ClientLog{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level}))}
+		l.Printf(t.Context(), "failed to dial after %d attempts", 1)
+		if got := strings.Contains(out.String(), "failed to dial after 1 attempts"); got != want {
+			t.Errorf("at level %v: %q", level, out.String())
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"seckill/scripts"
 )
 
-// counterTTL is how long a day's counter is kept: until the day is over by every clock, however wrong.
+// counterTTL is how long a day's counter is kept: until the day is over by every clock, also a wrong one.
 const counterTTL = 3 * 24 * time.Hour
 
 // What scripts/reserve_ids.lua returns instead of a number.
@@ -28,9 +28,7 @@ type Counter struct {
 	reserve script
 }
 
-var _ idworker.Counter = (*Counter)(nil)
-
-// NewCounter returns the counter whose keys begin with prefix, in which there must be no brace. It makes no call.
+// NewCounter returns the counter whose keys begin with prefix, which has no braces. It makes no call.
 func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 	k, err := newKeys(prefix)
 	if err != nil {
@@ -41,10 +39,10 @@ func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 
 // Reserve takes the next numbers of a day, see idworker.Counter. Other errors than that one's are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
-	dice := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; nothing is protected by it
+	random := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; it protects nothing
 	last, err := c.reserve.runInt(ctx, c.client,
 		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
-		r.N, r.Known, r.Create, dice, int64(counterTTL/time.Second))
+		r.N, r.Known, r.Create, random, int64(counterTTL/time.Second))
 	switch {
 	case err != nil:
 		return 0, err

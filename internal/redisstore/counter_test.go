@@ -158,7 +158,7 @@ func TestCounterLeapsDiffer(t *testing.T) {
 		if len(seen) < 15 {
 			t.Errorf("%s: 20 times only %d different numbers", kind, len(seen))
 		}
-		// A leap may do with little room, a beginning has to miss numbers of which nobody knows.
+		// A leap may do with little room; a random beginning has to miss numbers that are not known.
 		if highest := slices.Max(slices.Collect(maps.Keys(seen))); kind == "create" && highest < 1<<28 {
 			t.Errorf("create: 20 times no number above %d, want them anywhere up to 2^31", highest)
 		}
@@ -286,7 +286,7 @@ func TestIDsWhenTheCounterIsLost(t *testing.T) {
 	}
 }
 
-// Processes of idProcess, told apart from ordinary runs of this test by their environment.
+// The environment that makes a run of this test one of the processes of idProcess.
 const (
 	envIDFile   = "REDISSTORE_TEST_ID_FILE"
 	envIDAddr   = "REDISSTORE_TEST_ID_ADDR"

@@ -1,33 +1,35 @@
-// Package redisstore is all Redis of vouchers and orders: the sales that let buyers in, their places, the streams of
-// accepted orders, and the consumers that record them. It implements the store interfaces of [order] and [voucher].
+// Package redisstore is all Redis of vouchers and orders: the sales that admit buyers, their holders, the streams of
+// accepted orders, and the consumers that record them. Store and Consumer implement the store interfaces of the packages
+// voucher, order, admission, recorder, recovery, outbox and audit; Counter is idworker's.
 //
 // Authoritative is the ledger (MySQL). Redis decides who gets in, quickly, and everything it holds can be rebuilt from
-// the ledger, save the accepted orders that still wait in a stream: those are why a Redis that buyers rely on writes
+// the ledger, except the accepted orders that still wait in a stream: because of them, a Redis that buyers rely on writes
 // an append-only file.
 //
 //	Store.Admit ──► seckill.lua ──► sale (stock - 1), buyers (user → order), stream (the order)
 //	                                                                           │
 //	                     Consumer.Next / Own / Orphans ◄───────────────────────┘
 //	                               │ recorded in the ledger
-//	                     Consumer.Settle (XACK + XDEL)      Store.Correct: the ledger decided otherwise
-//	Store.Apply: the ledger's numbered operations, each once      Store.Begin, Seat, Requeue, Publish: a rebuild from
-//	the ledger, fenced by its epoch                               Store.Drop: long over
+//	                     Consumer.Acknowledge               Store.Correct: the ledger decided otherwise
+//
+//	Store.Apply                                 the ledger's numbered operations, each once
+//	Store.Begin, SetHolders, Requeue, Publish   a rebuild from the ledger, fenced by its epoch
+//	Store.Drop                                  retires a sale that is long over
 //
 // Every change of more than one key is one Lua script (package scripts, each with its contract), so a process that
-// dies leaves nothing half done. What can go wrong, and what becomes of it:
+// dies leaves nothing half done. What can go wrong, and what then happens:
 //
 //	A reply is lost           The script may have run. The error does not wrap order.ErrUnavailable; repeating is safe
-//	                          everywhere, and the client never repeats by itself.
+//	                          everywhere but in Add, and the client never retries by itself.
 //	Redis refuses             Out of memory, read-only, loading, unreachable: nothing was written, the error wraps
 //	                          order.ErrUnavailable.
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
 //	                          beginning, never at its end.
-//	Redis lost its tail       seckill.lua answers LostTail to a caller who has seen more, and stops the sale; apply.lua
-//	                          answers that operations are missing. After a restart or a failover, seckill.lua and views.lua say
-//	                          so of every sale that another run of a server opened.
+//	Redis lost its tail       seckill.lua answers LostTail to a caller that has seen more, and stops the sale; apply.lua
+//	                          answers that operations are missing. After a restart or a failover, seckill.lua and views.lua treat
+//	                          every sale that another run of a server opened like that.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
 //	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
-//	                          errors. All have their places still: a place without an entry and without a row is found,
-//	                          and its order queued again, by the next rebuild, at the latest when the sale is about to
-//	                          be retired.
+//	                          errors. All their users are holders still: the next rebuild finds a holder without an entry and
+//	                          without a row and queues the order again, at the latest when the sale is to be retired.
 package redisstore

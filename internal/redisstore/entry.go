@@ -14,8 +14,8 @@ import (
 var errEntryGone = errors.New("the entry is gone from the stream")
 
 // decode reads a stream entry strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
-// sequence may be 0, which is how a rebuild queues an order of which only the place is known. Raw is what stands in a
-// malformed one, nil for others.
+// sequence may be 0, which is how a rebuild queues an order that is known only from its holder. Raw holds the fields of
+// a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
 	e := order.Entry{Key: m.ID, Partition: partition}
 	if m.Values == nil {
@@ -39,7 +39,7 @@ func decode(partition int, m redis.XMessage) order.Entry {
 	return e
 }
 
-// decoder reads fields and remembers the first that is wrong.
+// decoder reads fields and keeps the first error.
 type decoder struct {
 	values map[string]any
 	err    error

@@ -15,15 +15,15 @@ import (
 // errRebuildLost: Redis no longer knows of the rebuild that a step belongs to; it was emptied or lost its tail.
 var errRebuildLost = errors.New("redis no longer knows of this rebuild")
 
-// refusals begin the replies with which Redis says that it did not run a command, or refused a script's first write,
-// after which it refuses none.
+// refusals are the first words of replies with which Redis says that it did not run a command, or refused a script's first
+// write, after which it refuses none.
 var refusals = [...]string{
 	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
 	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
 }
 
-// passing begin replies that speak of Redis's state too, but may come after a script's first write, or that end a script
-// from outside.
+// passing are the first words of replies about Redis's state that may come after a script's first write, or that end a
+// script from outside.
 var passing = [...]string{"NOPERM ", "ERR Script killed by user"}
 
 // translate puts an error of the client into the domain's words: it wraps order.ErrUnavailable exactly when the
@@ -42,7 +42,7 @@ func translate(err error) error {
 
 func hadNoEffect(err error) bool {
 	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed) {
-		return true // no connection was had
+		return true // there was no connection
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -52,21 +52,21 @@ func hadNoEffect(err error) bool {
 	if !errors.As(err, &reply) {
 		return false
 	}
-	return speaksOf(reply, refusals[:])
+	return beginsWith(reply, refusals[:])
 }
 
 // rejects reports whether the reply refuses the request itself, so that repeating it cannot help: it is an error of a
-// script or of the data that it met, and says nothing of Redis's own state.
+// script or of its data, not of Redis's own state.
 func rejects(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply) && !errors.Is(err, redis.Nil) && !hadNoEffect(err) && !speaksOf(reply, passing[:])
+	return errors.As(err, &reply) && !errors.Is(err, redis.Nil) && !hadNoEffect(err) && !beginsWith(reply, passing[:])
 }
 
-// speaksOf reports whether the reply begins with one of the words.
-func speaksOf(reply redis.Error, words []string) bool {
+// beginsWith reports whether the reply begins with one of the words.
+func beginsWith(reply redis.Error, words []string) bool {
 	text := reply.Error()
 	return slices.ContainsFunc(words, func(word string) bool {
-		// Redis 6 puts what a script's command answered, with a dash, behind words of its own.
+		// Redis 6 puts the reply to a script's command behind words of its own, with a dash.
 		return strings.HasPrefix(text, word) || strings.Contains(text, ": -"+word)
 	})
 }

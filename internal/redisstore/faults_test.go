@@ -17,17 +17,17 @@ import (
 	"seckill/internal/testkit"
 )
 
-// refused checks that a batch certainly had no effect, and said so.
+// refused checks that a batch certainly had no effect, and that its error says so.
 func (r *rig) refused(before order.SaleView) {
 	r.t.Helper()
-	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: applicants(500, 3), MaxBacklog: 1000})
+	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(500, 3), MaxBacklog: 1000})
 	if !errors.Is(err, order.ErrUnavailable) {
 		r.t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
 	}
 	after := r.view()
 	before.Now, after.Now = time.Time{}, time.Time{}
 	equal(r.t, before, after)
-	equal(r.t, int(before.Buyers), len(r.places()))
+	equal(r.t, int(before.Buyers), len(r.holders()))
 	equal(r.t, int(before.Mark.Sequence), len(r.stream()))
 }
 
@@ -43,21 +43,21 @@ func TestRefusedWrites(t *testing.T) {
 			t.Parallel()
 			r := newServerRig(t, testkit.StartRedis(t))
 			r.open(1, r.hour(50))
-			r.admit(applicants(1, 2)...)
+			r.admit(requests(1, 2)...)
 			before := r.view()
 			broken := order.SaleRef{VoucherID: 8}
 			r.must(r.commands.Set(r.ctx(), r.keys.buyers(broken), "not a hash", 0).Err())
 			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
 
 			r.refused(before)
-			// A winner is still told; so is, by whoever knows better, that the sale has lost its tail.
-			equal(t, []string{"0"}, codes(r.admit(applicants(1, 1)...).Outcomes))
-			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Applicants: applicants(1, 1)}).Outcomes))
+			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost its tail.
+			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
+			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
 			for step, err := range map[string]error{
 				"begin": r.Begin(r.ctx(), r.sale, 2),
-				"correct": second(r.Correct(r.ctx(), []order.Return{
-					{Sale: r.sale, UserID: 1, OrderID: 1001, Instead: 5, GiveBack: true},
-					{Sale: broken, UserID: 1, OrderID: 1001}, // what cannot be helped is told once the rest is done
+				"correct": second(r.Correct(r.ctx(), []order.Correction{
+					{Sale: r.sale, UserID: 1, OrderID: 1001, NewOrderID: 5, GiveBack: true},
+					{Sale: broken, UserID: 1, OrderID: 1001}, // what repeating cannot help is reported once the rest is done
 				})),
 			} {
 				if !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrRejected) {
@@ -67,12 +67,12 @@ func TestRefusedWrites(t *testing.T) {
 			r.refused(before)
 
 			r.must(r.commands.Do(r.ctx(), c.heal...).Err())
-			equal(t, []string{"0"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+			equal(t, []string{"0"}, codes(r.admit(requests(9, 1)...).Results))
 		})
 	}
 }
 
-// TestOutOfMemoryDrains: settling and burying need no memory, so a full Redis empties.
+// TestOutOfMemoryDrains: acknowledging and dead letters need no memory, so a full Redis empties.
 func TestOutOfMemoryDrains(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))
@@ -81,22 +81,22 @@ func TestOutOfMemoryDrains(t *testing.T) {
 	c := r.Consumer(0, "a")
 	entries := r.next(c, 5)
 	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
-	equal(t, 2, r.settle(c, entries[0].Key, entries[1].Key))
-	r.must(c.Bury(r.ctx(), entries[2]))
+	equal(t, 2, r.acknowledge(c, entries[0].Key, entries[1].Key))
+	r.must(c.MoveToDeadLetters(r.ctx(), entries[2]))
 	b, err := r.Backlog(r.ctx(), 0)
 	r.must(err)
 	equal(t, Backlog{Dead: 1}, b)
 }
 
-// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch tells (F03).
+// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch finds out (F03).
 func TestReplyLost(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
 	proxy := testkit.NewProxy(t, server.Addr)
 	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
-	batch := order.Batch{Sale: r.sale, Applicants: applicants(2, 2), MaxBacklog: 100}
+	r.admit(requests(1, 1)...)
+	batch := order.Batch{Sale: r.sale, Requests: requests(2, 2), MaxBacklog: 100}
 
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := r.Admit(r.ctx(), batch); err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -104,7 +104,7 @@ func TestReplyLost(t *testing.T) {
 	}
 	equal(t, 1, proxy.Lost())
 	equal(t, 3, len(r.stream()))
-	equal(t, []string{"0", "0"}, codes(r.admitBatch(batch).Outcomes))
+	equal(t, []string{"0", "0"}, codes(r.admitBatch(batch).Results))
 	equal(t, 3, len(r.stream()))
 
 	c := r.Consumer(0, "a")
@@ -116,13 +116,13 @@ func TestReplyLost(t *testing.T) {
 	equal(t, []int64{1, 2}, users(r.own(c, "", 5))) // nothing is lost: it was delivered
 	r.own(c, "", 5)
 	key := r.own(c, "", 5)[0].Key
-	r.settle(c, key) // so that the script is there
+	r.acknowledge(c, key) // so that the script is there
 	key = r.own(c, "", 5)[0].Key
 	proxy.DropRepliesTo("evalsha", 1)
-	if _, err := c.Settle(r.ctx(), []string{key}); err == nil || errors.Is(err, order.ErrUnavailable) {
+	if _, err := c.Acknowledge(r.ctx(), []string{key}); err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Fatalf("the answer was lost: %v", err)
 	}
-	equal(t, 0, r.settle(c, key))
+	equal(t, 0, r.acknowledge(c, key))
 	equal(t, []int64{3}, users(r.next(c, 5)))
 }
 
@@ -132,8 +132,8 @@ func TestSlowRedis(t *testing.T) {
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
 	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
-	batch := order.Batch{Sale: r.sale, Applicants: applicants(1, 1), MaxBacklog: 100}
-	r.admitBatch(order.Batch{Applicants: applicants(2, 1)})
+	batch := order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}
+	r.admitBatch(order.Batch{Requests: requests(2, 1)})
 
 	proxy.Blackhole()
 	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
@@ -152,18 +152,18 @@ func TestSlowRedis(t *testing.T) {
 	proxy.Heal()
 }
 
-// TestRedisAway: a server that nobody listens for is unavailable at once; when it is back, so are the clients.
+// TestRedisAway: where no server listens, Redis is unavailable at once; when it is back, so are the clients.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	r := newServerRig(t, server)
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	c := r.Consumer(0, "a")
 	r.next(c, 1)
 	server.Kill()
 	// A connection of before may fail in a way that says nothing; a new one cannot be made.
-	batch := order.Batch{Sale: r.sale, Applicants: applicants(2, 1), MaxBacklog: 100}
+	batch := order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100}
 	var err error
 	for range 40 {
 		if _, err = r.Admit(r.ctx(), batch); errors.Is(err, order.ErrUnavailable) {
@@ -172,12 +172,12 @@ func TestRedisAway(t *testing.T) {
 	}
 	start := time.Now()
 	for name, err := range map[string]error{
-		"admit": err,
-		"beat":  c.Beat(r.ctx()),
-		"next":  second(c.Next(r.ctx(), 1, time.Second)),
-		"views": second(r.Views(r.ctx(), []order.SaleRef{r.sale})),
-		"held":  second(r.HeldBy(r.ctx(), 1, []order.SaleRef{r.sale})),
-		"ping":  r.Ping(r.ctx()),
+		"admit":     err,
+		"heartbeat": c.Heartbeat(r.ctx()),
+		"next":      second(c.Next(r.ctx(), 1, time.Second)),
+		"views":     second(r.Views(r.ctx(), []order.SaleRef{r.sale})),
+		"held":      second(r.HolderOrders(r.ctx(), 1, []order.SaleRef{r.sale})),
+		"ping":      r.Ping(r.ctx()),
 	} {
 		if !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
@@ -188,9 +188,9 @@ func TestRedisAway(t *testing.T) {
 	}
 	server.Start()
 	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
-	equal(t, []string{"3", "3"}, codes(r.admit(applicants(1, 2)...).Outcomes)) // another run of the server: it may have lost something
+	equal(t, []string{"3", "3"}, codes(r.admit(requests(1, 2)...).Results)) // another run of the server: it may have lost something
 	r.open(2, r.hour(5))
-	equal(t, []string{"0", "0"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+	equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
 	equal(t, []int64{1}, users(r.own(c, "", 5)))
 }
 
@@ -204,7 +204,7 @@ func eventually(t *testing.T, ok func() bool) {
 			return
 		}
 	}
-	t.Fatal("it did not come to pass")
+	t.Fatal("it did not happen in time")
 }
 
 // TestClusterSendsOnce: the cluster client repeats what failed on the network, as a rule; scripts and reads of new
@@ -222,10 +222,10 @@ func TestClusterSendsOnce(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	r := rigOn(t, &Clients{Commands: client, Blocking: client}, "")
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 
 	breaking.verb.Store("evalsha")
-	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: applicants(2, 1), MaxBacklog: 100})
+	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100})
 	if err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("the answer was lost: %v", err)
 	}

@@ -23,7 +23,7 @@ var gateTests = behaviour{
 	"a full batch":              testFullBatch,
 	"ids beyond 2^53":           testLargeIDs,
 	"unreadable sale":           testUnreadableSale,
-	"unreadable place":          testUnreadablePlace,
+	"unreadable holder":         testUnreadableHolder,
 	"bad arguments":             testBadArguments,
 	"scripts flushed":           testScriptsFlushed,
 }
@@ -31,7 +31,7 @@ var gateTests = behaviour{
 func testAccepted(t *testing.T, r *rig) {
 	o := r.hour(3)
 	r.open(4, o)
-	got := r.admit(applicants(1, 2)...)
+	got := r.admit(requests(1, 2)...)
 	want := order.SaleView{
 		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 4, Sequence: 2}, Stock: 1, Buyers: 2,
 		Begin: o.Begin.Truncate(time.Millisecond), End: o.End.Truncate(time.Millisecond),
@@ -41,23 +41,23 @@ func testAccepted(t *testing.T, r *rig) {
 	}
 	got.View.Now = time.Time{}
 	equal(t, want, got.View)
-	equal(t, []string{"0", "0"}, codes(got.Outcomes))
+	equal(t, []string{"0", "0"}, codes(got.Results))
 	equal(t, []order.Claim{
 		{OrderID: 1001, UserID: 1, VoucherID: 7, Epoch: 4, Sequence: 1},
 		{OrderID: 1002, UserID: 2, VoucherID: 7, Epoch: 4, Sequence: 2},
 	}, r.stream())
-	equal(t, map[int64]int64{1: 1001, 2: 1002}, r.places())
+	equal(t, map[int64]int64{1: 1001, 2: 1002}, r.holders())
 	after := r.view()
 	after.Now = time.Time{}
 	equal(t, want, after)
 }
 
-// testHoldersFirst: a winner is told his order in every state that the sale can get into (rule 2).
+// testHoldersFirst: a holder gets their order id in every state that the sale can be in (rule 2).
 func testHoldersFirst(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
-	winner := order.Applicant{UserID: 1, OrderID: 1001}
-	again, other := order.Applicant{UserID: 1, OrderID: 2001}, order.Applicant{UserID: 2, OrderID: 1002}
-	equal(t, []string{"0"}, codes(r.admit(winner).Outcomes))
+	holder := order.Request{UserID: 1, OrderID: 1001}
+	again, other := order.Request{UserID: 1, OrderID: 2001}, order.Request{UserID: 2, OrderID: 1002}
+	equal(t, []string{"0"}, codes(r.admit(holder).Results))
 	now := r.now().UnixMilli()
 	for _, state := range []struct {
 		name   string
@@ -74,8 +74,8 @@ func testHoldersFirst(t *testing.T, r *rig) {
 		if state.fields != nil {
 			r.set(state.fields...)
 		}
-		got := r.admit(again, other, winner)
-		if diff := cmp.Diff([]string{"1:1001", state.other, "0"}, codes(got.Outcomes)); diff != "" {
+		got := r.admit(again, other, holder)
+		if diff := cmp.Diff([]string{"1:1001", state.other, "0"}, codes(got.Results)); diff != "" {
 			t.Errorf("%s: %s", state.name, diff)
 		}
 	}
@@ -84,10 +84,10 @@ func testHoldersFirst(t *testing.T, r *rig) {
 
 // testRefusals: each refusal, decided in the documented order, and none leaves a trace.
 func testRefusals(t *testing.T, r *rig) {
-	equal(t, []string{"2", "2"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+	equal(t, []string{"2", "2"}, codes(r.admit(requests(1, 2)...).Results))
 	r.must(r.Begin(r.ctx(), r.sale, 1))
-	got := r.admit(applicants(1, 1)...)
-	equal(t, []string{"4"}, codes(got.Outcomes))
+	got := r.admit(requests(1, 1)...)
+	equal(t, []string{"4"}, codes(got.Results))
 	equal(t, order.SaleRebuilding, got.View.Mode)
 	for _, c := range []struct {
 		name   string
@@ -103,20 +103,20 @@ func testRefusals(t *testing.T, r *rig) {
 		o := r.hour(5)
 		c.change(&o)
 		r.open(r.view().Mark.Epoch+1, o)
-		got := r.admitBatch(order.Batch{Applicants: applicants(1, 1), MaxBacklog: -1})
-		if diff := cmp.Diff([]string{c.code}, codes(got.Outcomes)); diff != "" {
+		got := r.admitBatch(order.Batch{Requests: requests(1, 1), MaxBacklog: -1})
+		if diff := cmp.Diff([]string{c.code}, codes(got.Results)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
 	equal(t, 0, len(r.stream()))
-	equal(t, 0, len(r.places()))
+	equal(t, 0, len(r.holders()))
 }
 
 func testRepeatedBatch(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
-	batch := applicants(1, 3)
+	batch := requests(1, 3)
 	first := r.admit(batch...)
-	equal(t, []string{"0", "0", "9"}, codes(first.Outcomes))
+	equal(t, []string{"0", "0", "9"}, codes(first.Results))
 	second := r.admit(batch...)
 	first.View.Now, second.View.Now = time.Time{}, time.Time{}
 	equal(t, first, second)
@@ -125,10 +125,10 @@ func testRepeatedBatch(t *testing.T, r *rig) {
 
 func testOneUserTwice(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	batch := []order.Applicant{{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11}}
+	batch := []order.Request{{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11}}
 	for range 2 {
 		got := r.admit(batch...)
-		equal(t, []string{"0", "1:11", "0", "0"}, codes(got.Outcomes))
+		equal(t, []string{"0", "1:11", "0", "0"}, codes(got.Results))
 		equal(t, int64(3), got.View.Stock)
 	}
 	equal(t, 2, len(r.stream()))
@@ -136,9 +136,9 @@ func testOneUserTwice(t *testing.T, r *rig) {
 
 func testLostTail(t *testing.T, r *rig) {
 	r.open(3, r.hour(10))
-	r.admit(applicants(1, 2)...)
+	r.admit(requests(1, 2)...)
 	ask := func(known order.Mark) []string {
-		return codes(r.admitBatch(order.Batch{Known: known, Applicants: append(applicants(1, 1), applicants(50, 1)...)}).Outcomes)
+		return codes(r.admitBatch(order.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
 	}
 	// What is known may be older, or as old.
 	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 2, Sequence: 99}))
@@ -147,32 +147,32 @@ func testLostTail(t *testing.T, r *rig) {
 		r.set(fieldMode, modeOpen)
 		equal(t, []string{"3", "3"}, ask(known))
 		equal(t, modeRebuild, r.field(fieldMode))
-		// From now on nobody gets in, whatever he knows.
-		equal(t, []string{"0", "4"}, codes(r.admit(append(applicants(1, 1), applicants(60, 1)...)...).Outcomes))
+		// From now on no request is accepted, whatever its caller has seen.
+		equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(60, 1)...)...).Results))
 	}
 	equal(t, 3, len(r.stream()))
 }
 
 func testBacklog(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
-	got := r.admitBatch(order.Batch{Applicants: applicants(1, 4), MaxBacklog: 3})
-	equal(t, []string{"0", "0", "0", "10"}, codes(got.Outcomes))
-	got = r.admitBatch(order.Batch{Applicants: applicants(1, 5), MaxBacklog: 3})
-	equal(t, []string{"0", "0", "0", "10", "10"}, codes(got.Outcomes))
+	got := r.admitBatch(order.Batch{Requests: requests(1, 4), MaxBacklog: 3})
+	equal(t, []string{"0", "0", "0", "10"}, codes(got.Results))
+	got = r.admitBatch(order.Batch{Requests: requests(1, 5), MaxBacklog: 3})
+	equal(t, []string{"0", "0", "0", "10", "10"}, codes(got.Results))
 	equal(t, int64(7), got.View.Stock)
 }
 
 func testFullBatch(t *testing.T, r *rig) {
 	r.open(1, r.hour(200))
-	batch := applicants(1, MaxApplicants)
+	batch := requests(1, MaxRequests)
 	got := r.admit(batch...)
-	for i, o := range got.Outcomes {
+	for i, o := range got.Results {
 		want := order.Accepted
 		if i >= 200 {
 			want = order.SoldOut
 		}
-		if o.Code != want {
-			t.Fatalf("applicant %d: %v", i, o)
+		if o.Outcome != want {
+			t.Fatalf("request %d: %v", i, o)
 		}
 	}
 	equal(t, int64(0), got.View.Stock)
@@ -187,14 +187,14 @@ func testFullBatch(t *testing.T, r *rig) {
 func testLargeIDs(t *testing.T, r *rig) {
 	r.sale.VoucherID = math.MaxInt64 - 2
 	r.open(1, r.hour(1))
-	a := order.Applicant{UserID: math.MaxInt64 - 1, OrderID: math.MaxInt64}
-	equal(t, []string{"0"}, codes(r.admit(a).Outcomes))
+	a := order.Request{UserID: math.MaxInt64 - 1, OrderID: math.MaxInt64}
+	equal(t, []string{"0"}, codes(r.admit(a).Results))
 	a.OrderID = 5
-	equal(t, []string{"1:9223372036854775807"}, codes(r.admit(a).Outcomes))
+	equal(t, []string{"1:9223372036854775807"}, codes(r.admit(a).Results))
 	equal(t, []order.Claim{{OrderID: math.MaxInt64, UserID: math.MaxInt64 - 1, VoucherID: math.MaxInt64 - 2, Epoch: 1, Sequence: 1}}, r.stream())
 	// Marks and stock are numbers to the script: exact up to 2^53.
 	r.set(fieldSequence, int64(1)<<53-10, fieldStock, int64(1)<<53-10)
-	got := r.admit(order.Applicant{UserID: 2, OrderID: 6})
+	got := r.admit(order.Request{UserID: 2, OrderID: 6})
 	equal(t, order.Mark{Epoch: 1, Sequence: 1<<53 - 9}, got.View.Mark)
 	equal(t, int64(1)<<53-11, got.View.Stock)
 	equal(t, "9007199254740983", r.field(fieldSequence))
@@ -210,8 +210,8 @@ func testUnreadableSale(t *testing.T, r *rig) {
 	} {
 		r.open(r.view().Mark.Epoch+1, r.hour(5))
 		r.set(fields...)
-		got := r.admit(applicants(1, 1)...)
-		if diff := cmp.Diff([]string{"2"}, codes(got.Outcomes)); diff != "" {
+		got := r.admit(requests(1, 1)...)
+		if diff := cmp.Diff([]string{"2"}, codes(got.Results)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		equal(t, order.SaleMissing, r.view().Mode)
@@ -220,14 +220,14 @@ func testUnreadableSale(t *testing.T, r *rig) {
 	equal(t, 0, len(r.stream()))
 }
 
-// testUnreadablePlace: only the user himself cannot be answered; the others of the batch are.
-func testUnreadablePlace(t *testing.T, r *rig) {
+// testUnreadableHolder: only that user cannot be answered; the others of the batch are.
+func testUnreadableHolder(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	places := []any{"2", "mine", "4", "0", "5", "-1", "6", "", "8", "99999999999999999999"}
-	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), places...).Err())
+	unreadable := []any{"2", "mine", "4", "0", "5", "-1", "6", "", "8", "99999999999999999999"}
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), unreadable...).Err())
 	for range 2 {
-		got := r.admit(applicants(1, 9)...)
-		equal(t, []string{"0", "-1", "0", "-1", "-1", "-1", "0", "-1", "0"}, codes(got.Outcomes))
+		got := r.admit(requests(1, 9)...)
+		equal(t, []string{"0", "-1", "0", "-1", "-1", "-1", "0", "-1", "0"}, codes(got.Results))
 		equal(t, int64(1), got.View.Stock)
 	}
 	equal(t, 4, len(r.stream()))
@@ -235,14 +235,14 @@ func testUnreadablePlace(t *testing.T, r *rig) {
 
 func testBadArguments(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	for name, batch := range map[string][]order.Applicant{
+	for name, batch := range map[string][]order.Request{
 		"nobody":     nil,
-		"too many":   applicants(1, MaxApplicants+1),
+		"too many":   requests(1, MaxRequests+1),
 		"user zero":  {{UserID: 0, OrderID: 1}},
 		"order zero": {{UserID: 1, OrderID: 0}},
 		"negative":   {{UserID: -1, OrderID: 1}},
 	} {
-		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Applicants: batch, MaxBacklog: 10}); !errors.Is(err, order.ErrUnavailable) {
+		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -251,7 +251,7 @@ func testBadArguments(t *testing.T, r *rig) {
 		"nobody":      {7, 0, 0, 10},
 		"half a pair": {7, 0, 0, 10, 1, 2, 3},
 		"epoch":       {7, "x", 0, 10, 1, 2},
-		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*MaxApplicants+2)...),
+		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*MaxRequests+2)...),
 	} {
 		for i, a := range args {
 			if a == nil {
@@ -268,7 +268,7 @@ func testBadArguments(t *testing.T, r *rig) {
 func testScriptsFlushed(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	for i := range 3 {
-		equal(t, []string{"0"}, codes(r.admit(applicants(int64(i+1), 1)...).Outcomes))
+		equal(t, []string{"0"}, codes(r.admit(requests(int64(i+1), 1)...).Results))
 		r.must(r.commands.ScriptFlush(r.ctx()).Err())
 	}
 	equal(t, 3, len(r.stream()))

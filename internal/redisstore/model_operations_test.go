@@ -8,7 +8,7 @@ import (
 	"seckill/internal/order"
 )
 
-// apply says what the script must answer to operations at the time now, whether it must wait, and does what it must do.
+// apply returns what the script must answer to operations at the time now, whether it must wait, and does what it must do.
 func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationResult, bool) {
 	stock, returned, reserved, before := m.stock, m.returned, m.reserved, m.op
 	m.release(now)
@@ -19,7 +19,7 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 		taken, known := m.takes[op.Number]
 		switch {
 		case op.Number > before:
-			if taken, waits = m.follow(op, now); !waits {
+			if taken, waits = m.applyOne(op, now); !waits {
 				m.op = op.Number
 			}
 			if op.Takes() && !waits {
@@ -49,8 +49,8 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 	return results, waits
 }
 
-// follow applies one operation, and says whether it was, or has to wait.
-func (m *model) follow(op order.Operation, now time.Time) (taken, waits bool) {
+// applyOne applies one operation, and returns whether it was, or has to wait.
+func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) {
 	if op.Mode != order.SaleMissing {
 		m.mode, _ = wordOf(op.Mode)
 		m.begin, m.end = op.Begin, op.End
@@ -59,8 +59,8 @@ func (m *model) follow(op order.Operation, now time.Time) (taken, waits bool) {
 	case op.Delta > 0:
 		m.issued += op.Delta
 		m.give(op.Delta, now.Add(longDelay))
-		if op.OrderID > 0 && m.places[op.UserID] == op.OrderID {
-			delete(m.places, op.UserID)
+		if op.OrderID > 0 && m.holders[op.UserID] == op.OrderID {
+			delete(m.holders, op.UserID)
 		}
 	case op.OrderID > 0:
 		return m.revive(op, now)
@@ -79,12 +79,12 @@ func (m *model) follow(op order.Operation, now time.Time) (taken, waits bool) {
 
 func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
-	if place := m.places[op.UserID]; place != 0 {
+	if held := m.holders[op.UserID]; held != 0 {
 		if mine {
 			m.reserved = 0
 			m.give(1, now.Add(longDelay))
 		}
-		return place == op.OrderID, false
+		return held == op.OrderID, false
 	}
 	switch {
 	case mine && now.Before(m.reservedAt):
@@ -106,7 +106,7 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 	}
 	m.taken++
 	m.mark.Sequence++
-	m.places[op.UserID] = op.OrderID
+	m.holders[op.UserID] = op.OrderID
 	return true, false
 }
 
@@ -126,12 +126,12 @@ func (h *history) apply() {
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
 		got, wait := h.r.once(h.r.ctx(), h.ops[from:to]...)
 		if h.m.mode == modeRebuild {
-			h.equal(order.ApplicationRebuilding, got.State)
+			h.equal(order.ApplyRebuilding, got.State)
 			continue
 		}
 		results, waits := h.m.apply(h.r.of(h.ops[from:to]), now)
 		h.equal(waits, wait > 0)
-		h.equal(order.Application{Epoch: h.m.mark.Epoch, Applied: h.m.op, Results: results}, got)
+		h.equal(order.ApplyResult{Epoch: h.m.mark.Epoch, Applied: h.m.op, Results: results}, got)
 	}
 	// From here on time decides again.
 	later := h.r.now().Add(testDelay).Truncate(time.Millisecond)
@@ -161,7 +161,7 @@ func (h *history) setTimes() {
 func (h *history) operation() order.Operation {
 	op := order.Operation{Number: int64(len(h.ops)) + 1}
 	user := rapid.Int64Range(1, 12).Draw(h.t, "user")
-	id := h.m.places[user]
+	id := h.m.holders[user]
 	if id == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
 		id = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
 	}

@@ -22,11 +22,11 @@ type model struct {
 	returnedAt      time.Time
 	resumes         time.Time // from when the rebuilt sale sells
 	op              int64     // the last operation
-	reserved        int64     // the revival for which a unit is kept
+	reserved        int64     // the revival for which a unit is reserved
 	reservedAt      time.Time
-	takes           map[int64]bool // the outcomes that are remembered
+	takes           map[int64]bool // the outcomes that are kept
 	begin, end      time.Time
-	places          map[int64]int64
+	holders         map[int64]int64
 	stream          []order.Claim
 	voucher         int64
 	issued, taken   int64 // units published in this epoch, units that left with orders or were lost with them
@@ -38,12 +38,12 @@ func (m *model) release(now time.Time) {
 	}
 }
 
-func (m *model) refusal(now time.Time) (order.OutcomeCode, bool) {
+func (m *model) refusal(now time.Time) (order.Outcome, bool) {
 	switch {
 	case m.mode == modeRebuild:
 		return order.Rebuilding, true
 	case m.mode == modeOff:
-		return order.NotOnShelf, true
+		return order.OffShelf, true
 	case m.mode == modePaused:
 		return order.Paused, true
 	case now.Before(m.begin):
@@ -54,40 +54,40 @@ func (m *model) refusal(now time.Time) (order.OutcomeCode, bool) {
 	return 0, false
 }
 
-// admit says what the script must answer at the time now, and does what it must do.
-func (m *model) admit(b order.Batch, now time.Time) []order.Outcome {
-	outcomes := make([]order.Outcome, len(b.Applicants))
+// admit returns what the script must answer at the time now, and does what it must do.
+func (m *model) admit(b order.Batch, now time.Time) []order.Result {
+	outcomes := make([]order.Result, len(b.Requests))
 	if m.mark.Before(b.Known) {
 		m.mode = modeRebuild
 		for i := range outcomes {
-			outcomes[i].Code = order.LostTail
+			outcomes[i].Outcome = order.LostTail
 		}
 		return outcomes
 	}
 	stock, returned := m.stock, m.returned
 	m.release(now)
 	admitted := false
-	for i, a := range b.Applicants {
-		place, has := m.places[a.UserID]
+	for i, a := range b.Requests {
+		held, has := m.holders[a.UserID]
 		code, refused := m.refusal(now)
 		switch {
-		case has && place == a.OrderID:
+		case has && held == a.OrderID:
 		case has:
-			outcomes[i] = order.Outcome{Code: order.AlreadyBought, OrderID: place}
+			outcomes[i] = order.Result{Outcome: order.AlreadyBought, OrderID: held}
 		case refused:
-			outcomes[i].Code = code
+			outcomes[i].Outcome = code
 		case m.stock == 0:
-			outcomes[i].Code = order.SoldOut
+			outcomes[i].Outcome = order.SoldOut
 		case now.Before(m.resumes):
-			outcomes[i].Code = order.Paused
+			outcomes[i].Outcome = order.Paused
 		case int64(len(m.stream)) >= b.MaxBacklog:
-			outcomes[i].Code = order.Backlogged
+			outcomes[i].Outcome = order.Backlogged
 		default:
 			admitted = true
 			m.stock--
 			m.taken++
 			m.mark.Sequence++
-			m.places[a.UserID] = a.OrderID
+			m.holders[a.UserID] = a.OrderID
 			m.stream = append(m.stream, order.Claim{
 				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch, Sequence: m.mark.Sequence,
 			})
@@ -99,13 +99,13 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Outcome {
 	return outcomes
 }
 
-func (m *model) correct(c order.Return, now time.Time, delay time.Duration) bool {
-	if m.places[c.UserID] != c.OrderID || c.Until != 0 && m.op > c.Until {
+func (m *model) correct(c order.Correction, now time.Time, delay time.Duration) bool {
+	if m.holders[c.UserID] != c.OrderID || c.Until != 0 && m.op > c.Until {
 		return false
 	}
-	delete(m.places, c.UserID)
-	if c.Instead != 0 {
-		m.places[c.UserID] = c.Instead
+	delete(m.holders, c.UserID)
+	if c.NewOrderID != 0 {
+		m.holders[c.UserID] = c.NewOrderID
 	}
 	if !c.GiveBack {
 		return true
@@ -167,7 +167,7 @@ type history struct {
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
-	h := &history{t: t, r: r, m: &model{places: map[int64]int64{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
+	h := &history{t: t, r: r, m: &model{holders: map[int64]int64{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
 	h.publish()
 	return h
 }
@@ -210,37 +210,37 @@ func (h *history) admit() {
 	if rapid.IntRange(0, 19).Draw(h.t, "lost") == 0 {
 		b.Known = order.Mark{Epoch: h.m.mark.Epoch, Sequence: h.m.mark.Sequence + 1}
 	}
-	for range rapid.IntRange(1, 6).Draw(h.t, "applicants") {
-		b.Applicants = append(b.Applicants, order.Applicant{
+	for range rapid.IntRange(1, 6).Draw(h.t, "requests") {
+		b.Requests = append(b.Requests, order.Request{
 			UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"),
 		})
 	}
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
 		v, err := h.r.Admit(h.r.ctx(), b)
 		h.fatal(err)
-		h.equal(h.m.admit(b, v.View.Now), v.Outcomes)
-		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.left(), int64(len(h.m.places))},
+		h.equal(h.m.admit(b, v.View.Now), v.Results)
+		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.left(), int64(len(h.m.holders))},
 			[]int64{v.View.Mark.Epoch, v.View.Mark.Sequence, v.View.Stock, v.View.Buyers})
 	}
 }
 
 func (h *history) correct() {
-	c := order.Return{
+	c := order.Correction{
 		Sale: h.r.sale, UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), GiveBack: rapid.Bool().Draw(h.t, "give back"),
 	}
-	c.OrderID = h.m.places[c.UserID]
+	c.OrderID = h.m.holders[c.UserID]
 	if c.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
 		c.OrderID = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
 	}
 	if rapid.Bool().Draw(h.t, "another is live") {
-		c.Instead = rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "instead")
+		c.NewOrderID = rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "new order")
 	}
 	if rapid.Bool().Draw(h.t, "of a cancelled order") {
 		c.Until = max(1, h.m.op-rapid.Int64Range(-1, 1).Draw(h.t, "operations since"))
 	}
 	before := h.r.now()
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
-		done, err := h.r.correctSale(h.r.ctx(), h.r.sale, []order.Return{c})
+		done, err := h.r.correctSale(h.r.ctx(), h.r.sale, []order.Correction{c})
 		h.fatal(err)
 		waited, at := h.m.returned > 0, before
 		if waited && h.number(fieldReturned) == 0 {
@@ -279,7 +279,7 @@ func (h *history) state() {
 		fieldMode, h.m.mode, fieldBegin, h.m.begin.UnixMilli(), fieldEnd, h.m.end.UnixMilli()).Err())
 }
 
-// publish rebuilds the sale with a new stock; places stay.
+// publish rebuilds the sale with a new stock; holders stay.
 func (h *history) publish() {
 	epoch := h.m.mark.Epoch + rapid.Int64Range(1, 2).Draw(h.t, "epochs")
 	o := h.r.hour(rapid.Int64Range(0, 8).Draw(h.t, "stock"))
@@ -319,7 +319,7 @@ func (h *history) drain() {
 	if len(entries) == 0 {
 		return
 	}
-	n, err := c.Settle(h.r.ctx(), keysOf(entries))
+	n, err := c.Acknowledge(h.r.ctx(), keysOf(entries))
 	h.fatal(err)
 	h.equal(len(entries), n)
 	h.m.stream = h.m.stream[len(entries):]
@@ -341,12 +341,12 @@ func (h *history) check() {
 	if !slices.Equal(h.m.stream, got) {
 		h.t.Fatalf("stream: model %v, Redis %v", h.m.stream, got)
 	}
-	places := map[int64]int64{}
+	holders := map[int64]int64{}
 	for c, err := range h.r.Holders(h.r.ctx(), h.r.sale) {
 		h.fatal(err)
-		places[c.UserID] = c.OrderID
+		holders[c.UserID] = c.OrderID
 	}
-	h.equal(h.m.places, places)
+	h.equal(h.m.holders, holders)
 	h.equal(fmt.Sprint(h.m.stock, h.m.returned, h.m.reserved, h.m.op),
 		fmt.Sprint(h.number(fieldStock), h.number(fieldReturned), h.number(fieldReserved), h.number(fieldOperation)))
 	if h.m.stock < 0 || h.m.returned < 0 || h.m.left()+h.m.taken != h.m.issued {

@@ -12,7 +12,7 @@ import (
 // maxOperations is how many operations scripts/apply.lua takes in one call.
 const maxOperations = 250
 
-// The states that scripts/apply.lua answers.
+// The states of scripts/apply.lua's answer.
 const (
 	applyDone       int64 = 0
 	applyMissing    int64 = 1
@@ -20,40 +20,40 @@ const (
 	applyGap        int64 = 3
 )
 
-// The outcomes that scripts/apply.lua answers for one operation.
+// The outcomes of one operation in scripts/apply.lua's answer.
 const (
 	applyRefused   int64 = 0
 	applyTaken     int64 = 1
 	applyForgotten int64 = -1
 )
 
-// Apply applies operations, which must be without gaps and in order, at most 250; each once however often, however late
-// and by however many callers it is sent. Without any it tells how far Redis is. Operations that the sale contains
-// already are answered as they were the first time; a take that the ledger has long settled is not answered.
+// Apply applies operations, which must be in order and without gaps, at most 250; each once, however often, however late
+// and by however many callers it is sent. Without any, it returns how far Redis is. Operations that the sale contains
+// already are answered as they were the first time; a take that the ledger has long completed has no result.
 //
-// A revival may have to wait until its unit's time has come, and Apply waits with it: up to order.ReturnDelay. When ctx
-// ends first, sending the operations again goes on from there.
-func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.Application, error) {
+// A revival may have to wait until its unit can be sold, and Apply waits with it: up to order.ReturnDelay. When ctx ends
+// first, the next call with the same operations goes on from there.
+func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error) {
 	args, err := s.operationArgs(sale, ops)
 	if err != nil {
-		return order.Application{}, err
+		return order.ApplyResult{}, err
 	}
 	for {
 		raw, err := s.scripts.apply.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
-			return order.Application{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
+			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
 		}
-		application, wait, err := readApplication(raw, ops)
+		result, wait, err := readApplyResult(raw, ops)
 		if err != nil || wait <= 0 {
-			return application, err
+			return result, err
 		}
-		// All of them again, not only the rest: the script takes those before the first for settled.
+		// All of them again, not only the rest: the script takes those before the first for completed.
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return order.Application{}, fmt.Errorf("a unit of voucher %d is not free yet: %w", sale.VoucherID, ctx.Err())
+			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w", sale.VoucherID, ctx.Err())
 		}
 	}
 }
@@ -86,13 +86,13 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 	return args, nil
 }
 
-// checkOperation says what is wrong with an operation that is to have the number.
+// checkOperation returns what is wrong with an operation that is to have the number.
 func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
 	switch {
 	case op.VoucherID != sale.VoucherID:
 		return fmt.Errorf("sent to the sale of voucher %d", sale.VoucherID)
 	case op.Number != number, number < 1:
-		return fmt.Errorf("in the place of number %d", number)
+		return fmt.Errorf("where number %d is due", number)
 	case op.OrderID < 0, op.UserID < 0, (op.OrderID == 0) != (op.UserID == 0):
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
 	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
@@ -103,26 +103,26 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 	return nil
 }
 
-// readApplication reads the script's answer, and after what time the call has to be sent again.
-func readApplication(raw any, ops []order.Operation) (order.Application, time.Duration, error) {
+// readApplyResult reads the script's answer, and after what time the call has to be sent again.
+func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Duration, error) {
 	r := newReply(raw)
 	state := r.number()
-	a := order.Application{Epoch: r.number(), Applied: r.number()}
+	a := order.ApplyResult{Epoch: r.number(), Applied: r.number()}
 	wait := time.Duration(r.number()) * time.Millisecond
 	if r.err != nil {
-		return order.Application{}, 0, r.err
+		return order.ApplyResult{}, 0, r.err
 	}
 	switch state {
 	case applyDone:
-		a.State = order.ApplicationDone
+		a.State = order.ApplyDone
 	case applyMissing:
-		a.State = order.ApplicationMissing
+		a.State = order.ApplyMissing
 	case applyRebuilding:
-		a.State = order.ApplicationRebuilding
+		a.State = order.ApplyRebuilding
 	case applyGap:
-		a.State = order.ApplicationGap
+		a.State = order.ApplyGap
 	default:
-		return order.Application{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
+		return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
 	}
 	if state != applyDone || wait > 0 {
 		return a, wait, nil
@@ -133,11 +133,11 @@ func readApplication(raw any, ops []order.Operation) (order.Application, time.Du
 			a.Results = append(a.Results, order.OperationResult{Number: op.Number, Taken: outcome == applyTaken})
 		case applyForgotten:
 		default:
-			return order.Application{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
+			return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
 		}
 	}
 	if r.err != nil {
-		return order.Application{}, 0, r.err
+		return order.ApplyResult{}, 0, r.err
 	}
 	return a, 0, nil
 }

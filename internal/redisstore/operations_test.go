@@ -20,10 +20,10 @@ var operationsTests = behaviour{
 	"revive from what waits":   testReviveWaits,
 	"a reservation overtaken":  testReservationOvertaken,
 	"modes and windows":        testModes,
-	"states":                   testApplicationStates,
+	"states":                   testApplyStates,
 	"each once":                testEachOnce,
-	"takes are remembered":     testTakesRemembered,
-	"late arrival":             testLateApplication,
+	"takes are remembered":     testTakesKept,
+	"late arrival":             testLateApply,
 	"after a rebuild":          testOperationsAfterRebuild,
 	"a full call":              testFullCall,
 	"bad operations":           testBadOperations,
@@ -34,7 +34,7 @@ var operationsTests = behaviour{
 	"revive and gives at once": testReviveAfterCancelInOneCall,
 }
 
-// give is a cancellation of the user's order as applicants number them.
+// give is a cancellation of the user's order as requests number them.
 func give(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Cancellation, Delta: 1, OrderID: user + 1000, UserID: user}
 }
@@ -64,7 +64,7 @@ func (r *rig) of(ops []order.Operation) []order.Operation {
 	return sent
 }
 
-func (r *rig) application(ops ...order.Operation) order.Application {
+func (r *rig) applyResult(ops ...order.Operation) order.ApplyResult {
 	r.t.Helper()
 	a, err := r.Apply(r.ctx(), r.sale, r.of(ops))
 	r.must(err)
@@ -74,8 +74,8 @@ func (r *rig) application(ops ...order.Operation) order.Application {
 // apply applies the operations, which succeeds, and says which of them were.
 func (r *rig) apply(ops ...order.Operation) []bool {
 	r.t.Helper()
-	a := r.application(ops...)
-	equal(r.t, order.ApplicationDone, a.State)
+	a := r.applyResult(ops...)
+	equal(r.t, order.ApplyDone, a.State)
 	taken := make([]bool, len(a.Results))
 	for i, result := range a.Results {
 		equal(r.t, ops[i].Number, result.Number)
@@ -93,29 +93,29 @@ func (r *rig) units() []string {
 func testGives(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(3))
-	r.admit(applicants(1, 3)...)
+	r.admit(requests(1, 3)...)
 	before := r.view().Mark
 	equal(t, []bool{true}, r.apply(give(1, 1)))
 	equal(t, []string{"0", "1", "0"}, r.units()) // sold out: it waits
-	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.places())
+	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.holders())
 	waits := r.field(fieldReturnedAt)
 	r.pass(2 * time.Millisecond)
-	// One that has no place any more, and one whose place is another order's, give their unit all the same.
+	// An order without a holder any more, and one whose user holds another order, give their unit back all the same.
 	other := give(3, 3)
 	other.OrderID = 5
 	equal(t, []bool{true, true}, r.apply(give(2, 1), other))
 	equal(t, []string{"0", "3", "0"}, r.units())
-	equal(t, waits, r.field(fieldReturnedAt)) // nobody is put off
-	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.places())
-	equal(t, []string{"9"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+	equal(t, waits, r.field(fieldReturnedAt)) // no unit waits longer
+	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.holders())
+	equal(t, []string{"9"}, codes(r.admit(requests(9, 1)...).Results))
 	r.set(fieldReturnedAt, 1) // their time has come
 	equal(t, []bool{true}, r.apply(give(4, 2)))
 	equal(t, []string{"4", "0", "0"}, r.units())
 	v := r.view()
 	equal(t, []int64{4, 4, 1}, []int64{v.Applied, v.Stock, v.Buyers})
 	equal(t, before, v.Mark)
-	// Whoever cancelled may buy again.
-	equal(t, []string{"0"}, codes(r.admit(order.Applicant{UserID: 1, OrderID: 2001}).Outcomes))
+	// A user who cancelled may buy again.
+	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 2001}).Results))
 }
 
 func testRestock(t *testing.T, r *rig) {
@@ -127,55 +127,55 @@ func testRestock(t *testing.T, r *rig) {
 	equal(t, []bool{true, false, true}, r.apply(stock(5, 6), stock(6, -7), stock(7, -5)))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	r.pass(testDelay)
-	equal(t, []string{"0", "9"}, codes(r.admit(applicants(1, 2)...).Outcomes))
+	equal(t, []string{"0", "9"}, codes(r.admit(requests(1, 2)...).Results))
 }
 
 func testRevive(t *testing.T, r *rig) {
 	r.open(1, r.hour(3))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	equal(t, []bool{true, true}, r.apply(give(1, 1), revival(2, 1)))
-	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, map[int64]int64{1: 1001}, r.holders())
 	equal(t, []string{"2", "0", "0"}, r.units())
 	equal(t, order.Mark{Epoch: 1, Sequence: 2}, r.view().Mark) // so that the winners are loaded again
-	// The place is held already: by this very order, then by another.
+	// The user holds an order already: this very one, then another.
 	other := revival(4, 1)
 	other.OrderID = 77
 	equal(t, []bool{true, false}, r.apply(revival(3, 1), other))
 	equal(t, []string{"2", "0", "0"}, r.units())
 	equal(t, int64(2), r.view().Mark.Sequence)
 	equal(t, []bool{true, false}, r.apply(stock(5, -2), revival(6, 9)))
-	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, map[int64]int64{1: 1001}, r.holders())
 }
 
-// testReviveWaits: a revival gets a unit that nobody else can have yet, but its user has no place before every
-// instance has forgotten that the sale was sold out without him. What comes after it waits too.
+// testReviveWaits: a revival reserves a unit that no one else can have yet, but its user becomes a holder only when no
+// instance can have the sale cached as sold out without them. What comes after it waits too.
 func testReviveWaits(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
-	r.admit(applicants(1, 2)...)
+	r.admit(requests(1, 2)...)
 	start := r.now()
 	equal(t, []bool{true, true, true, false}, r.apply(give(1, 1), revival(2, 1), give(3, 2), stock(4, -2)))
 	if took := r.now().Sub(start); took < testDelay {
 		t.Errorf("revived after %v, before %v", took, testDelay)
 	}
-	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, map[int64]int64{1: 1001}, r.holders())
 	equal(t, []string{"0", "1", "0"}, r.units())
 	v := r.view()
 	equal(t, []int64{4, 1, 3}, []int64{v.Applied, v.Stock, v.Mark.Sequence})
 }
 
 // once runs the script a single time, and does not wait.
-func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.Application, time.Duration) {
+func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResult, time.Duration) {
 	r.t.Helper()
 	args, err := r.operationArgs(r.sale, r.of(ops))
 	r.must(err)
 	raw, err := r.scripts.apply.run(ctx, r.commands, []string{r.keys.sale(r.sale), r.keys.buyers(r.sale)}, args...)
 	r.must(err)
-	a, wait, err := readApplication(raw, ops)
+	a, wait, err := readApplyResult(raw, ops)
 	r.must(err)
 	return a, wait
 }
 
-// testReservationOvertaken: a place that is taken while a revival waits decides it, and its unit goes back on sale.
+// testReservationOvertaken: an order that its user gets while a revival waits decides it, and its unit goes back on sale.
 func testReservationOvertaken(t *testing.T, r *rig) {
 	r.stop()
 	for _, by := range []struct {
@@ -184,32 +184,32 @@ func testReservationOvertaken(t *testing.T, r *rig) {
 	}{{1001, true}, {2001, false}} { // a late call of long ago; a new order
 		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
 		r.open(1, r.hour(1))
-		r.admit(applicants(1, 1)...)
+		r.admit(requests(1, 1)...)
 		a, wait := r.once(r.ctx(), give(1, 1), revival(2, 1))
-		equal(t, order.Application{Epoch: 1, Applied: 1}, a)
+		equal(t, order.ApplyResult{Epoch: 1, Applied: 1}, a)
 		if wait <= 0 || wait > testDelay {
 			t.Errorf("waits for %v", wait)
 		}
 		equal(t, []string{"0", "0", "2"}, r.units())
 		r.set(fieldStock, 1)
-		equal(t, []string{"0"}, codes(r.admit(order.Applicant{UserID: 1, OrderID: by.order}).Outcomes))
+		equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: by.order}).Results))
 		equal(t, []bool{true, by.taken}, r.apply(give(1, 1), revival(2, 1)))
-		equal(t, map[int64]int64{1: by.order}, r.places())
+		equal(t, map[int64]int64{1: by.order}, r.holders())
 		equal(t, []string{"0", "1", "0"}, r.units())
 	}
 }
 
-// testReservedInView: a unit that is kept for a revival is in the view, so that nobody begins to remember the sale as
-// sold out, and is not for sale.
+// testReservedInView: a unit that is reserved for a revival is in the view, so that no instance caches the sale as sold
+// out, and is not for sale.
 func testReservedInView(t *testing.T, r *rig) {
 	r.stop()
 	r.open(1, r.hour(1))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	r.once(r.ctx(), give(1, 1), revival(2, 1))
 	equal(t, int64(1), r.view().Stock)
 	r.pass(testDelay)
-	got := r.admit(applicants(2, 1)...)
-	equal(t, []string{"9"}, codes(got.Outcomes))
+	got := r.admit(requests(2, 1)...)
+	equal(t, []string{"9"}, codes(got.Results))
 	equal(t, int64(1), got.View.Stock)
 	equal(t, []bool{true}, r.apply(revival(2, 1)))
 	equal(t, int64(0), r.view().Stock)
@@ -218,22 +218,22 @@ func testReservedInView(t *testing.T, r *rig) {
 // testReservedClockSetBack: a revival does not wait for a time that comes from a clock that was ahead.
 func testReservedClockSetBack(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	r.once(r.ctx(), give(1, 1), revival(2, 1))
 	r.set(fieldReservedAt, r.now().Add(time.Hour).UnixMilli())
 	equal(t, []bool{true}, r.apply(revival(2, 1)))
-	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, map[int64]int64{1: 1001}, r.holders())
 }
 
 // testReviveAfterCancelInOneCall: operations of one user in one call see each other.
 func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	second := revival(3, 1)
 	second.OrderID = 9
 	ops := []order.Operation{give(1, 1), revival(2, 1), second, give(4, 1), revival(5, 1), give(6, 1)}
 	equal(t, []bool{true, true, false, true, true, true}, r.apply(ops...))
-	equal(t, 0, len(r.places()))
+	equal(t, 0, len(r.holders()))
 	equal(t, []string{"5", "0", "0"}, r.units())
 }
 
@@ -246,11 +246,11 @@ func testModes(t *testing.T, r *rig) {
 	}{{order.SalePaused, "6"}, {order.SaleOffShelf, "5"}, {order.SaleOpen, "0"}} {
 		equal(t, []bool{true}, r.apply(setting(int64(i+1), step.mode, o)))
 		equal(t, step.mode, r.view().Mode)
-		equal(t, []string{step.want}, codes(r.admit(applicants(int64(i+1), 1)...).Outcomes))
+		equal(t, []string{step.want}, codes(r.admit(requests(int64(i+1), 1)...).Results))
 	}
 	later := order.Opening{Begin: o.Begin.Add(2 * time.Hour), End: o.End.Add(2 * time.Hour)}
 	equal(t, []bool{true, true}, r.apply(setting(4, order.SaleOpen, later), stock(5, 1)))
-	equal(t, []string{"7"}, codes(r.admit(applicants(9, 1)...).Outcomes))
+	equal(t, []string{"7"}, codes(r.admit(requests(9, 1)...).Results))
 	v := r.view()
 	equal(t, []int64{later.Begin.UnixMilli(), later.End.UnixMilli(), 5, 5},
 		[]int64{v.Begin.UnixMilli(), v.End.UnixMilli(), v.Stock, v.Applied})
@@ -259,54 +259,54 @@ func testModes(t *testing.T, r *rig) {
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
-// testApplicationStates: what cannot follow says why, and nothing is written.
-func testApplicationStates(t *testing.T, r *rig) {
-	equal(t, order.Application{State: order.ApplicationMissing}, r.application())
-	equal(t, order.Application{State: order.ApplicationMissing}, r.application(give(1, 1)))
+// testApplyStates: what cannot follow says why, and nothing is written.
+func testApplyStates(t *testing.T, r *rig) {
+	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult())
+	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult(give(1, 1)))
 	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
 	r.must(err)
 	equal(t, int64(0), n)
 
 	r.must(r.Begin(r.ctx(), r.sale, 1))
-	equal(t, order.ApplicationRebuilding, r.application(give(1, 1)).State)
+	equal(t, order.ApplyRebuilding, r.applyResult(give(1, 1)).State)
 	o := r.hour(5)
 	o.Operation = 3
 	r.must(r.Publish(r.ctx(), r.sale, 1, o))
-	equal(t, order.Application{Epoch: 1, Applied: 3}, r.application())
-	equal(t, order.Application{State: order.ApplicationGap, Epoch: 1, Applied: 3}, r.application(stock(5, 1)))
+	equal(t, order.ApplyResult{Epoch: 1, Applied: 3}, r.applyResult())
+	equal(t, order.ApplyResult{State: order.ApplyGap, Epoch: 1, Applied: 3}, r.applyResult(stock(5, 1)))
 	equal(t, []string{"5", "0", "0"}, r.units())
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	equal(t, order.Application{State: order.ApplicationRebuilding, Epoch: 1, Applied: 3}, r.application(stock(4, 1)))
+	equal(t, order.ApplyResult{State: order.ApplyRebuilding, Epoch: 1, Applied: 3}, r.applyResult(stock(4, 1)))
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
 	// A sale that has stopped because it lost its tail is about to be rebuilt.
-	r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Applicants: applicants(1, 1)})
-	equal(t, order.ApplicationRebuilding, r.application(stock(4, 1)).State)
+	r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)})
+	equal(t, order.ApplyRebuilding, r.applyResult(stock(4, 1)).State)
 	r.must(r.Begin(r.ctx(), r.sale, 3))
 	r.must(r.Publish(r.ctx(), r.sale, 3, o))
 	r.set(fieldOperation, "what?")
-	equal(t, order.ApplicationGap, r.application(stock(4, 1)).State)
+	equal(t, order.ApplyGap, r.applyResult(stock(4, 1)).State)
 	r.set(fieldStock, "what?")
-	equal(t, order.ApplicationMissing, r.application(stock(4, 1)).State)
+	equal(t, order.ApplyMissing, r.applyResult(stock(4, 1)).State)
 }
 
 // testEachOnce: sent again whole, in part, or overlapping, operations are applied once and answered the same.
 func testEachOnce(t *testing.T, r *rig) {
 	r.open(1, r.hour(6))
-	r.admit(applicants(1, 3)...)
+	r.admit(requests(1, 3)...)
 	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 1), stock(4, -2), give(5, 2), revival(6, 9)}
 	want := []bool{true, false, true, true, true, true}
 	for _, part := range [][2]int{{0, 2}, {0, 2}, {1, 4}, {0, 4}, {0, 6}, {0, 6}, {0, 3}, {3, 6}, {5, 6}} {
 		equal(t, want[part[0]:part[1]], r.apply(ops[part[0]:part[1]]...))
 	}
 	equal(t, []string{"1", "0", "0"}, r.units())
-	equal(t, map[int64]int64{1: 1001, 3: 1003, 9: 1009}, r.places())
+	equal(t, map[int64]int64{1: 1001, 3: 1003, 9: 1009}, r.holders())
 	v := r.view()
 	equal(t, []int64{6, 5}, []int64{v.Applied, v.Mark.Sequence})
 }
 
-// testTakesRemembered: outcomes are kept until a call applies something whose first operation says that they are
-// settled; a call that applies nothing forgets nothing.
-func testTakesRemembered(t *testing.T, r *rig) {
+// testTakesKept: outcomes are kept until a call applies something whose first operation says that they are
+// completed; a call that applies nothing forgets nothing.
+func testTakesKept(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.apply(stock(1, -1), stock(2, -50), stock(3, 1), stock(4, -1))
 	equal(t, "1=1 2=0 4=1", r.field(fieldTakes))
@@ -314,32 +314,32 @@ func testTakesRemembered(t *testing.T, r *rig) {
 	equal(t, "1=1 2=0 4=1", r.field(fieldTakes))
 	equal(t, []bool{false, true, true, true}, r.apply(stock(2, -50), stock(3, 1), stock(4, -1), stock(5, 1)))
 	equal(t, "2=0 4=1", r.field(fieldTakes))
-	// One that was settled long ago is not answered, the others are.
-	a := r.application(stock(1, -1), stock(2, -50), stock(3, 1))
+	// One that was completed long ago is not answered, the others are.
+	a := r.applyResult(stock(1, -1), stock(2, -50), stock(3, 1))
 	equal(t, []order.OperationResult{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
 	r.apply(stock(6, 1))
 	equal(t, "", r.field(fieldTakes))
 }
 
-// testLateApplication: a call that was under way while others went on changes nothing.
-func testLateApplication(t *testing.T, r *rig) {
+// testLateApply: a call that was under way while others went on changes nothing.
+func testLateApply(t *testing.T, r *rig) {
 	r.open(1, r.hour(4))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	late := []order.Operation{give(1, 1), stock(2, -1)}
 	r.apply(late...)
 	r.apply(stock(2, -1), revival(3, 1))
 	equal(t, []bool{true}, r.apply(stock(4, 1)))
-	before, places := r.units(), r.places()
-	a := r.application(late...)
-	equal(t, order.Application{Epoch: 1, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}}}, a)
+	before, holders := r.units(), r.holders()
+	a := r.applyResult(late...)
+	equal(t, order.ApplyResult{Epoch: 1, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}}}, a)
 	equal(t, before, r.units())
-	equal(t, places, r.places())
+	equal(t, holders, r.holders())
 }
 
 // testOperationsAfterRebuild: a rebuild contains what was pending; what comes late from before finds it done.
 func testOperationsAfterRebuild(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	r.once(r.ctx(), give(1, 1), revival(2, 1)) // which now waits
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	o := r.hour(3)
@@ -347,8 +347,8 @@ func testOperationsAfterRebuild(t *testing.T, r *rig) {
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
 	equal(t, []string{"3", "0", "0"}, r.units())
 	equal(t, "", r.field(fieldTakes))
-	a := r.application(give(1, 1), revival(2, 1), stock(3, 5))
-	equal(t, order.Application{
+	a := r.applyResult(give(1, 1), revival(2, 1), stock(3, 5))
+	equal(t, order.ApplyResult{
 		Epoch: 2, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}, {Number: 3, Taken: true}},
 	}, a)
 	equal(t, []string{"3", "0", "0"}, r.units())
@@ -361,7 +361,7 @@ func testFullCall(t *testing.T, r *rig) {
 	o := r.hour(500)
 	o.Operation = last
 	r.open(1, o)
-	r.admit(applicants(1, 250)...)
+	r.admit(requests(1, 250)...)
 	var gives, takes []order.Operation
 	for i := range int64(250) {
 		gives = append(gives, give(last+1+i, 1+i))
@@ -375,9 +375,9 @@ func testFullCall(t *testing.T, r *rig) {
 		}
 	}
 	equal(t, []string{"250", "0", "0"}, r.units())
-	places := r.places()
-	equal(t, 250, len(places))
-	equal(t, int64(math.MaxInt64), places[1<<53-1])
+	holders := r.holders()
+	equal(t, 250, len(holders))
+	equal(t, int64(math.MaxInt64), holders[1<<53-1])
 	equal(t, 250, strings.Count(r.field(fieldTakes), "=1"))
 	equal(t, int64(last+500), r.view().Applied)
 }
@@ -388,7 +388,7 @@ func testBadOperations(t *testing.T, r *rig) {
 		"a gap":            {stock(1, 1), stock(3, 1)},
 		"number 0":         {stock(0, 1)},
 		"two units":        {{Number: 1, Delta: -2, OrderID: 5, UserID: 5}},
-		"nobody's order":   {{Number: 1, Delta: 1, OrderID: 5}},
+		"no user's order":  {{Number: 1, Delta: 1, OrderID: 5}},
 		"an order below 0": {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
 		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},
 		"too many":         make([]order.Operation, maxOperations+1),
@@ -403,7 +403,7 @@ func testBadOperations(t *testing.T, r *rig) {
 	equal(t, int64(0), r.view().Applied)
 }
 
-// testApplyWrongType: places that cannot be read keep everything as it is.
+// testApplyWrongType: holders that cannot be read keep everything as it is.
 func testApplyWrongType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
@@ -428,14 +428,14 @@ func testDropAfterOperation(t *testing.T, r *rig) {
 	equal(t, true, gone)
 }
 
-// TestApplyReplyLost: the script ran, its answer did not arrive; sending the same again tells (F03).
+// TestApplyReplyLost: the script ran, its answer did not arrive; sending the same again shows it (F03).
 func TestApplyReplyLost(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
 	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
-	r.application() // so that the script is there
+	r.admit(requests(1, 1)...)
+	r.applyResult() // so that the script is there
 	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -445,7 +445,7 @@ func TestApplyReplyLost(t *testing.T) {
 	equal(t, int64(4), r.view().Applied)
 	equal(t, []bool{true, false, true, true}, r.apply(ops...))
 	equal(t, []string{"3", "0", "0"}, r.units())
-	equal(t, map[int64]int64{2: 1002}, r.places())
+	equal(t, map[int64]int64{2: 1002}, r.holders())
 }
 
 // TestApplyGivenUp: a revival whose caller does not wait for it is finished by the next.
@@ -453,7 +453,7 @@ func TestApplyGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open(1, r.hour(1))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	ops := r.of([]order.Operation{give(1, 1), revival(2, 1)})
 	r.once(r.ctx(), ops...)
 	r.set(fieldReservedAt, r.now().Add(30*time.Second).UnixMilli())
@@ -462,7 +462,7 @@ func TestApplyGivenUp(t *testing.T) {
 	if _, err := r.Apply(ctx, r.sale, ops); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}
-	equal(t, 0, len(r.places()))
+	equal(t, 0, len(r.holders()))
 	r.set(fieldReservedAt, r.now().UnixMilli())
 	equal(t, []bool{true, true}, r.apply(ops...))
 }
@@ -473,17 +473,17 @@ func TestApplyRefused(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))
 	r.open(1, r.hour(3))
-	r.admit(applicants(1, 3)...)
+	r.admit(requests(1, 3)...)
 	done := []order.Operation{give(1, 1), stock(2, -1)}
 	r.apply(done...)
 	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
-	before, places := r.units(), r.places()
+	before, holders := r.units(), r.holders()
 	for _, op := range []order.Operation{give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1))} {
 		if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{op})); op.Number == 3 && !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%+v: %v, want one that wraps ErrUnavailable", op, err)
 		}
 		equal(t, before, r.units())
-		equal(t, places, r.places())
+		equal(t, holders, r.holders())
 		equal(t, int64(2), r.view().Applied)
 	}
 	equal(t, []bool{true, true}, r.apply(done...))

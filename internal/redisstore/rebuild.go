@@ -7,10 +7,10 @@ import (
 	"seckill/internal/order"
 )
 
-// maxSeats is how many places or orders travel in one step of a rebuild.
-const maxSeats = 1000
+// maxHolders is how many holders or orders one step of a rebuild takes.
+const maxHolders = 1000
 
-// The answers of the scripts of a rebuild.
+// What the scripts of a rebuild answer.
 const (
 	rebuildSuperseded int64 = 0
 	rebuildDone       int64 = 1
@@ -18,29 +18,29 @@ const (
 )
 
 // Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that was open
-// before sells no sooner than order.ReturnDelay from here, however soon it is published.
+// before sells no sooner than order.ReturnDelay from now, however soon it is published.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
-	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.testified(sale), s.keys.heard(sale)},
+	return stepDone(s.scripts.begin.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.doneReporters(sale)},
 		sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
-// Seat gives each claim's user the place, and empties those of the users in vacate.
-func (s *Store) Seat(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, vacate []int64) error {
+// SetHolders makes each claim's user the holder of its order, and removes the holders in remove.
+func (s *Store) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []int64) error {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale)}
-	for len(claims)+len(vacate) > 0 {
-		n, m := min(len(claims), maxSeats), min(len(vacate), maxSeats)
+	for len(claims)+len(remove) > 0 {
+		n, m := min(len(claims), maxHolders), min(len(remove), maxHolders)
 		args := make([]any, 0, 2+2*n+m)
 		args = append(args, epoch, n)
 		for _, c := range claims[:n] {
 			args = append(args, c.UserID, c.OrderID)
 		}
-		for _, user := range vacate[:m] {
+		for _, user := range remove[:m] {
 			args = append(args, user)
 		}
-		if err := stepDone(s.scripts.seat.runInt(ctx, s.commands, keys, args...)); err != nil {
+		if err := stepDone(s.scripts.setHolders.runInt(ctx, s.commands, keys, args...)); err != nil {
 			return err
 		}
-		claims, vacate = claims[n:], vacate[m:]
+		claims, remove = claims[n:], remove[m:]
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *Store) Seat(ctx context.Context, sale order.SaleRef, epoch int64, claim
 func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error {
 	keys := []string{s.keys.sale(sale), s.keys.orders(sale.Partition)}
 	for len(claims) > 0 {
-		n := min(len(claims), maxSeats)
+		n := min(len(claims), maxHolders)
 		args := make([]any, 0, 2+4*n)
 		args = append(args, epoch, sale.VoucherID)
 		for _, c := range claims[:n] {
@@ -70,7 +70,7 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
-	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.testified(sale), s.keys.heard(sale)},
+	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.doneReporters(sale)},
 		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation))
 }
 

@@ -13,7 +13,7 @@ import (
 var rebuildTests = behaviour{
 	"from nothing":             testBuildFromNothing,
 	"over a sale":              testRebuildOverSale,
-	"many places":              testManyPlaces,
+	"many holders":             testManyHolders,
 	"superseded":               testSuperseded,
 	"redis emptied meanwhile":  testEmptiedMeanwhile,
 	"what cannot be published": testUnpublishable,
@@ -40,17 +40,17 @@ func testBuildFromNothing(t *testing.T, r *rig) {
 
 func testRebuildOverSale(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
-	r.admit(applicants(1, 2)...)
-	r.correct(order.Return{UserID: 2, OrderID: 1002, GiveBack: true}) // a unit that waits for its time
+	r.admit(requests(1, 2)...)
+	r.correct(order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}) // a unit that waits for its time
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	equal(t, []string{"0", "4"}, codes(r.admit(append(applicants(1, 1), applicants(9, 1)...)...).Outcomes))
+	equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(9, 1)...)...).Results))
 	equal(t, int64(1), r.view().Mark.Epoch)
-	r.must(r.Seat(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []int64{1}))
+	r.must(r.SetHolders(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []int64{1}))
 	r.must(r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1, Sequence: 0}}))
 	o := r.hour(3)
 	o.Mode = order.SalePaused
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
-	equal(t, map[int64]int64{5: math.MaxInt64}, r.places())
+	equal(t, map[int64]int64{5: math.MaxInt64}, r.holders())
 	equal(t, order.Claim{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1}, r.stream()[2])
 	v := r.view()
 	equal(t, order.SalePaused, v.Mode)
@@ -58,19 +58,19 @@ func testRebuildOverSale(t *testing.T, r *rig) {
 	equal(t, int64(3), v.Stock)
 }
 
-// rebuilt rebuilds the sale with units in stock and says what becomes of somebody who comes then.
+// rebuilt rebuilds the sale with units in stock and returns the outcome of the next request.
 func (r *rig) rebuilt(epoch int64) string {
 	r.t.Helper()
 	r.must(r.Begin(r.ctx(), r.sale, epoch))
 	r.must(r.Publish(r.ctx(), r.sale, epoch, r.hour(3)))
-	return codes(r.admit(applicants(100*epoch, 1)...).Outcomes)[0]
+	return codes(r.admit(requests(100*epoch, 1)...).Results)[0]
 }
 
-// testSellsAtOnce: nobody remembers a new sale as sold out.
+// testSellsAtOnce: no instance can have a new sale cached as sold out.
 func testSellsAtOnce(t *testing.T, r *rig) {
 	equal(t, "0", r.rebuilt(1))
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
-	r.options.Alone = true // whoever could remember ended with what is missing now
+	r.options.Alone = true // instances that could remember it ended with what is missing now
 	equal(t, "0", r.rebuilt(5))
 }
 
@@ -88,7 +88,7 @@ func testHeldBack(t *testing.T, r *rig) {
 			r.apply(stock(1, 1))
 		},
 		"gone":       func() { r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err()) },
-		"lost tail":  func() { r.admitBatch(order.Batch{Known: order.Mark{Epoch: 99}, Applicants: applicants(1, 1)}) },
+		"lost tail":  func() { r.admitBatch(order.Batch{Known: order.Mark{Epoch: 99}, Requests: requests(1, 1)}) },
 		"unreadable": func() { r.set(fieldStock, "?") },
 	} {
 		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
@@ -97,16 +97,16 @@ func testHeldBack(t *testing.T, r *rig) {
 		r.must(r.Begin(r.ctx(), r.sale, 4)) // which died
 		begun := r.now()
 		got := r.rebuilt(5)
-		if r.now().Sub(begun) < testDelay-10*time.Millisecond && got != "6" { // else the machine was too slow to tell
+		if r.now().Sub(begun) < testDelay-10*time.Millisecond && got != "6" { // else the machine was too slow
 			t.Errorf("%s: outcome %s, want 6", why, got)
 		}
 		equal(t, order.SaleOpen, r.view().Mode)
 		r.pass(testDelay)
-		equal(t, []string{"0", "0", "0", "9"}, codes(r.admit(applicants(9000, 4)...).Outcomes))
+		equal(t, []string{"0", "0", "0", "9"}, codes(r.admit(requests(9000, 4)...).Results))
 	}
 }
 
-// testHeldBackLonger: a rebuild of what is held back does not let it go; nor does a revival make a winner sooner.
+// testHeldBackLonger: a rebuild of what is held back does not let it go; nor does a revival make a holder sooner.
 func testHeldBackLonger(t *testing.T, r *rig) {
 	r.open(1, r.hour(0))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
@@ -119,10 +119,10 @@ func testHeldBackLonger(t *testing.T, r *rig) {
 	}
 	equal(t, []string{"2", "0", "1"}, r.units())
 	r.set(fieldResumes, r.now().Add(time.Hour).UnixMilli()) // a clock was set back
-	equal(t, []string{"0"}, codes(r.admit(applicants(1, 1)...).Outcomes))
+	equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 }
 
-func testManyPlaces(t *testing.T, r *rig) {
+func testManyHolders(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 1))
 	var claims []order.Claim
 	var vacate []int64
@@ -132,11 +132,11 @@ func testManyPlaces(t *testing.T, r *rig) {
 			vacate = append(vacate, user)
 		}
 	}
-	r.must(r.Seat(r.ctx(), r.sale, 1, claims, nil))
-	r.must(r.Seat(r.ctx(), r.sale, 1, claims[:5], vacate))
-	r.must(r.Seat(r.ctx(), r.sale, 1, nil, nil))
+	r.must(r.SetHolders(r.ctx(), r.sale, 1, claims, nil))
+	r.must(r.SetHolders(r.ctx(), r.sale, 1, claims[:5], vacate))
+	r.must(r.SetHolders(r.ctx(), r.sale, 1, nil, nil))
 	r.must(r.Requeue(r.ctx(), r.sale, 1, claims))
-	equal(t, 1250, len(r.places()))
+	equal(t, 1250, len(r.holders()))
 	equal(t, claims, r.stream())
 }
 
@@ -146,14 +146,14 @@ func testSuperseded(t *testing.T, r *rig) {
 		claims := []order.Claim{{UserID: 66, OrderID: 1066}}
 		return map[string]error{
 			"begin":   r.Begin(r.ctx(), r.sale, epoch),
-			"seat":    r.Seat(r.ctx(), r.sale, epoch, claims, []int64{1}),
+			"holders": r.SetHolders(r.ctx(), r.sale, epoch, claims, []int64{1}),
 			"requeue": r.Requeue(r.ctx(), r.sale, epoch, claims),
 			"publish": r.Publish(r.ctx(), r.sale, epoch, r.hour(9)),
 		}
 	}
 	check := func(name string, epoch int64) {
 		t.Helper()
-		before, places, waiting := r.view(), r.places(), r.stream()
+		before, holders, waiting := r.view(), r.holders(), r.stream()
 		for step, err := range steps(epoch) {
 			if !errors.Is(err, order.ErrSuperseded) {
 				t.Errorf("%s: %s: %v", name, step, err)
@@ -162,11 +162,11 @@ func testSuperseded(t *testing.T, r *rig) {
 		after := r.view()
 		before.Now, after.Now = time.Time{}, time.Time{}
 		equal(t, before, after)
-		equal(t, places, r.places())
+		equal(t, holders, r.holders())
 		equal(t, waiting, r.stream())
 	}
 	r.open(3, r.hour(2))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	check("open at a later epoch", 2)
 	check("open at this epoch", 3)
 	r.must(r.Begin(r.ctx(), r.sale, 5))
@@ -181,7 +181,7 @@ func testEmptiedMeanwhile(t *testing.T, r *rig) {
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
 	claims := []order.Claim{{UserID: 66, OrderID: 1066}}
 	for step, err := range map[string]error{
-		"seat":    r.Seat(r.ctx(), r.sale, 2, claims, nil),
+		"holders": r.SetHolders(r.ctx(), r.sale, 2, claims, nil),
 		"requeue": r.Requeue(r.ctx(), r.sale, 2, claims),
 		"publish": r.Publish(r.ctx(), r.sale, 2, r.hour(9)),
 	} {
@@ -190,7 +190,7 @@ func testEmptiedMeanwhile(t *testing.T, r *rig) {
 		}
 	}
 	equal(t, order.SaleMissing, r.view().Mode)
-	equal(t, 0, len(r.places()))
+	equal(t, 0, len(r.holders()))
 	equal(t, 0, len(r.stream()))
 }
 
@@ -249,24 +249,24 @@ func testDrop(t *testing.T, r *rig) {
 // testDropWaiting: an order of the sale that is in the stream keeps it, however it got there and however late.
 func testDropWaiting(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	r.set(fieldEnd, r.now().Add(-time.Minute).UnixMilli())
 	equal(t, false, r.drop())
 	c := r.Consumer(0, "a")
 	entries, err := c.Next(r.ctx(), 10, 0)
 	r.must(err)
-	equal(t, false, r.drop()) // delivered, not settled
-	_, err = c.Settle(r.ctx(), []string{entries[0].Key})
+	equal(t, false, r.drop()) // delivered, not acknowledged
+	_, err = c.Acknowledge(r.ctx(), []string{entries[0].Key})
 	r.must(err)
 
 	other := *r
 	other.sale.VoucherID = 77 // of which 7 is the beginning
 	other.open(1, r.hour(2000))
-	other.admit(applicants(1, 200)...)
+	other.admit(requests(1, 200)...)
 	for from := int64(1); from <= longestScan; from += 200 {
-		other.admit(applicants(from, 200)...)
+		other.admit(requests(from, 200)...)
 	}
-	other.admit(applicants(5000, 1)...)
+	other.admit(requests(5000, 1)...)
 	equal(t, false, r.drop()) // too long to look through
 	first, err := r.commands.XRangeN(r.ctx(), r.keys.orders(0), "-", "+", 1).Result()
 	r.must(err)

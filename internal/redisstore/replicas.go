@@ -9,14 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Replicas says who must have received an accepted order before its buyer is told of it.
+// Replicas says how many replicas must have received an accepted order before its buyer is answered.
 type Replicas struct {
-	Count   int           // so many replicas; 0: nobody is waited for
-	Timeout time.Duration // for so long at most; less than ClientConfig.Timeout
+	Count   int           // 0: none is asked
+	Timeout time.Duration // waits at most so long; less than ClientConfig.Timeout
 }
 
-// errUnconfirmed: too few replicas have said in time that they received what Redis did. It is not order.ErrUnavailable,
-// for it was done.
+// errUnconfirmed: too few replicas have confirmed in time what Redis did. It is not order.ErrUnavailable, because it was
+// done.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
 // check refuses replicas where there are none, or none that could be asked.
@@ -26,18 +26,18 @@ func (r Replicas) check(commands redis.UniversalClient, alone bool) error {
 	case r.Count <= 0:
 		return nil
 	case alone:
-		return fmt.Errorf("redis: %d replicas are to be waited for, but the Redis of the embedded mode has none", r.Count)
+		return fmt.Errorf("redis: %d replicas are to confirm, but the Redis of the embedded mode has none", r.Count)
 	case cluster:
-		return fmt.Errorf("redis: %d replicas are to be waited for, which a cluster's client cannot ask", r.Count)
+		return fmt.Errorf("redis: %d replicas are to confirm, which a cluster's client cannot ask", r.Count)
 	default:
 		return nil
 	}
 }
 
-// confirmation asks the replicas whether they have what stands before it in a pipeline. WAIT speaks of the writes of its own
-// connection only, so both must go out together. And it speaks of none when the calls wrote nothing, as one does that
-// repeats another whose answer was lost: its own write, behind them in the one stream that replicas receive, cannot be
-// confirmed before them.
+// confirmation asks the replicas whether they have what precedes it in a pipeline. WAIT covers the writes of its own
+// connection only, so both must be sent together. And it covers none when the calls wrote nothing, like a call that repeats
+// another whose answer was lost: so confirmation writes a key itself, after them in the one stream that replicas receive,
+// and that write cannot be confirmed before theirs.
 type confirmation struct {
 	wanted       int
 	write, count *redis.IntCmd
@@ -46,7 +46,7 @@ type confirmation struct {
 // ask puts the question at the end of the pipeline.
 func (r Replicas) ask(ctx context.Context, pipe redis.Pipeliner, key string) confirmation {
 	c := confirmation{wanted: r.Count, write: pipe.Incr(ctx, key)}
-	c.count = redis.NewIntCmd(ctx, "wait", r.Count, max(r.Timeout.Milliseconds(), 1)) // 0 would be without end
+	c.count = redis.NewIntCmd(ctx, "wait", r.Count, max(r.Timeout.Milliseconds(), 1)) // 0 would wait forever
 	_ = pipe.Process(ctx, c.count)                                                    // it is queued; a command has its own error
 	return c
 }

@@ -21,7 +21,7 @@ type flock struct {
 	wires    []*testkit.Proxy
 }
 
-func newFlock(t *testing.T, patience time.Duration) *flock {
+func newFlock(t *testing.T, timeout time.Duration) *flock {
 	t.Helper()
 	master := testkit.StartRedis(t)
 	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{master.Addr}})
@@ -33,7 +33,7 @@ func newFlock(t *testing.T, patience time.Duration) *flock {
 		f.must(err)
 		f.must(replica.Client().Do(f.ctx(), "replicaof", host, port).Err())
 	}
-	f.guard(Replicas{Count: 2, Timeout: patience})
+	f.guard(Replicas{Count: 2, Timeout: timeout})
 	eventually(t, func() bool {
 		n, err := f.commands.Do(f.ctx(), "wait", 2, 100).Int()
 		return err == nil && n == 2
@@ -43,32 +43,32 @@ func newFlock(t *testing.T, patience time.Duration) *flock {
 }
 
 func (f *flock) guard(r Replicas) {
-	f.admissions = newConvoy(f.commands, f.scripts.seckill, r, f.keys.confirmed())
+	f.admissions = newPipeliner(f.commands, f.scripts.seckill, r, f.keys.confirmed())
 }
 
-// apply sends one applicant.
-func (f *flock) apply(user int64) ([]string, error) {
-	v, err := f.Admit(f.ctx(), order.Batch{Sale: f.sale, Applicants: applicants(user, 1), MaxBacklog: 1000})
-	return codes(v.Outcomes), err
+// ask sends one request.
+func (f *flock) ask(user int64) ([]string, error) {
+	v, err := f.Admit(f.ctx(), order.Batch{Sale: f.sale, Requests: requests(user, 1), MaxBacklog: 1000})
+	return codes(v.Results), err
 }
 
 // unconfirmed checks that a call was done and is not known to be.
 func (f *flock) unconfirmed(user int64) {
 	f.t.Helper()
-	got, err := f.apply(user)
+	got, err := f.ask(user)
 	if !errors.Is(err, errUnconfirmed) || errors.Is(err, order.ErrUnavailable) || len(got) > 0 {
 		f.t.Errorf("user %d: %v, %v, want errUnconfirmed", user, got, err)
 	}
-	if f.places()[user] == 0 {
-		f.t.Errorf("user %d has no place", user)
+	if f.holders()[user] == 0 {
+		f.t.Errorf("user %d is no holder", user)
 	}
 }
 
-// confirmed checks that a user is told of his order, if not at once, and that every replica has it by then.
+// confirmed checks that a user gets their order id, if not at once, and that every replica has it by then.
 func (f *flock) confirmed(user int64) {
 	f.t.Helper()
 	eventually(f.t, func() bool {
-		got, err := f.apply(user)
+		got, err := f.ask(user)
 		return err == nil && slices.Equal(got, []string{"0"})
 	})
 	for i, replica := range f.replicas {
@@ -80,8 +80,7 @@ func (f *flock) confirmed(user int64) {
 	}
 }
 
-// TestReplicasConfirm: nobody is told of an order that too few replicas have; whoever is not told can find out by asking
-// again once they have it.
+// TestReplicasConfirm: no buyer gets an order id that too few replicas have; asking again finds it once they have it.
 func TestReplicasConfirm(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct{ fail, heal func(*flock) }{
@@ -102,11 +101,11 @@ func TestReplicasConfirm(t *testing.T) {
 			f.must(f.commands.ScriptFlush(f.ctx()).Err())
 			f.unconfirmed(4)
 			// A refusal promises nothing.
-			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{VoucherID: 99}, Applicants: applicants(1, 1), MaxBacklog: 1000})
+			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
 			f.must(err)
-			equal(t, []string{"2"}, codes(v.Outcomes))
-			// The order of before is his, and nobody is told so until it is safe.
-			_, err = f.Admit(f.ctx(), order.Batch{Sale: f.sale, Applicants: []order.Applicant{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
+			equal(t, []string{"2"}, codes(v.Results))
+			// The user holds the order from before, and does not learn so until it is safe.
+			_, err = f.Admit(f.ctx(), order.Batch{Sale: f.sale, Requests: []order.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
 			if !errors.Is(err, errUnconfirmed) {
 				t.Errorf("ALREADY_BOUGHT of an order that no replica may have: %v", err)
 			}
@@ -120,41 +119,41 @@ func TestReplicasConfirm(t *testing.T) {
 	}
 }
 
-// TestReplicasConfirmAConvoy: one question stands behind all calls of a send, and its answer is every passenger's.
-func TestReplicasConfirmAConvoy(t *testing.T) {
+// TestReplicasConfirmASend: one question follows all calls of a send, and its answer is every call's.
+func TestReplicasConfirmASend(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 100*time.Millisecond)
 	f.replicas[0].Kill()
-	calls := make([]*passenger, 3)
+	calls := make([]*pendingCall, 3)
 	for i := range calls {
-		args, err := admissionArgs(order.Batch{Sale: f.sale, Applicants: applicants(int64(i+1), 1), MaxBacklog: 1000})
+		args, err := admissionArgs(order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000})
 		f.must(err)
 		keys := []string{f.keys.sale(f.sale), f.keys.buyers(f.sale), f.keys.orders(0)}
-		calls[i] = f.admissions.passenger(f.ctx(), "eval", f.scripts.seckill.source, keys, args)
+		calls[i] = f.admissions.newCall(f.ctx(), "eval", f.scripts.seckill.source, keys, args)
 	}
 	f.admissions.send(f.ctx(), calls)
 	for i, p := range calls {
 		if _, err := p.answer(); !errors.Is(err, errUnconfirmed) {
-			t.Errorf("passenger %d: %v, want errUnconfirmed", i, err)
+			t.Errorf("call %d: %v, want errUnconfirmed", i, err)
 		}
 	}
 	asked, err := f.commands.Get(f.ctx(), f.keys.confirmed()).Int()
 	f.must(err)
 	equal(t, 1, asked)
-	equal(t, 3, len(f.places()))
+	equal(t, 3, len(f.holders()))
 }
 
-// A caller who no longer waits is not sent.
+// The call of a caller that no longer waits is not sent.
 func TestReplicasNotAskedForNothing(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 50*time.Millisecond)
 	ctx, cancel := context.WithCancel(f.ctx())
 	cancel()
-	_, err := f.Admit(ctx, order.Batch{Sale: f.sale, Applicants: applicants(1, 1), MaxBacklog: 1000})
+	_, err := f.Admit(ctx, order.Batch{Sale: f.sale, Requests: requests(1, 1), MaxBacklog: 1000})
 	if !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("%v, want ErrUnavailable", err)
 	}
-	equal(t, 0, len(f.places()))
+	equal(t, 0, len(f.holders()))
 }
 
 // TestReplicasRefused: where there are none, or none that can be asked, no store is made that would wait for them.

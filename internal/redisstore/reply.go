@@ -8,8 +8,8 @@ import (
 	"seckill/internal/order"
 )
 
-// reply reads a script's flat array from left to right. The first element that is not what it should be is remembered
-// as err; what is read after it is zero.
+// reply reads a script's flat array from left to right. The first element that is not what it should be is kept as err;
+// what is read after it is zero.
 type reply struct {
 	elements []any
 	at       int
@@ -19,7 +19,7 @@ type reply struct {
 func newReply(raw any) *reply {
 	elements, ok := raw.([]any)
 	if !ok {
-		return &reply{err: fmt.Errorf("redis: a script answered %T, not an array", raw)}
+		return &reply{err: fmt.Errorf("redis: a script answered with %T, not an array", raw)}
 	}
 	return &reply{elements: elements}
 }
@@ -29,7 +29,7 @@ func (r *reply) next() any {
 		return nil
 	}
 	if r.at >= len(r.elements) {
-		r.err = fmt.Errorf("redis: a script answered only %d elements", len(r.elements))
+		r.err = fmt.Errorf("redis: a script answered with only %d elements", len(r.elements))
 		return nil
 	}
 	r.at++
@@ -54,23 +54,23 @@ func (r *reply) text() string {
 
 func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
 
-// outcome reads what seckill.lua answers for one applicant: a code, or the order id that he has already. A place that
-// holds no order id concerns nobody else of the batch, so it is an outcome and no error.
-func (r *reply) outcome() order.Outcome {
+// result reads what seckill.lua answers for one request: a code, or the order id that the user has already. An element
+// that is neither concerns no other request of the batch, so it is an outcome and no error.
+func (r *reply) result() order.Result {
 	switch v := r.next().(type) {
 	case int64:
-		return order.Outcome{Code: order.OutcomeCode(v)}
+		return order.Result{Outcome: order.ScriptOutcome(v)}
 	case string:
 		id, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || id <= 0 {
-			return order.Outcome{Code: order.Unreadable}
+			return order.Result{Outcome: order.Unreadable}
 		}
-		return order.Outcome{Code: order.AlreadyBought, OrderID: id}
+		return order.Result{Outcome: order.AlreadyBought, OrderID: id}
 	default:
 		if r.err == nil {
-			r.err = fmt.Errorf("redis: element %d of a script's answer is no outcome", r.at)
+			r.err = fmt.Errorf("redis: element %d of a script's answer is neither a number nor text", r.at)
 		}
-		return order.Outcome{}
+		return order.Result{}
 	}
 }
 
@@ -88,7 +88,7 @@ func (r *reply) view() order.SaleView {
 	return v
 }
 
-// modeOf reads a sale's mode word; an unknown one is a sale that must be built anew.
+// modeOf reads a sale's mode word; an unknown one means that the sale must be rebuilt.
 func modeOf(word string) order.SaleMode {
 	switch word {
 	case modeOpen:

@@ -42,7 +42,7 @@ func TestOnEveryServer(t *testing.T) {
 	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []behaviour{gateTests, placesTests, operationsTests, salesTests, tallyTests, rebuildTests, hearingTests, queueTests, letterTests, holdingsTests} {
+			for _, tests := range []behaviour{gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests} {
 				for name, test := range tests {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
@@ -129,7 +129,7 @@ func (r *rig) open(epoch int64, o order.Opening) {
 	r.set(fieldResumes, 0)
 }
 
-// set changes fields of the sale's hash behind the scripts' back.
+// set changes fields of the sale's hash, past the scripts.
 func (r *rig) set(fields ...any) {
 	r.t.Helper()
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(r.sale), fields...).Err())
@@ -150,13 +150,13 @@ func (r *rig) now() time.Time {
 	return now
 }
 
-// admit sends the applicants, with no mark known and no limit on the backlog.
-func (r *rig) admit(applicants ...order.Applicant) order.Verdict {
+// admit sends the requests, with no mark known and no limit on the backlog.
+func (r *rig) admit(requests ...order.Request) order.BatchResult {
 	r.t.Helper()
-	return r.admitBatch(order.Batch{Applicants: applicants})
+	return r.admitBatch(order.Batch{Requests: requests})
 }
 
-func (r *rig) admitBatch(b order.Batch) order.Verdict {
+func (r *rig) admitBatch(b order.Batch) order.BatchResult {
 	r.t.Helper()
 	b.Sale = r.sale
 	if b.MaxBacklog == 0 {
@@ -189,15 +189,15 @@ func (r *rig) stream() []order.Claim {
 	return claims
 }
 
-// places reads who holds a place.
-func (r *rig) places() map[int64]int64 {
+// holders reads the sale's holders.
+func (r *rig) holders() map[int64]int64 {
 	r.t.Helper()
-	places := map[int64]int64{}
+	holders := map[int64]int64{}
 	for c, err := range r.Holders(r.ctx(), r.sale) {
 		r.must(err)
-		places[c.UserID] = c.OrderID
+		holders[c.UserID] = c.OrderID
 	}
-	return places
+	return holders
 }
 
 func (r *rig) ctx() context.Context { return context.Background() }
@@ -209,20 +209,20 @@ func (r *rig) must(err error) {
 	}
 }
 
-// applicants are n users from the given one on, with orders 1000 above.
-func applicants(from int64, n int) []order.Applicant {
-	as := make([]order.Applicant, n)
+// requests are n users from the given one on, with orders 1000 above.
+func requests(from int64, n int) []order.Request {
+	as := make([]order.Request, n)
 	for i := range as {
-		as[i] = order.Applicant{UserID: from + int64(i), OrderID: from + int64(i) + 1000}
+		as[i] = order.Request{UserID: from + int64(i), OrderID: from + int64(i) + 1000}
 	}
 	return as
 }
 
 // codes are the outcomes' codes, with the order where there is one.
-func codes(outcomes []order.Outcome) []string {
+func codes(outcomes []order.Result) []string {
 	texts := make([]string, len(outcomes))
 	for i, o := range outcomes {
-		texts[i] = strconv.Itoa(int(o.Code))
+		texts[i] = strconv.Itoa(int(o.Outcome))
 		if o.OrderID != 0 {
 			texts[i] += fmt.Sprintf(":%d", o.OrderID)
 		}

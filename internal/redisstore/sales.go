@@ -4,30 +4,31 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
 const (
-	maxViews   = 250  // sales read by one call of scripts/views.lua
-	rangePage  = 500  // stream entries read at once
-	scanDetail = 1000 // fields that one HSCAN looks at
+	maxViews  = 250 // sales read by one call of scripts/views.lua
+	rangePage = 500 // stream entries read at once
+	// longestScan is how many entries of a stream Inventory and Drop search at most.
+	longestScan = 1000
 )
 
 // Views returns the state of each sale, in the order asked. Sales of one partition are read in one round trip (250 at
 // a time) and at one moment.
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
-	for _, places := range byPartition(sales) {
-		for len(places) > 0 {
-			n := min(len(places), maxViews)
-			if err := s.viewSome(ctx, sales, places[:n], views); err != nil {
+	for _, indexes := range byPartition(sales) {
+		for len(indexes) > 0 {
+			n := min(len(indexes), maxViews)
+			if err := s.viewSome(ctx, sales, indexes[:n], views); err != nil {
 				return nil, fmt.Errorf("reading %d sales: %w", n, err)
 			}
-			places = places[n:]
+			indexes = indexes[n:]
 		}
 	}
 	return views, nil
@@ -62,7 +63,7 @@ func (s *Store) viewSome(ctx context.Context, sales []order.SaleRef, indexes []i
 	return r.err
 }
 
-// Live returns what people see of each sale, in the order asked, and the time by Redis's clock. All vouchers must have
+// Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must have
 // a sale.
 func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {
 	if len(vs) == 0 {
@@ -136,57 +137,27 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// Holders yields who holds a place in a sale, as claims without epoch and sequence. One may come twice, as Redis's
-// scans go. A place that holds no order id is left out and logged. It stops after the first error.
-func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
-	return func(yield func(order.Claim, error) bool) {
-		for pair, err := range s.pairs(ctx, s.keys.buyers(sale)) {
-			if err != nil {
-				yield(order.Claim{}, fmt.Errorf("reading the places: %w", err))
-				return
-			}
-			claim, err := holder(sale, pair[0], pair[1])
-			if err != nil {
-				s.log.ErrorContext(ctx, "a place in a sale cannot be read", "voucher", sale.VoucherID, "error", err)
-				continue
-			}
-			if !yield(claim, nil) {
-				return
-			}
-		}
+// Inventory counts what Redis has of the sale, at one moment. It searches the stream for the sale's entries; in a stream
+// longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
+func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
+	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
+	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, sale.VoucherID, longestScan)
+	if err != nil {
+		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
 	}
+	r := newReply(raw)
+	inventory := audit.Inventory{Mode: modeOf(r.text())}
+	inventory.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
+	inventory.Stock, inventory.Holders, inventory.Applied = r.number(), r.number(), r.number()
+	inventory.Waiting, inventory.DeadLetters = r.number(), r.number()
+	return inventory, r.err
 }
 
-// pairs yields the fields of a hash with their values. One may come twice. It stops after the first error.
-func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, error] {
-	return func(yield func([2]string, error) bool) {
-		var cursor uint64
-		for {
-			page, next, err := s.commands.HScan(ctx, key, cursor, "", scanDetail).Result()
-			if err != nil {
-				yield([2]string{}, translate(err))
-				return
-			}
-			for i := 0; i+1 < len(page); i += 2 {
-				if !yield([2]string{page[i], page[i+1]}, nil) {
-					return
-				}
-			}
-			if cursor = next; cursor == 0 {
-				return
-			}
-		}
-	}
-}
-
-func holder(sale order.SaleRef, user, id string) (order.Claim, error) {
-	userID, err := strconv.ParseInt(user, 10, 64)
-	if err != nil {
-		return order.Claim{}, fmt.Errorf("user: %w", err)
-	}
-	orderID, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return order.Claim{}, fmt.Errorf("order of user %d: %w", userID, err)
-	}
-	return order.Claim{OrderID: orderID, UserID: userID, VoucherID: sale.VoucherID}, nil
+// Drop deletes the sale and its holders if it is over, unchanged since view, and no entry of it is in the stream, and
+// reports whether they are gone. A stream longer than longestScan keeps the sale: there is no hurry.
+func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
+	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
+	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
+		sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
+	return gone == 1, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
@@ -26,10 +27,10 @@ func testViews(t *testing.T, r *rig) {
 	r.sale = sales[599]
 	o := r.hour(5)
 	r.open(3, o)
-	r.admit(applicants(1, 1)...)
+	r.admit(requests(1, 1)...)
 	r.sale = sales[0]
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	// A user who holds a place in a sale that is gone still counts.
+	// A holder of a sale that is gone still counts.
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(sales[1]), "1", "2").Err())
 
 	views, err := r.Views(r.ctx(), sales)
@@ -117,11 +118,11 @@ func testWaiting(t *testing.T, r *rig) {
 	other.sale.VoucherID = 8
 	other.open(1, r.hour(10_000))
 	for from := int64(1); from <= 600; from += 200 {
-		r.admit(applicants(from, 200)...)
-		other.admit(applicants(from, 200)...)
+		r.admit(requests(from, 200)...)
+		other.admit(requests(from, 200)...)
 	}
 	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "v", "7")).Err())
-	r.admit(applicants(601, 1)...)
+	r.admit(requests(601, 1)...)
 	_, err := r.Consumer(0, "a").Next(r.ctx(), 300, 0)
 	r.must(err)
 	user := int64(0)
@@ -143,11 +144,11 @@ func testWaiting(t *testing.T, r *rig) {
 func testHolders(t *testing.T, r *rig) {
 	r.open(1, r.hour(10_000))
 	for from := int64(1); from <= 3000; from += 250 {
-		r.admit(applicants(from, 250)...)
+		r.admit(requests(from, 250)...)
 	}
-	places := r.places()
-	equal(t, 3000, len(places))
-	for user, id := range places {
+	holders := r.holders()
+	equal(t, 3000, len(holders))
+	for user, id := range holders {
 		if id != user+1000 {
 			t.Fatalf("user %d holds %d", user, id)
 		}
@@ -157,8 +158,71 @@ func testHolders(t *testing.T, r *rig) {
 	}
 }
 
-// testBrokenHolders: a place that somebody else's hand has spoiled must not keep a sale from being rebuilt.
+// testBrokenHolders: a holder that was spoiled by hand must not keep a sale from being rebuilt.
 func testBrokenHolders(t *testing.T, r *rig) {
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001", "x", "1002", "3", "").Err())
-	equal(t, map[int64]int64{1: 1001}, r.places())
+	equal(t, map[int64]int64{1: 1001}, r.holders())
+}
+
+var inventoryTests = behaviour{
+	"holdings of a sale":            testInventory,
+	"holdings of no sale":           testInventoryMissing,
+	"holdings during a rebuild":     testInventoryRebuild,
+	"holdings beside others":        testInventoryOthers,
+	"holdings behind a long stream": testInventoryLong,
+}
+
+func (r *rig) holdings() audit.Inventory {
+	r.t.Helper()
+	h, err := r.Inventory(r.ctx(), r.sale)
+	r.must(err)
+	return h
+}
+
+// testInventory: units that came back or are reserved count, and so do dead letters and delivered entries.
+func testInventory(t *testing.T, r *rig) {
+	r.open(3, r.hour(10))
+	r.admit(requests(1, 4)...)
+	r.next(r.Consumer(0, "a"), 2)
+	r.set(fieldReturned, 2, fieldReserved, 12, fieldOperation, 12)
+	r.deadLetter("x", "y")
+	want := audit.Inventory{
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 4}, Applied: 12, Stock: 6 + 2 + 1, Holders: 4, Waiting: 4, DeadLetters: 1,
+	}
+	equal(t, want, r.holdings())
+}
+
+func testInventoryMissing(t *testing.T, r *rig) {
+	equal(t, audit.Inventory{Waiting: audit.NotCounted}, r.holdings())
+	r.open(1, r.hour(1))
+	r.set(fieldStock, "many")
+	equal(t, audit.Inventory{Waiting: audit.NotCounted}, r.holdings())
+}
+
+func testInventoryRebuild(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	equal(t, order.SaleRebuilding, r.holdings().Mode)
+	r.set(fieldMode, modeOpen) // and only its epoch shows that it is rebuilt
+	equal(t, order.SaleRebuilding, r.holdings().Mode)
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(5)))
+	equal(t, order.SaleOpen, r.holdings().Mode)
+}
+
+// testInventoryOthers: other sales' entries do not count; those that do not say whose they are do.
+func testInventoryOthers(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 2)...)
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "v", 70, "u", 1, "o", 1)).Err())
+	equal(t, int64(2), r.holdings().Waiting)
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "u", 1, "o", 1)).Err())
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "v", "seven", "u", 1, "o", 1)).Err())
+	equal(t, int64(4), r.holdings().Waiting)
+}
+
+func testInventoryLong(t *testing.T, r *rig) {
+	r.queued(longestScan)
+	equal(t, int64(longestScan), r.holdings().Waiting)
+	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "v", 70)).Err())
+	equal(t, audit.NotCounted, r.holdings().Waiting)
 }

@@ -19,34 +19,32 @@ func newScript(source string) script {
 
 // scriptSet is the scripts of this package.
 type scriptSet struct {
-	seckill, correct, apply, views      script
-	begin, seat, requeue, publish, drop script
-	attend, testify, hearing            script
-	settle, bury, beat, orphans, leave  script
-	replay, tally, holdings             script
+	seckill, correct, apply, views                      script
+	begin, setHolders, requeue, publish, drop           script
+	reportHeartbeat, report, roundProgress              script
+	acknowledge, deadLetter, heartbeat, takeOver, leave script
+	replay, addCounts, inventory                        script
 }
 
 func newScriptSet() scriptSet {
 	return scriptSet{
 		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), apply: newScript(scripts.Apply),
 		views: newScript(scripts.Views),
-		begin: newScript(scripts.BeginRebuild), seat: newScript(scripts.Seat), requeue: newScript(scripts.Requeue),
-		attend: newScript(scripts.Attend), testify: newScript(scripts.Testify), hearing: newScript(scripts.Hearing),
-		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), settle: newScript(scripts.Settle),
-		bury: newScript(scripts.Bury), beat: newScript(scripts.Beat), orphans: newScript(scripts.Orphans),
-		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), tally: newScript(scripts.Tally),
-		holdings: newScript(scripts.Holdings),
+		begin: newScript(scripts.BeginRebuild), setHolders: newScript(scripts.SetHolders), requeue: newScript(scripts.Requeue),
+		reportHeartbeat: newScript(scripts.ReportHeartbeat), report: newScript(scripts.Report), roundProgress: newScript(scripts.RoundProgress),
+		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), acknowledge: newScript(scripts.Acknowledge),
+		deadLetter: newScript(scripts.DeadLetter), heartbeat: newScript(scripts.Heartbeat), takeOver: newScript(scripts.TakeOver),
+		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
+		inventory: newScript(scripts.Inventory),
 	}
 }
 
-// once is a command that the client must not send a second time by itself. The plain client is told so by its
-// settings; the cluster client retries after network errors whatever they are. It could then report a refused
-// connection for a script that ran, or read new entries twice and hand over only the second lot.
+// once is a command that the client must not send a second time by itself. The plain client's settings see to that; the
+// cluster client retries after network errors whatever its settings. It could then report a refused connection for a
+// script that ran, or read new entries twice and return only the second lot.
 type once struct{ redis.Cmder }
 
-var _ redis.Cmder = once{}
-
-// NoRetry tells the client.
+// NoRetry is what the client asks before it sends a command again.
 func (once) NoRetry() bool { return true }
 
 // run calls the script by its digest, and by its source if Redis does not have it: a NOSCRIPT reply certainly had no

@@ -21,7 +21,7 @@ const SignatureHeader = "Payment-Signature"
 // maxAge is how old a callback may be, and by how much the sender's clock may be ahead.
 const maxAge = 5 * time.Minute
 
-// succeeded is the only outcome that the provider reports: there is nothing to do about the others.
+// succeeded is the only status that the provider reports: others need no action.
 const succeeded = "succeeded"
 
 // callback is the body of a callback.
@@ -47,19 +47,27 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	return &Notices{key: k, now: now}, nil
 }
 
-// Read checks the signature and returns what the callback says; order.ErrBadNotice, wrapped, for everything that is not
-// a callback of this provider.
-func (n *Notices) Read(header http.Header, body []byte) (order.Notice, error) {
+// Read looks at the header of a callback and returns what reads its body. Both return order.ErrBadNotice, wrapped, for
+// everything that is not a callback of this provider: Read when the header has no signature or an old one, the other when the
+// signature is not the body's.
+func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice, error), err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
-		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
+		return nil, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
 	}
 	if age := n.now().Sub(sent); age > maxAge || age < -maxAge {
-		return order.Notice{}, fmt.Errorf("%w: it was signed %s ago", order.ErrBadNotice, age.Truncate(time.Second))
+		return nil, fmt.Errorf("%w: it was signed %s ago", order.ErrBadNotice, age.Truncate(time.Second))
 	}
-	if !n.key.verify(signed(sent, body), signature) {
-		return order.Notice{}, fmt.Errorf("%w: the signature is not right", order.ErrBadNotice)
-	}
+	return func(body []byte) (order.Notice, error) {
+		if !n.key.verify(signed(sent, body), signature) {
+			return order.Notice{}, fmt.Errorf("%w: the signature is not right", order.ErrBadNotice)
+		}
+		return parse(body)
+	}, nil
+}
+
+// parse reads the body of a signed callback.
+func parse(body []byte) (order.Notice, error) {
 	var c callback
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -85,7 +93,7 @@ func (n *Notices) Write(of order.Notice) (body []byte, signature string, err err
 	return body, fmt.Sprintf("t=%d,v1=%s", now.Unix(), hex.EncodeToString(mac)), nil
 }
 
-// signed is the text whose signature a callback carries. The time is part of it, so that it cannot be made younger.
+// signed is the text whose signature a callback carries. The time is part of it, so that an old callback cannot be given a new time.
 func signed(sent time.Time, body []byte) []byte {
 	text := strconv.AppendInt(nil, sent.Unix(), 10)
 	return append(append(text, '.'), body...)

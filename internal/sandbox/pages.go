@@ -32,14 +32,14 @@ type Pages struct {
 	provider *Provider
 	notices  *Notices
 	callback string // URL
-	back     string // where the buyer goes on
+	back     string // where the buyer continues
 	client   *http.Client
 	log      *slog.Logger
 	page     *template.Template
 }
 
-// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where a buyer
-// who has paid finds his way back to, "" for nowhere.
+// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is the link for
+// a buyer who has paid, "" for none.
 func NewPages(p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
@@ -53,8 +53,8 @@ type stage string
 
 const (
 	asking  stage = "asking"  // the button is shown
-	paid    stage = "paid"    // the service was told
-	failing stage = "failing" // the service could not be told
+	paid    stage = "paid"    // the service was called back
+	failing stage = "failing" // the service could not be called back
 	unknown stage = "unknown" // no payment of this provider
 )
 
@@ -70,7 +70,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
-		if err := p.tell(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
+		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
 			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order", t.OrderID, "error", err)
 			p.show(w, r, http.StatusBadGateway, failing, t)
 			return
@@ -79,14 +79,14 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tell calls the service back, again after a failure that may pass.
-func (p *Pages) tell(ctx context.Context, n order.Notice) error {
-	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, p.tellOnce(ctx, n) },
+// callBack calls the service back, and retries after a temporary failure.
+func (p *Pages) callBack(ctx context.Context, n order.Notice) error {
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, p.callOnce(ctx, n) },
 		backoff.WithBackOff(backoff.NewExponentialBackOff()), backoff.WithMaxTries(callbackTries))
 	return err
 }
 
-func (p *Pages) tellOnce(ctx context.Context, n order.Notice) error {
+func (p *Pages) callOnce(ctx context.Context, n order.Notice) error {
 	body, signature, err := p.notices.Write(n)
 	if err != nil {
 		return backoff.Permanent(err)
@@ -110,7 +110,7 @@ func (p *Pages) tellOnce(ctx context.Context, n order.Notice) error {
 	}
 	err = fmt.Errorf("the callback was answered %d: %s", reply.StatusCode, text)
 	if reply.StatusCode < http.StatusInternalServerError && reply.StatusCode != http.StatusTooManyRequests {
-		return backoff.Permanent(err) // asking again would not help
+		return backoff.Permanent(err) // a retry would not help
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, s stage
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = b.WriteTo(w) // nobody is left who could be told
+		_, _ = b.WriteTo(w) // the caller has gone if it fails
 	}
 }
 

@@ -7,15 +7,16 @@ import (
 	"log/slog"
 
 	"seckill/internal/order"
+	"seckill/internal/order/service"
 )
 
-// MinSecret is the least length of the secret in bytes.
+// MinSecret is the minimum length of the secret in bytes.
 const MinSecret = 32
 
 // Path is where Pages is to be mounted; what Provider.Begin returns lies below it.
 const Path = "/sandbox/pay/"
 
-// ErrWeakSecret says that a secret is shorter than MinSecret.
+// ErrWeakSecret means that a secret is shorter than MinSecret.
 var ErrWeakSecret = errors.New("sandbox: the secret is too short")
 
 // Provider is an order.Provider that moves no money.
@@ -24,7 +25,7 @@ type Provider struct {
 	log     *slog.Logger
 }
 
-var _ order.Provider = (*Provider)(nil)
+var _ service.Provider = (*Provider)(nil)
 
 // NewProvider returns a provider whose addresses are signed with the secret, or ErrWeakSecret.
 func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
@@ -35,7 +36,7 @@ func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
 	return &Provider{tickets: tickets, log: log}, nil
 }
 
-// Begin returns the path where the payment is paid. It has no effect, so repeating it has none either.
+// Begin returns the path where the payment is paid. It has no effect, so it may be repeated.
 func (p *Provider) Begin(_ context.Context, pay order.Payment) (string, error) {
 	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
 	if err != nil {
@@ -44,7 +45,7 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (string, error) {
 	return Path + t, nil
 }
 
-// Refund says in the log that the money would go back now.
+// Refund logs that the money would go back now.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
 	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order", pay.OrderID, "cents", pay.Amount)
 	return nil

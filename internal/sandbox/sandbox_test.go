@@ -16,6 +16,15 @@ import (
 
 var secret = []byte("a secret of tests, 32 bytes long")
 
+// readNotice reads a callback with a signature.
+func readNotice(n *Notices, signature string, body []byte) (order.Notice, error) {
+	read, err := n.Read(http.Header{SignatureHeader: {signature}})
+	if err != nil {
+		return order.Notice{}, err
+	}
+	return read(body)
+}
+
 func noticesAt(t *testing.T, now time.Time) *Notices {
 	t.Helper()
 	n, err := NewNotices(secret, func() time.Time { return now })
@@ -88,7 +97,7 @@ func TestNotices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := noticesAt(t, now.Add(tc.at)).Read(http.Header{SignatureHeader: {tc.signature}}, []byte(tc.body))
+			got, err := readNotice(noticesAt(t, now.Add(tc.at)), tc.signature, []byte(tc.body))
 			switch {
 			case tc.ok && (err != nil || got != paid):
 				t.Errorf("got %+v, %v", got, err)
@@ -114,23 +123,23 @@ func FuzzRead(f *testing.F) {
 	f.Add("t=1800000000,v1=00", []byte(`{"paymentId":"p","amount":1,"status":"succeeded"}`))
 	f.Add("", []byte(nil))
 	f.Fuzz(func(t *testing.T, signature string, body []byte) {
-		// Nobody without the key gets a notice accepted.
-		if got, err := noticesAt(t, now).Read(http.Header{SignatureHeader: {signature}}, body); err == nil {
+		// Without the key no notice is accepted.
+		if got, err := readNotice(noticesAt(t, now), signature, body); err == nil {
 			t.Errorf("%q with %q was accepted: %+v", body, signature, got)
 		}
 	})
 }
 
-// shop is the service's side of a callback.
+// shop is the service that receives callbacks.
 type shop struct {
-	server  *httptest.Server
-	answers chan int // the status of each answer, in turn; 200 when there is none
-	heard   chan order.Notice
+	server   *httptest.Server
+	answers  chan int // the status of each answer, in turn; 200 when there is none
+	received chan order.Notice
 }
 
 func openShop(t *testing.T, answers ...int) *shop {
 	t.Helper()
-	s := &shop{answers: make(chan int, len(answers)), heard: make(chan order.Notice, 10)}
+	s := &shop{answers: make(chan int, len(answers)), received: make(chan order.Notice, 10)}
 	for _, a := range answers {
 		s.answers <- a
 	}
@@ -143,11 +152,11 @@ func openShop(t *testing.T, answers ...int) *shop {
 		if err != nil {
 			t.Error(err)
 		}
-		n, err := notices.Read(r.Header, body)
+		n, err := readNotice(notices, r.Header.Get(SignatureHeader), body)
 		if err != nil {
 			t.Error(err)
 		}
-		s.heard <- n
+		s.received <- n
 		select {
 		case status := <-s.answers:
 			w.WriteHeader(status)
@@ -207,12 +216,12 @@ func TestPaying(t *testing.T) {
 			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) {
 				t.Errorf("answered %d, want %d with %q: %s", w.Code, tc.status, tc.says, w.Body)
 			}
-			if len(s.heard) != tc.calls {
-				t.Errorf("%d callbacks, want %d", len(s.heard), tc.calls)
+			if len(s.received) != tc.calls {
+				t.Errorf("%d callbacks, want %d", len(s.received), tc.calls)
 			}
 			for range tc.calls {
-				if n := <-s.heard; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount}) {
-					t.Errorf("the shop heard %+v", n)
+				if n := <-s.received; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount}) {
+					t.Errorf("the shop received %+v", n)
 				}
 			}
 		})
@@ -229,7 +238,7 @@ func TestTicketsCannotBeAltered(t *testing.T) {
 	for i := range len(sealed) {
 		altered := []byte(sealed)
 		altered[i] ^= 1
-		// The last character of a part may have bits that say nothing; those texts say the same payment.
+		// The last character of a part may have unused bits; such texts have the same payment.
 		if got, err := k.open(string(altered)); err == nil && got != (ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10}) {
 			t.Errorf("altered at %d: %+v", i, got)
 		}

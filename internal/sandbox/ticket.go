@@ -13,7 +13,7 @@ import (
 // key signs one kind of text.
 type key []byte
 
-// newKey derives the key for one purpose, so that what is signed for one is worth nothing for the other.
+// newKey derives the key for one purpose, so that a signature for one is invalid for the other.
 func newKey(secret []byte, purpose string) (key, error) {
 	if len(secret) < MinSecret {
 		return nil, ErrWeakSecret
@@ -31,7 +31,7 @@ func (k key) sign(text []byte) []byte {
 // verify compares in constant time.
 func (k key) verify(text, signature []byte) bool { return hmac.Equal(k.sign(text), signature) }
 
-// ticket is what an address says of its payment.
+// ticket is the data of a payment in its address.
 type ticket struct {
 	PaymentID string `json:"p"`
 	OrderID   int64  `json:"o"`
@@ -41,7 +41,7 @@ type ticket struct {
 // errTicket: an address that this provider did not make.
 var errTicket = errors.New("sandbox: not an address of this provider")
 
-// maxTicket is the length of the longest address that is looked at.
+// maxTicket is the length of the longest address that is read.
 const maxTicket = 1024
 
 // seal writes a ticket as text that fits into a path and cannot be altered.

@@ -25,8 +25,8 @@ type auditRow struct {
 // TableName implements gorm's schema.Tabler.
 func (auditRow) TableName() string { return "tb_audit" }
 
-// writeEntry adds a line to the audit trail, in the transaction of what it tells of.
-func writeEntry(tx *gorm.DB, now time.Time, by voucher.Author, row auditRow) error {
+// writeAuditEntry adds an entry to the audit trail, in the transaction of what it is about.
+func writeAuditEntry(tx *gorm.DB, now time.Time, by voucher.Author, row auditRow) error {
 	row.AdminID, row.RequestID, row.CreateTime = by.AdminID, by.Request, now
 	if row.Changes == nil {
 		row.Changes = []voucher.FieldChange{}
@@ -37,14 +37,14 @@ func writeEntry(tx *gorm.DB, now time.Time, by voucher.Author, row auditRow) err
 	return nil
 }
 
-// Note adds a line of what somebody is about to do outside the ledger.
+// Note adds an entry about what an admin is about to do outside the ledger.
 func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
-		now, err := s.moment(tx)
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return writeEntry(tx, now, e.By, auditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
+		return writeAuditEntry(tx, now, e.By, auditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
 	})
 	if err != nil {
 		return readError("writing the audit trail", err)
@@ -52,7 +52,7 @@ func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
 	return nil
 }
 
-// Entries returns lines of the audit trail that the filter lets through, with an id below before, newest first, at most
+// Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at most
 // limit. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 	query := s.read(ctx).Table("tb_audit a").Select("a.*, o.state").

@@ -27,8 +27,8 @@ func (l ledger) entries(t *testing.T, f voucher.AuditFilter) []voucher.Entry {
 	return oldest
 }
 
-// Whatever an admin changes is told by the trail, once, and what changes nothing or fails is not.
-func TestAuditTellsWhatAdminsChanged(t *testing.T) {
+// The trail has each change of an admin once, and nothing that changed nothing or failed.
+func TestAuditOfChanges(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		id := l.seckill(t, 10)
 		alter := func(by voucher.Author, alter func(v *voucher.Voucher)) {

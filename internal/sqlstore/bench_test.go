@@ -37,8 +37,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkCloseDue closes a backlog of overdue orders of one voucher, in batches of several sizes.
-func BenchmarkCloseDue(b *testing.B) {
+// BenchmarkExpireDue expires a backlog of overdue orders of one voucher, in batches of several sizes.
+func BenchmarkExpireDue(b *testing.B) {
 	const backlog = 50_000
 	for name, open := range map[string]func(*testing.B) ledger{
 		"mysql":  func(b *testing.B) ledger { return openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true") },
@@ -60,9 +60,9 @@ func BenchmarkCloseDue(b *testing.B) {
 						left += backlog
 						b.StartTimer()
 					}
-					closed, err := l.CloseDue(b.Context(), 1, batch)
-					if err != nil || len(closed) != batch {
-						b.Fatalf("%d closed, %v", len(closed), err)
+					expired, err := l.ExpireDue(b.Context(), 1, batch)
+					if err != nil || len(expired) != batch {
+						b.Fatalf("%d expired, %v", len(expired), err)
 					}
 					left -= batch
 				}

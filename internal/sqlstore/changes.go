@@ -18,7 +18,7 @@ func (s *Store) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		row, sale, err := lockVoucher(tx, id)
 		if err != nil {
 			return err
@@ -29,7 +29,7 @@ func (s *Store) ChangeVoucher(
 		if err := alter(&v); err != nil {
 			return err
 		}
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Store) ChangeVoucher(
 	return v, nil
 }
 
-// admin names the admin with the user id as who did something; 0 is the service itself.
+// admin returns the actor that is the admin with the user id; 0 is the service itself.
 func admin(id int64) order.Actor {
 	if id == 0 {
 		return order.ByService
@@ -107,17 +107,17 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	return v, c.audit(before, v)
 }
 
-// audit writes down what is different now, if anything is.
+// audit writes the audit entry of what has changed, if anything has.
 func (c *change) audit(before, after voucher.Voucher) error {
 	changes := voucher.Differences(before, after)
 	if len(changes) == 0 {
 		return nil
 	}
-	return writeEntry(c.tx, c.now, c.by, auditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
+	return writeAuditEntry(c.tx, c.now, c.by, auditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
-// saleChanges changes the sale's row and returns the operations with which Redis follows, one for each thing that
-// changed. Each says all that the sale does afterwards: mode and window.
+// saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that changed.
+// Each holds the mode and the window that the sale has afterwards.
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
@@ -143,7 +143,7 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	return ops
 }
 
-// modeOf returns what a sale does, as a rebuild decides it.
+// modeOf returns a sale's mode, as a rebuild decides it.
 func modeOf(status voucher.Status, paused bool) order.SaleMode {
 	switch {
 	case status != voucher.OnShelf:
@@ -174,7 +174,7 @@ func (c *change) writeSale(ops []operationRow) error {
 // ChangeStock implements voucher.Changes.
 func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, delta int64, key string) (voucher.StockChange, error) {
 	var op operationRow
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 		case sale.Retired:
 			return voucher.ErrRetired
 		}
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 			return err
 		}
 		op = ops[0]
-		return writeEntry(tx, now, by, auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
+		return writeAuditEntry(tx, now, by, auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
 	if err != nil {
 		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)

@@ -117,7 +117,7 @@ func TestChangeStockRefuses(t *testing.T) {
 			t.Errorf("another key: %+v", got)
 		}
 		before := l.restock(t, gone, -5, "key")
-		l.follow(t, gone)
+		l.applyAll(t, gone)
 		l.retire(t, gone)
 		if got := l.restock(t, gone, -5, "key"); got.Number != before.Number || got.State != voucher.StockDone {
 			t.Errorf("asked again after retiring: %+v", got)
@@ -157,7 +157,7 @@ func TestChangeStockAtOnce(t *testing.T) {
 	})
 }
 
-// A sale retires only when nothing is left to follow and nothing has changed since somebody looked.
+// A sale retires only when no operation is pending and nothing has changed since it was looked at.
 func TestRetireWaits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
@@ -171,7 +171,7 @@ func TestRetireWaits(t *testing.T) {
 		l.over(t, v)
 		l.restock(t, v, 1, "key")
 		retire(1, false) // pending
-		l.follow(t, v)
+		l.applyAll(t, v)
 		retire(0, false) // changed since
 		retire(1, true)
 		retire(0, true) // before

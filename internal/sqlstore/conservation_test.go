@@ -13,7 +13,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestConservation does what people, the closer, the provider and Redis do, in any order, and compares the ledger with
+// TestConservation does what users, the expirer, the provider and Redis do, in any order, and compares the ledger with
 // a count of its own after every step: stock and live orders are what was issued, operations have no gaps, and money
 // is where the orders say.
 func TestConservation(t *testing.T) {
@@ -28,15 +28,15 @@ func TestConservation(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				b := business{ledger: l, tb: t, voucher: l.seckill(t, 3), units: 3}
 				rt.Repeat(map[string]func(*rapid.T){
-					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund, "close": b.close,
-					"restock": b.restock, "follow": b.follow, "rebuild": b.rebuild, "": b.check,
+					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund, "expire": b.expire,
+					"restock": b.restock, "complete": b.complete, "rebuild": b.rebuild, "": b.check,
 				})
 			})
 		})
 	}
 }
 
-// business is one sale with its orders and payments. Redis is what settles: it may say anything.
+// business is one sale with its orders and payments. The results of operations stand for Redis: they may be anything.
 type business struct {
 	ledger
 	tb       *testing.T
@@ -76,8 +76,8 @@ func (b *business) buy(t *rapid.T) {
 }
 
 func (b *business) act(t *rapid.T) {
-	action := rapid.SampledFrom([]order.Action{order.Pay, order.Cancel, order.Close}).Draw(t, "action")
-	_, err := b.Move(b.tb.Context(), b.some(t).OrderID, 0, action, order.Owner, "")
+	action := rapid.SampledFrom([]order.Action{order.Pay, order.Cancel, order.Expire}).Draw(t, "action")
+	_, err := b.Transition(b.tb.Context(), b.some(t).OrderID, 0, action, order.Owner, "")
 	b.allowed(t, err)
 }
 
@@ -117,11 +117,11 @@ func (b *business) refund(t *rapid.T) {
 	}
 }
 
-func (b *business) close(t *rapid.T) {
+func (b *business) expire(t *rapid.T) {
 	if len(b.orders) > 0 {
 		b.due(b.tb, 0, b.some(t))
 	}
-	_, err := b.CloseDue(b.tb.Context(), 1, 2)
+	_, err := b.ExpireDue(b.tb.Context(), 1, 2)
 	b.allowed(t, err)
 }
 
@@ -135,14 +135,14 @@ func (b *business) restock(t *rapid.T) {
 	}
 }
 
-func (b *business) follow(t *rapid.T) {
+func (b *business) complete(t *rapid.T) {
 	ops := b.pending(b.tb, b.voucher)
 	ops = ops[:rapid.IntRange(0, len(ops)).Draw(t, "operations")]
 	rs := make([]order.OperationResult, len(ops))
 	for i, op := range ops {
 		rs[i] = order.OperationResult{Number: op.Number, Taken: !op.Takes() || rapid.Bool().Draw(t, "taken")}
 	}
-	err := b.Settled(b.tb.Context(), b.voucher, rs)
+	err := b.CompleteOperations(b.tb.Context(), b.voucher, rs)
 	b.allowed(t, err, order.ErrConflict)
 	for _, op := range ops {
 		if op.Kind == order.Restock && op.Takes() {
@@ -164,7 +164,7 @@ func (b *business) rebuild(t *rapid.T) {
 	b.allowed(t, err)
 }
 
-// wrong are questions about a voucher of which each has the answer 0.
+// wrong are queries about a voucher that all return 0.
 var wrong = []string{
 	// stock and live orders, beside what was issued
 	"SELECT stock + (SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND live = 1) - issued " +

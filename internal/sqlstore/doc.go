@@ -7,20 +7,21 @@
 //	tb_voucher ─── tb_seckill_voucher        what is sold; the sale: stock, window, epoch (the hot row)
 //	                    │ stock = stock - n WHERE stock >= n AND epoch = ?
 //	               tb_voucher_order          one row for each order, never deleted; one live order per user and sale
-//	               tb_order_event            what happened to orders since
+//	               tb_order_event            the history of orders since they were recorded
 //	               tb_payment                attempts to pay for them
 //	               tb_order_request          the keys under which ordinary vouchers were bought
-//	               tb_order_collision        claims whose id was taken, and the failed order written instead
-//	               tb_voucher_operation      changes of a sale, numbered for each voucher, until Redis has followed
-//	               tb_fence                  the highest token of whoever does a job alone
+//	               tb_voucher_operation      changes of a sale, numbered for each voucher, until they are applied to Redis
+//	               tb_fence                  the highest token of each job that one instance at a time does
 //	               tb_setting                what all instances agree on
+//	               tb_audit                  what admins changed
+//	               tb_order_collision        no longer used; the next release drops it
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
-// because every batch wants that row. Whatever fails rolls all of it back.
+// because every batch wants that row. Any failure rolls all of it back.
 //
 //	what goes wrong                                    what the caller gets
 //	a row exists, stock too low, another epoch         order.ErrConflict; nothing was written
-//	a value that no repetition makes fit               order.ErrRejected; nothing was written
+//	a value that does not fit, however often retried   order.ErrRejected; nothing was written
 //	connection lost before COMMIT, lock wait (1205),   another error; nothing was written
 //	  deadlock (1213), read-only, disk full
 //	the reply to COMMIT is lost                        the same kind of error, and the rows are there: an error that is
@@ -29,12 +30,12 @@
 //
 // Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
 // payments; then the sales, sorted by voucher, whose lock is also that of their operations. Only Settle locks the sales
-// first. What the database ends because it met another is repeated a few times here, except batches of the recorder,
-// which repeats them itself. When the reply to COMMIT is lost, calling once more tells what happened.
+// first. Transactions that the database ends because of another are retried a few times here, except batches of the
+// recorder, which retries them itself. When the reply to COMMIT is lost, calling once more shows what happened.
 //
 // Times that are compared are the database server's; SQLite has none, and there they are this process's.
 //
-// Reading while the database is away returns order.ErrUnavailable, and so does changing an order: it is to be repeated.
+// Reading while the database is away returns order.ErrUnavailable, and so does changing an order: it may be retried.
 //
 // The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
 // takes the file's one write lock when it begins, which is stronger.

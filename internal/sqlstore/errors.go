@@ -18,7 +18,7 @@ import (
 // mysqlDuplicate: a row with this key exists, in MySQL and MariaDB.
 const mysqlDuplicate = 1062
 
-// writeError translates what a transaction that records orders failed with.
+// writeError translates the error of a transaction that records orders.
 func writeError(what string, err error) error {
 	switch {
 	case err == nil:
@@ -32,8 +32,8 @@ func writeError(what string, err error) error {
 	}
 }
 
-// readError translates what reading failed with: order.ErrUnavailable when the database is away or busy, so that it
-// may be asked again; a cancelled caller stays a cancelled caller.
+// readError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the caller may
+// retry; a cancelled caller stays a cancelled caller.
 func readError(what string, err error) error {
 	if isAway(err) {
 		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
@@ -50,7 +50,7 @@ func isContended(err error) bool {
 	return isBusy(err)
 }
 
-// isBusy reports whether SQLite's file is locked by somebody past this store.
+// isBusy reports whether SQLite's file is locked by another program.
 func isBusy(err error) bool {
 	const primary = 0xff // the low byte; the rest says more
 	lite, ok := errors.AsType[*sqlite.Error](err)
@@ -69,12 +69,12 @@ func isDuplicate(err error) bool {
 }
 
 // isRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
-// schema (a missing table or column) are not: they would condemn every order until somebody mends the schema.
+// schema (a missing table or column) are not: they would fail every order until somebody repairs the schema.
 func isRejected(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch my.Number {
 		case 1048, // a column cannot be null
-			1216, 1452, // a foreign key that somebody added
+			1216, 1452, // a foreign key that was added by hand
 			1264,       // out of range
 			1292, 1366, // not a time, not a number, not text in the column's character set
 			1406,       // too long
@@ -96,13 +96,13 @@ func isRejected(err error) bool {
 	return false
 }
 
-// isReadOnly reports whether a MySQL server said that it only reads: a replica, or a primary that was one.
+// isReadOnly reports whether a MySQL server said that it is read-only: a replica, or a former primary.
 func isReadOnly(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1290 || my.Number == 1792 || my.Number == 1836)
 }
 
-// isAway reports whether err says that the database cannot be asked right now.
+// isAway reports whether err says that the database cannot answer right now.
 func isAway(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

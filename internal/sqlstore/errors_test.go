@@ -26,8 +26,8 @@ func TestErrorTranslation(t *testing.T) {
 	)
 	for _, test := range []struct {
 		err   error
-		write string // what a batch that fails with it is told
-		away  bool   // whether a reader is told to ask again
+		write string // the error of a batch that fails with it
+		away  bool   // whether a reader may retry
 	}{
 		{my(1062), conflict, false},
 		{my(1048), rejected, false},

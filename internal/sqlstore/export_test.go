@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"seckill/internal/order"
@@ -13,9 +12,6 @@ func Setting(ctx context.Context, s *Store, expression string) (value string, er
 	err = s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
 	return value, err
 }
-
-// Stats says how busy the store's pool is.
-func (s *Store) Stats() sql.DBStats { return s.pool.Stats() }
 
 // Order returns one order, or order.ErrNotFound.
 func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {

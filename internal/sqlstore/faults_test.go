@@ -96,14 +96,14 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	l := openMySQL(t, dsn)
-	store, proxy := proxied(t, stopped(t, dsn, moment), options(l.clock))
+	store, proxy := proxied(t, stopped(t, dsn, startTime), options(l.clock))
 	v, plain := l.seckill(t, 100), l.ordinary(t)
 	cs := l.recorded(t, v, 4)
 	late := l.late(t, v, 10)
 	opened, paid, bought := l.pays(t, cs[1]), l.pays(t, cs[2]), l.bought(t, plain, 1)
 	l.receives(t, paid)
 	l.due(t, -time.Minute, cs[3])
-	settle := results(l.pending(t, v), true)
+	complete := results(l.pending(t, v), true)
 	ctx := t.Context()
 	for _, test := range []struct {
 		name  string
@@ -111,10 +111,13 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		again func(error) bool // what the second call says, if not nil
 	}{
 		{
-			"Move", func() error { _, err := store.Move(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner, ""); return err },
+			"Transition", func() error {
+				_, err := store.Transition(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner, "")
+				return err
+			},
 			func(err error) bool { return inState(err, order.Cancelled) },
 		},
-		{"CloseDue", func() error { _, err := store.CloseDue(ctx, 1, 10); return err }, nil},
+		{"CloseDue", func() error { _, err := store.ExpireDue(ctx, 1, 10); return err }, nil},
 		{"OpenPayment", func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1"); return err }, nil},
 		{"Receive", func() error {
 			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})
@@ -125,13 +128,13 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		}, nil},
 		{"AskRefund", func() error { _, err := store.AskRefund(ctx, cs[2].UserID, cs[2].OrderID); return err }, nil},
 		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID); return err }, nil},
-		{"Settled", func() error { return store.Settled(ctx, v, settle) }, nil},
+		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, v, complete) }, nil},
 		{"ChangeStock", func() error { _, err := store.ChangeStock(ctx, v, admin, 5, "key"); return err }, nil},
 		{"ChangeVoucher", func() error {
 			_, err := store.ChangeVoucher(ctx, v, admin, func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
 			return err
 		}, nil},
-		{"Place", func() error { _, err := store.Place(ctx, 1<<50, 1, plain, "key"); return err }, nil},
+		{"Place", func() error { _, err := store.RecordDirectSale(ctx, 1<<50, 1, plain, "key"); return err }, nil},
 	} {
 		lost := proxy.Lost()
 		proxy.DropRepliesTo("COMMIT", 1)
@@ -155,7 +158,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		t.Errorf("the late order is %s", o.Status)
 	}
 	if n := l.number(t, "SELECT COUNT(*) FROM tb_order_event"); n != 9 {
-		t.Errorf("%d lines of history, want 9", n)
+		t.Errorf("%d events, want 9", n)
 	}
 	l.conserved(t, v)
 }
@@ -217,9 +220,9 @@ func TestDeadlock(t *testing.T) {
 	l := openMySQL(t, testkit.MySQL(t))
 	first, second := l.seckill(t, 10), l.seckill(t, 10)
 	holder := l.holding(t, second)
-	// The server sacrifices whoever has changed less.
+	// The server ends the transaction that has changed less.
 	for i := range 200 {
-		if _, err := holder.ExecContext(t.Context(), "INSERT INTO tb_order_collision VALUES (?, 1, 1, NOW(3))", i); err != nil {
+		if _, err := holder.ExecContext(t.Context(), "INSERT INTO tb_setting VALUES (?, '', NOW(3))", i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,8 +276,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// A caller who leaves is not told that the database is away.
-func TestCallerLeaves(t *testing.T) {
+// A cancelled caller does not get the error that the database is away.
+func TestCancelledCaller(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		_, err := l.Order(cancelled(t), 1)
 		if !errors.Is(err, context.Canceled) || errors.Is(err, order.ErrUnavailable) {
@@ -308,7 +311,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	if number(err) != 1290 {
 		t.Errorf("%v, want error 1290", err)
 	}
-	if idle := store.Stats().Idle; idle != 0 {
+	if idle := store.Connections().Idle; idle != 0 {
 		t.Errorf("%d connections to the read-only server are kept", idle)
 	}
 	err = store.Settle(t.Context(), cs[1:], decideAll(cs[1:], order.Insert, ""))

@@ -38,7 +38,7 @@ func (l ledger) ordinary(tb testing.TB) int64 {
 func (l ledger) bought(tb testing.TB, voucherID, user int64) order.Claim {
 	tb.Helper()
 	c := claims(voucherID, user, 1)[0]
-	if _, err := l.Place(tb.Context(), c.OrderID, user, voucherID, ""); err != nil {
+	if _, err := l.RecordDirectSale(tb.Context(), c.OrderID, user, voucherID, ""); err != nil {
 		tb.Fatal(err)
 	}
 	return c
@@ -88,21 +88,21 @@ func (l ledger) retire(tb testing.TB, voucherID int64) {
 	}
 }
 
-// history returns the lines of an order's history as text.
+// history returns the events of an order as text.
 func (l ledger) history(tb testing.TB, id int64) string {
 	tb.Helper()
 	events, err := l.History(tb.Context(), id)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	lines := make([]string, len(events))
+	texts := make([]string, len(events))
 	for i, e := range events {
 		if !e.At.Equal(recordedAt) {
-			tb.Errorf("order %d: a line is of %v, want %v", id, e.At, recordedAt)
+			tb.Errorf("order %d: an event is of %v, want %v", id, e.At, recordedAt)
 		}
-		lines[i] = fmt.Sprintf("%s by %s: %s", e.Status, e.By, e.Why)
+		texts[i] = fmt.Sprintf("%s by %s: %s", e.Status, e.By, e.Why)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(texts, "\n")
 }
 
 // pending returns the pending operations of a sale.
@@ -115,10 +115,10 @@ func (l ledger) pending(tb testing.TB, voucherID int64) []order.Operation {
 	return ops
 }
 
-// follow settles everything that is pending, as Redis does when it has units for all that takes some.
-func (l ledger) follow(tb testing.TB, voucherID int64) {
+// applyAll completes everything that is pending, as if Redis had units for all that takes some.
+func (l ledger) applyAll(tb testing.TB, voucherID int64) {
 	tb.Helper()
-	if err := l.Settled(tb.Context(), voucherID, results(l.pending(tb, voucherID), true)); err != nil {
+	if err := l.CompleteOperations(tb.Context(), voucherID, results(l.pending(tb, voucherID), true)); err != nil {
 		tb.Fatalf("Settled: %v", err)
 	}
 }
@@ -131,7 +131,7 @@ func results(ops []order.Operation, taken bool) []order.OperationResult {
 	return rs
 }
 
-// states tells how many operations of the sale are pending, applied, absorbed, refused and void.
+// states returns how many operations of the sale are pending, applied, absorbed, refused and void.
 func (l ledger) states(tb testing.TB, voucherID int64) (n [5]int64) {
 	tb.Helper()
 	for i := range n {
@@ -170,10 +170,10 @@ func (l ledger) payment(tb testing.TB, id string) order.PaymentState {
 	return state
 }
 
-// moved takes an order one step.
-func (l ledger) moved(tb testing.TB, c order.Claim, action order.Action) {
+// transitioned takes an order one step.
+func (l ledger) transitioned(tb testing.TB, c order.Claim, action order.Action) {
 	tb.Helper()
-	if _, err := l.Move(tb.Context(), c.OrderID, 0, action, order.Owner, ""); err != nil {
+	if _, err := l.Transition(tb.Context(), c.OrderID, 0, action, order.Owner, ""); err != nil {
 		tb.Fatal(err)
 	}
 }

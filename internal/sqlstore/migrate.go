@@ -15,10 +15,10 @@ import (
 	"seckill/migrations"
 )
 
-// versionTable is where goose keeps which files were applied.
+// versionTable is where goose records which files were applied.
 const versionTable = "tb_migration"
 
-// migrationWait is how long one instance waits for another that migrates. Seconds.
+// migrationWait is how long one instance waits for another that migrates, in seconds.
 const migrationWait = 60
 
 // Errors of migrating.
@@ -30,8 +30,8 @@ var (
 )
 
 // Migrate applies the migrations that the schema lacks, and returns their file names. Instances that start together
-// take turns, and all but the first find nothing to do. A migration that died half way is finished by the next call:
-// in MySQL its statements are made to be repeated, in SQLite it was rolled back. A schema that is newer than this
+// take turns, and all but the first find nothing to do. The next call finishes a migration that died half way:
+// in MySQL its statements can be repeated, in SQLite it was rolled back. A schema that is newer than this
 // program is left alone.
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	pool, err := s.migrationPool()
@@ -99,7 +99,7 @@ func lockMigrations(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("waiting for the migration lock: %w", err), conn.Close())
 	case got.Int64 != 1:
-		return nil, errors.Join(fmt.Errorf("%w: no turn within %d s", ErrMigrationBusy, migrationWait), conn.Close())
+		return nil, errors.Join(fmt.Errorf("%w: no lock within %d s", ErrMigrationBusy, migrationWait), conn.Close())
 	}
 	return conn, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Options are what the opening functions need besides an address. The zero value of each field means its default.
 type Options struct {
-	Now      func() time.Time // the clock, also for recorded times in SQLite; MySQL's own clock tells them there; time.Now
+	Now      func() time.Time // the clock of caches, and in SQLite of recorded times, which are the server's in MySQL; time.Now
 	Log      *slog.Logger     // slog.Default()
 	MaxConns int              // connections at most; 16
 	// Timeout bounds connecting and each read and write on a connection; 10 s. A smaller one in the DSN holds, a
@@ -28,16 +28,16 @@ type Options struct {
 const (
 	defaultMaxConns = 16
 	defaultTimeout  = 10 * time.Second
-	// connLifetime is short because proxies and firewalls forget connections that the pool believes in, and because
-	// a changed address is only noticed by a new connection.
+	// connLifetime is short because proxies and firewalls drop connections without a word, and because only a new
+	// connection notices a changed address.
 	connLifetime = 5 * time.Minute
-	// idleWait is how long the server keeps a connection on which nothing comes; then it ends it, and rolls back. So
-	// an instance that froze or vanished in the middle of a transaction does not keep its rows locked for the server's
-	// eight hours. It is longer than any pause within a transaction. Seconds.
+	// idleWait is how many seconds the server keeps a silent connection; then it ends it, and rolls back. So an instance
+	// that froze or vanished in the middle of a transaction does not keep its rows locked for the server's eight hours. It
+	// is longer than any pause within a transaction.
 	idleWait = 15
-	// connIdle is when the pool itself closes a connection that nobody uses: before the server does.
+	// connIdle is when the pool itself closes an unused connection: before the server does.
 	connIdle = idleWait * time.Second * 2 / 3
-	// ddlLockWait bounds how long DDL waits for running transactions: others queue behind it meanwhile. Seconds.
+	// ddlLockWait is how many seconds DDL waits for running transactions at most: others queue behind it meanwhile.
 	ddlLockWait = 60
 )
 
@@ -109,19 +109,19 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	}
 	switch {
 	case cfg.ClientFoundRows:
-		// "How many rows did this change" is how stock that is too low and another epoch are noticed.
+		// The number of changed rows shows stock that is too low, and another epoch.
 		return nil, fmt.Errorf("%w: clientFoundRows must not be set", ErrDSN)
 	case cfg.DBName == "":
 		return nil, fmt.Errorf("%w: it names no schema", ErrDSN)
 	}
-	cfg.Timeout = stricter(cfg.Timeout, o.Timeout)
-	cfg.ReadTimeout = stricter(cfg.ReadTimeout, o.Timeout)
-	cfg.WriteTimeout = stricter(cfg.WriteTimeout, o.Timeout)
+	cfg.Timeout = minTimeout(cfg.Timeout, o.Timeout)
+	cfg.ReadTimeout = minTimeout(cfg.ReadTimeout, o.Timeout)
+	cfg.WriteTimeout = minTimeout(cfg.WriteTimeout, o.Timeout)
 	cfg.Loc = time.UTC
 	cfg.ParseTime = true
 	cfg.InterpolateParams = true // one round trip per batch, and no limit of 65,535 placeholders
 	cfg.MultiStatements = false
-	cfg.RejectReadOnly = false // it hides the server's message; Store.write sees to these connections
+	cfg.RejectReadOnly = false // it hides the server's message; Store.write drops these connections
 	cfg.Logger = driverLog{o.Log}
 	if err := cfg.Apply(mysql.TimeTruncate(time.Millisecond), mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDSN, err)
@@ -129,8 +129,8 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// stricter returns the smaller of two timeouts, of which 0 is none at all.
-func stricter(given, most time.Duration) time.Duration {
+// minTimeout returns the smaller of two timeouts; a given one of 0 is none.
+func minTimeout(given, most time.Duration) time.Duration {
 	if given <= 0 || given > most {
 		return most
 	}
@@ -157,7 +157,7 @@ func ddlSettings() []string {
 	return []string{"SET time_zone = '+00:00'", strictMode, fmt.Sprintf("SET lock_wait_timeout = %d", ddlLockWait)}
 }
 
-// sessionConnector runs statements on every new connection before anybody uses it.
+// sessionConnector runs statements on every new connection before it is used.
 type sessionConnector struct {
 	driver.Connector
 	statements []string
@@ -197,8 +197,8 @@ func (c *sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// driverLog passes on what the driver has to say of lost connections, which it writes to stderr otherwise. Whoever
-// used the connection gets an error as well.
+// driverLog logs the driver's messages about lost connections, which go to stderr otherwise. The user of the connection
+// gets an error as well.
 type driverLog struct{ log *slog.Logger }
 
 // Print implements mysql.Logger.

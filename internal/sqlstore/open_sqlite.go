@@ -13,8 +13,8 @@ import (
 	_ "modernc.org/sqlite" // the driver named "sqlite", in pure Go
 )
 
-// OpenSQLite opens the ledger in a file, which is created when it is missing. One process at a time may have it open;
-// seeing to that is the caller's part. Every commit is on the disk before it returns.
+// OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it open;
+// the caller sees to that. Every commit is on the disk before it returns.
 func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	dsn, err := sqliteDSN(path)
@@ -43,7 +43,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// sqliteDSN returns the file as a URI, so that no character of its name can be taken for a parameter.
+// sqliteDSN returns the file as a URI, so that no character of its name is read as a parameter.
 func sqliteDSN(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

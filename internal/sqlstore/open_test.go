@@ -74,7 +74,7 @@ func TestMySQLSession(t *testing.T) {
 			t.Errorf("%s = %q, %v; want %q", variable, got, err, want)
 		}
 	}
-	if got := store.Stats().MaxOpenConnections; got != 16 {
+	if got := store.Connections().MaxOpenConnections; got != 16 {
 		t.Errorf("%d connections at most, want 16", got)
 	}
 }

@@ -17,7 +17,7 @@ type operationState int8
 const (
 	operationPending  operationState = 1 // committed here, not yet known to Redis
 	operationApplied  operationState = 2 // Redis contains it, and so does the ledger
-	operationAbsorbed operationState = 3 // a rebuild has built the sale from a stock that contains it, or nobody needs to follow
+	operationAbsorbed operationState = 3 // a rebuild has built the sale from a stock that contains it, or the sale has left Redis
 	operationRefused  operationState = 4 // it wanted to take units and there were none
 	operationVoid     operationState = 5 // it wanted to take units and a rebuild came between: nothing was changed
 )
@@ -61,8 +61,8 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
 
-// appendOperations writes operations behind the last one of a sale whose row this transaction has locked, numbers
-// them, and adds what they give to the sale. Nobody needs to follow those of a retired sale.
+// appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
+// them, and adds what they give back to the sale. Those of a retired sale need not be applied to Redis.
 func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	last, given, issued := sale.LastOperation, int64(0), int64(0)
 	for i := range ops {
@@ -92,7 +92,7 @@ func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.T
 	return nil
 }
 
-// Pending implements order.OperationLedger. It is one statement, so that both answers are of one moment; the operations
+// Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the operations
 // are chosen before they are joined, as a backlog is long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.read(ctx).Model(&operationRow{}).
@@ -116,7 +116,7 @@ func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []orde
 	return ops, last, nil
 }
 
-// SalesWithPending implements order.OperationLedger. It looks up the first pending operation of each sale that is not
+// SalesWithPending implements outbox.OperationLedger. It looks up the first pending operation of each sale that is not
 // retired, as there are far fewer sales than operations.
 func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	var ids []int64

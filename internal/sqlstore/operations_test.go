@@ -20,7 +20,7 @@ func TestPending(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, other := l.seckill(t, 10), l.seckill(t, 10)
 		for _, c := range l.recorded(t, v, 4) {
-			l.moved(t, c, order.Cancel)
+			l.transitioned(t, c, order.Cancel)
 		}
 		l.restock(t, v, -2, "take")
 		l.restock(t, other, 1, "give")
@@ -28,14 +28,14 @@ func TestPending(t *testing.T) {
 		if err != nil || len(ops) != 3 || ops[0].Number != 1 || ops[2].Number != 3 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want the first three of five", ops, last, err)
 		}
-		if err := l.Settled(t.Context(), v, results(ops, true)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, results(ops, true)); err != nil {
 			t.Fatal(err)
 		}
 		want := order.Operation{VoucherID: v, Number: 5, Kind: order.Restock, Delta: -2}
 		if diff := cmp.Diff(want, l.pending(t, v)[1]); diff != "" {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
-		l.follow(t, v)
+		l.applyAll(t, v)
 		if ops, last, err := l.Pending(t.Context(), v, 3); err != nil || len(ops) != 0 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want none, and 5 in all", ops, last, err)
 		}
@@ -64,7 +64,7 @@ func TestSalesWithPending(t *testing.T) {
 		age(vs[1], 3)
 		age(vs[2], 2)
 		age(vs[3], 4)
-		l.follow(t, vs[3])
+		l.applyAll(t, vs[3])
 		for n, want := range map[int][]int64{2: {vs[1], vs[2]}, 10: {vs[1], vs[2], vs[0]}} {
 			got, err := l.SalesWithPending(t.Context(), n)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -75,7 +75,7 @@ func TestSalesWithPending(t *testing.T) {
 }
 
 // What takes units changes the ledger only when Redis had them, and when the ledger has them too.
-func TestSettledStock(t *testing.T) {
+func TestCompleteStock(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for name, test := range map[string]struct {
 			delta         int64
@@ -98,10 +98,10 @@ func TestSettledStock(t *testing.T) {
 			}
 			rs := results(l.pending(t, v), test.taken)
 			for range 2 {
-				if err := l.Settled(t.Context(), v, rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
+				if err := l.CompleteOperations(t.Context(), v, rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				test.conflict = false // settled before
+				test.conflict = false // completed before
 				if sale := l.sale(t, v); sale.Stock != test.stock || sale.Issued != test.issued {
 					t.Errorf("%s: the sale is %+v", name, sale)
 				}
@@ -115,7 +115,7 @@ func TestSettledStock(t *testing.T) {
 }
 
 // Settling with many instances at once counts once.
-func TestSettledAtOnce(t *testing.T) {
+func TestCompleteAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 100)
 		late := l.late(t, v, 1)
@@ -124,8 +124,8 @@ func TestSettledAtOnce(t *testing.T) {
 			l.restock(t, v, 2, fmt.Sprintf("give %d", i))
 		}
 		rs := results(l.pending(t, v), true)
-		settle := func() error { return l.Settled(t.Context(), v, rs) }
-		if err := errors.Join(both(settle, func() error { return errors.Join(both(settle, settle)) })); err != nil {
+		complete := func() error { return l.CompleteOperations(t.Context(), v, rs) }
+		if err := errors.Join(both(complete, func() error { return errors.Join(both(complete, complete)) })); err != nil {
 			t.Fatal(err)
 		}
 		if sale := l.sale(t, v); sale.Stock != 94 || sale.Issued != 95 || l.order(t, late.OrderID).Status != order.Paid {
@@ -136,13 +136,13 @@ func TestSettledAtOnce(t *testing.T) {
 }
 
 // Settled leaves alone what has no result, and what is not there.
-func TestSettledOfOthers(t *testing.T) {
+func TestCompleteOfOthers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
 		l.restock(t, v, -1, "first")
 		l.restock(t, v, -2, "second")
 		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
-		if err := errors.Join(l.Settled(t.Context(), v, rs), l.Settled(t.Context(), v, nil)); err != nil {
+		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs), l.CompleteOperations(t.Context(), v, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.states(t, v); got != [5]int64{1, 1} || l.sale(t, v).Stock != 8 {
@@ -151,14 +151,14 @@ func TestSettledOfOthers(t *testing.T) {
 	})
 }
 
-// late makes an order of the user whose payment arrived after it was cancelled; what came before is settled.
+// late makes an order of the user whose payment arrived after it was cancelled; what came before is completed.
 func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
 	tb.Helper()
 	c := claims(voucherID, user, 1)[0]
 	insert(tb, l, []order.Claim{c})
 	p := l.pays(tb, c)
-	l.moved(tb, c, order.Cancel)
-	l.follow(tb, voucherID)
+	l.transitioned(tb, c, order.Cancel)
+	l.applyAll(tb, voucherID)
 	if got, o := l.receives(tb, p); got.State != order.PaymentLate || o.Status != order.Cancelled {
 		tb.Fatalf("received: %+v, %+v", got, o)
 	}
@@ -166,12 +166,12 @@ func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
 }
 
 // Redis says whether there is a unit for a late payment, and the ledger has to agree.
-func TestSettledRevival(t *testing.T) {
+func TestCompleteRevival(t *testing.T) {
 	const arrived = "cancelled by owner: \ncancelled by payment provider: the payment arrived after the order was cancelled\n"
 	const refused = "cancelled by cashier: no unit could be taken again for the late payment; the money goes back"
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for name, test := range map[string]struct {
-			before   func(c order.Claim) // and the operation is settled
+			before   func(c order.Claim) // and the operation is completed
 			taken    bool
 			conflict bool
 			stock    int64
@@ -188,20 +188,20 @@ func TestSettledRevival(t *testing.T) {
 			if test.before != nil {
 				test.before(c)
 			}
-			other := l.restock(t, v, 0, "beside it") // is settled in any case
-			err := l.Settled(t.Context(), v, results(l.pending(t, v), test.taken))
+			other := l.restock(t, v, 0, "beside it") // is completed in any case
+			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), test.taken))
 			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			status, payment, line := order.Paid, order.PaymentReceived, "paid by cashier: a unit was taken again for the late payment"
+			status, payment, event := order.Paid, order.PaymentReceived, "paid by cashier: a unit was taken again for the late payment"
 			if test.conflict || !test.taken {
-				status, payment, line = order.Cancelled, order.PaymentRefunding, refused
+				status, payment, event = order.Cancelled, order.PaymentRefunding, refused
 			}
 			o := l.order(t, c.OrderID)
 			if o.Status != status || l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment || (status == order.Paid) == o.PaidAt.IsZero() {
 				t.Errorf("%s: order %+v, payment %s", name, o, l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)))
 			}
-			if got := l.history(t, c.OrderID); got != arrived+line {
+			if got := l.history(t, c.OrderID); got != arrived+event {
 				t.Errorf("%s: history\n%s", name, got)
 			}
 			if got := l.restock(t, v, 0, "beside it"); got.State != voucher.StockDone || got.Number != other.Number {
@@ -215,8 +215,8 @@ func TestSettledRevival(t *testing.T) {
 	})
 }
 
-// What settling writes has the time at which it got the rows, however long it waited for them.
-func TestSettledAfterWaiting(t *testing.T) {
+// What completing writes has the time at which it got the rows, however long it waited for them.
+func TestCompleteAfterWaiting(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	l := openMySQL(t, dsn)
@@ -231,7 +231,7 @@ func TestSettledAfterWaiting(t *testing.T) {
 	ops := l.pending(t, v)
 	holder := l.holding(t, v)
 	done := make(chan error, 1)
-	go func() { done <- running.Settled(context.WithoutCancel(t.Context()), v, results(ops, true)) }()
+	go func() { done <- running.CompleteOperations(context.WithoutCancel(t.Context()), v, results(ops, true)) }()
 	l.awaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
 	var released string
 	if err := clock.QueryRowContext(t.Context(), "SELECT CAST(UTC_TIMESTAMP(3) AS CHAR)").Scan(&released); err != nil {
@@ -263,7 +263,7 @@ func TestSnapshotVoidsWhatTakes(t *testing.T) {
 		if got := l.states(t, v); got != [5]int64{1: 1, 2: 1, 4: 2} { // the cancel was applied before
 			t.Errorf("operations %v, want one absorbed and two void", got)
 		}
-		if err := l.Settled(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
+		if err := l.CompleteOperations(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
 			t.Error(err)
 		}
 		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 || l.order(t, c.OrderID).Status != order.Cancelled {
@@ -280,7 +280,7 @@ func TestSnapshotVoidsWhatTakes(t *testing.T) {
 				t.Errorf("ReviveLate = %v, %v; want %v", got, err, want)
 			}
 		}
-		l.follow(t, v)
+		l.applyAll(t, v)
 		if o := l.order(t, c.OrderID); o.Status != order.Paid || l.sale(t, v).Stock != 12 {
 			t.Errorf("order %+v, sale %+v", o, l.sale(t, v))
 		}

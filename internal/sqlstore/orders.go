@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
 )
 
-// OrdersByID implements order.Rows.
+// OrdersByID implements order.Reader.
 func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
 	orders := make(map[int64]order.Order, len(ids))
 	for part := range chunks(ids) {
@@ -25,7 +26,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Or
 	return orders, nil
 }
 
-// LiveOrder implements order.Rows.
+// LiveOrder implements order.Reader.
 func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
 	query := s.read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
 	return takeOrder(query, fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID))
@@ -43,7 +44,7 @@ func takeOrder(query *gorm.DB, what string) (order.Order, error) {
 	return row.order(), nil
 }
 
-// OrdersOf implements order.Rows. Pass math.MaxInt64 as before for the first page.
+// OrdersOf implements order.Reader. Pass math.MaxInt64 as before for the first page.
 func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 	orders, err := s.Find(ctx, f, before, limit)
 	if err != nil || f.Waiting {
@@ -56,7 +57,7 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 	return orders, total, nil
 }
 
-// Find implements order.Books. Pass math.MaxInt64 as before for the first page.
+// Find implements service.OrderLedger. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
 	if f.Waiting {
 		return nil, nil // an order that has a row does not wait
@@ -86,7 +87,7 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 	return query
 }
 
-// Recorded implements order.Rows.
+// Recorded implements order.Reader.
 func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
 	statuses := make(map[int64]order.Status, len(ids))
 	for part := range chunks(ids) {
@@ -101,11 +102,12 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 	return statuses, nil
 }
 
-// OrderIDs calls yield with every order id from from, inclusive, to to, exclusive, in ascending order. It holds one
-// connection meanwhile. Ids that were yielded before an error are real.
+// OrderIDs calls yield with every order id from from, inclusive, to to, exclusive, in ascending order, but for ids that
+// stand in for one that was taken: they are no numbers of the day (order.Claim.RowID). It holds one connection
+// meanwhile. Ids that were yielded before an error are real.
 func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
-	rows, err := s.read(ctx).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ?", from, to).Order("id").Rows()
+	rows, err := s.read(ctx).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to, order.IDCollision).Order("id").Rows()
 	if err != nil {
 		return readError(what, err)
 	}
@@ -121,4 +123,45 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 		return readError(what, err)
 	}
 	return nil
+}
+
+// maxWhy is how many characters of a reason are kept: the width of tb_order_event.why.
+const maxWhy = 255
+
+type eventRow struct {
+	ID         int64        `gorm:"column:id;primaryKey"`
+	OrderID    int64        `gorm:"column:order_id"`
+	Status     order.Status `gorm:"column:status"`
+	Actor      order.Actor  `gorm:"column:actor"`
+	Why        string       `gorm:"column:why"`
+	CreateTime time.Time    `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (eventRow) TableName() string { return "tb_order_event" }
+
+// writeHistory writes an event for each order, with the state in which it is now.
+func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
+	events := make([]eventRow, len(rows))
+	for i := range rows {
+		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: truncate(c.why, maxWhy), CreateTime: c.at}
+	}
+	if err := createAll(tx, events); err != nil {
+		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)
+	}
+	return nil
+}
+
+// History implements service.OrderLedger. An order without a row has none.
+func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
+	var rows []eventRow
+	// Events of one order are written under its lock, so that their ids are in the order of what happened.
+	if err := s.read(ctx).Where("order_id = ?", orderID).Order("id").Find(&rows).Error; err != nil {
+		return nil, readError(fmt.Sprintf("reading the history of order %d", orderID), err)
+	}
+	events := make([]order.Event, len(rows))
+	for i, row := range rows {
+		events[i] = order.Event{Status: row.Status, At: row.CreateTime, By: row.Actor, Why: row.Why}
+	}
+	return events, nil
 }

@@ -82,7 +82,7 @@ func TestOrdersOf(t *testing.T) {
 			"first page":  {math.MaxInt64, 2, ids[:2]},
 			"second page": {ids[1], 2, ids[2:4]},
 			"last page":   {ids[3], 2, ids[4:]},
-			"behind it":   {ids[4], 2, []int64{}},
+			"after it":    {ids[4], 2, []int64{}},
 			"all":         {math.MaxInt64, 100, ids},
 		} {
 			orders, total, err := l.OrdersOf(t.Context(), order.Filter{UserID: 1}, test.before, test.limit)
@@ -129,6 +129,8 @@ func TestOrderIDs(t *testing.T) {
 		v := l.seckill(t, 2000)
 		cs := claims(v, 1, 1001)
 		insert(t, l, cs)
+		collided := order.Claim{OrderID: cs[0].OrderID, UserID: 5000, VoucherID: v}
+		l.failed(t, collided, collided.RowID(1), order.IDCollision) // an id that no worker gave
 		read := func(from, to int64) (ids []int64) {
 			if err := l.OrderIDs(t.Context(), from, to, func(id int64) { ids = append(ids, id) }); err != nil {
 				t.Fatal(err)

@@ -44,13 +44,13 @@ func (r *paymentRow) save(tx *gorm.DB) error {
 	return nil
 }
 
-// accept says that the order is paid with the payment.
+// accept records that the order is paid with the payment.
 func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
 	r.State, r.AcceptTime = order.PaymentReceived, &now
 	return r.save(tx)
 }
 
-// sendBack says that the money is to go back.
+// sendBack records that the money is to go back.
 func (r *paymentRow) sendBack(tx *gorm.DB) error {
 	r.State = order.PaymentRefunding
 	return r.save(tx)
@@ -79,7 +79,7 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 	if err != nil {
 		return p, row, err
 	}
-	p, err = findPayment(tx, id) // as it is now that nobody else can change it
+	p, err = findPayment(tx, id) // once more, now that no other transaction can change it
 	return p, row, err
 }
 
@@ -105,10 +105,10 @@ func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
 	return p, err
 }
 
-// OpenPayment implements order.Payments.
+// OpenPayment implements service.PaymentLedger.
 func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string) (order.Payment, error) {
 	var p *paymentRow
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		if p, err = paymentOf(tx, row.ID, order.PaymentOpen); err != nil || p != nil {
 			return err
 		}
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -133,4 +133,97 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		return order.Payment{}, readError(fmt.Sprintf("opening a payment for order %d", orderID), err)
 	}
 	return p.payment(), nil
+}
+
+// errNotPaid: the service cannot refund a paid order without a payment.
+var errNotPaid = errors.New("the order was paid without a payment")
+
+// errNotRefunding: a provider cannot have sent back money that was not to go back.
+var errNotRefunding = errors.New("the payment's money is not going back")
+
+// AskRefund implements service.PaymentLedger.
+func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
+	var rows []orderRow
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, err := lockOrder(tx, orderID, owner)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		if row.Status == order.Refunding || row.Status == order.Refunded {
+			return nil // asked before
+		}
+		if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
+			return err
+		}
+		p, err := paymentOf(tx, row.ID, order.PaymentReceived)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			return errNotPaid
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
+			return err
+		}
+		return p.sendBack(tx)
+	})
+	if err != nil {
+		return order.Order{}, readError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
+	}
+	return rows[0].order(), nil
+}
+
+// Refunding implements service.PaymentLedger.
+func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
+	var rows []paymentRow
+	err := s.read(ctx).Where("state = ?", order.PaymentRefunding).Order("create_time, id").Limit(n).Find(&rows).Error
+	if err != nil {
+		return nil, readError("reading payments that are to go back", err)
+	}
+	payments := make([]order.Payment, len(rows))
+	for i, row := range rows {
+		payments[i] = row.payment()
+	}
+	return payments, nil
+}
+
+// Refunded implements service.PaymentLedger.
+func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
+	var rows []orderRow
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		p, row, err := lockPayment(tx, paymentID)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		switch p.State {
+		case order.PaymentRefunded:
+			return nil // refunded before
+		case order.PaymentRefunding:
+		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
+			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		p.State, p.RefundTime = order.PaymentRefunded, &now
+		if err := p.save(tx); err != nil {
+			return err
+		}
+		c := cause{by: order.ByProvider, at: now, why: "the money has gone back"}
+		if p.AcceptTime == nil || row.Status != order.Refunding {
+			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
+		}
+		return advance(tx, rows, order.ConfirmRefund, c)
+	})
+	if err != nil {
+		return order.Order{}, readError("refunding payment "+paymentID, err)
+	}
+	return rows[0].order(), nil
 }

@@ -33,7 +33,7 @@ func TestOpenPayment(t *testing.T) {
 		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1"); err == nil {
 			t.Error("two payments with one id")
 		}
-		l.moved(t, cs[1], order.Cancel)
+		l.transitioned(t, cs[1], order.Cancel)
 		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4"); !inState(err, order.Cancelled) {
 			t.Errorf("a cancelled order: %v, want a StateError", err)
 		}
@@ -135,7 +135,7 @@ func TestReceiveRefuses(t *testing.T) {
 	})
 }
 
-// The provider says it twice at once; and while the closer closes. The money is used once or goes back once.
+// The provider notifies twice at once, and while the order expires. The money is used once or goes back once.
 func TestReceiveAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const n = 20
@@ -155,7 +155,7 @@ func TestReceiveAtOnce(t *testing.T) {
 			}
 			other := receive
 			if i%2 == 0 {
-				other = func() error { _, err := l.CloseDue(t.Context(), 1, 1); return err }
+				other = func() error { _, err := l.ExpireDue(t.Context(), 1, 1); return err }
 			}
 			if err := errors.Join(both(receive, other)); err != nil {
 				t.Fatal(err)
@@ -177,7 +177,7 @@ func TestReceiveAtOnce(t *testing.T) {
 		if revivals != late {
 			t.Errorf("%d late payments have %d revivals", late, revivals)
 		}
-		l.follow(t, v)
+		l.applyAll(t, v)
 		l.conserved(t, v)
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment WHERE state <> 2"); n != 0 {
 			t.Errorf("%d payments were not used", n)
@@ -196,7 +196,7 @@ func TestReceiveTwoPayments(t *testing.T) {
 		if err != nil || got.State != order.PaymentRefunding || len(l.pending(t, v)) != 1 {
 			t.Errorf("%+v, %v; operations %v", got, err, l.pending(t, v))
 		}
-		l.follow(t, v)
+		l.applyAll(t, v)
 		if o, err := l.AskRefund(t.Context(), 1, c.OrderID); err != nil || o.Status != order.Refunding {
 			t.Errorf("AskRefund: %+v, %v", o, err)
 		}
@@ -220,7 +220,7 @@ func TestRefund(t *testing.T) {
 			}
 			l.receives(t, l.pays(t, c))
 			if _, err := l.AskRefund(t.Context(), c.UserID+7, c.OrderID); !errors.Is(err, order.ErrNotFound) {
-				t.Errorf("AskRefund of somebody else's: %v", err)
+				t.Errorf("AskRefund of another user's: %v", err)
 			}
 			for range 2 {
 				o, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
@@ -247,7 +247,7 @@ func TestRefund(t *testing.T) {
 		if got := l.history(t, first.OrderID); got != want {
 			t.Errorf("history\n%s", got)
 		}
-		op := order.Operation{VoucherID: v, Number: 1, Kind: order.Repayment, Delta: 1, OrderID: first.OrderID, UserID: first.UserID}
+		op := order.Operation{VoucherID: v, Number: 1, Kind: order.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID}
 		if diff := cmp.Diff([]order.Operation{op}, l.pending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
@@ -309,7 +309,7 @@ func TestReviveLateAtOnce(t *testing.T) {
 			if ops := l.pending(t, v); len(ops) != 1 {
 				t.Errorf("operations %v, want one", ops)
 			}
-			l.follow(t, v)
+			l.applyAll(t, v)
 		}
 		l.conserved(t, v)
 	})

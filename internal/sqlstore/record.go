@@ -14,7 +14,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Insert implements order.Ledger: the whole batch, or nothing of it.
+// Insert implements recorder.Ledger: the whole batch, or nothing of it.
 func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 	if len(claims) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.voucherID)
 		}
 	}
-	// All batches in one order: two that meet then wait for each other instead of deadlocking.
+	// All batches insert in the same order: two that meet then wait for each other instead of deadlocking.
 	sorted := slices.SortedFunc(slices.Values(claims), func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
 	return writeError(what, s.write(ctx, func(tx *gorm.DB) error {
 		for part := range chunks(sorted) {
@@ -47,9 +47,9 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 	}))
 }
 
-// insertUnpaid inserts claims as unpaid orders in one statement. It is written out because it is what recording
-// speed depends on: five or six values an order, where a model would send sixteen. They are numbers, so they stand in
-// the text itself; as arguments, each would be boxed, copied and searched for.
+// insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed
+// depends on it: five or six values an order, where a model would send sixteen. They are numbers, so they are in the text
+// itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline) VALUES "
 	const longest = 128 // bytes of a row, about
@@ -121,8 +121,8 @@ func voucherIDs(takes []take) []int64 {
 }
 
 // takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once has
-// few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL is sent
-// one statement. It is told to go through the takes as they are sorted, so that batches that meet lock in one order.
+// few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL gets one
+// statement. It goes through the takes as they are sorted (STRAIGHT_JOIN), so that batches that meet lock in one order.
 func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 	if s.dialect == sqliteDialect || len(takes) == 1 {
 		for _, t := range takes {
@@ -133,7 +133,7 @@ func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 		return nil
 	}
 	for part := range chunks(takes) {
-		// Numbers, in the text itself, as insertUnpaid has them.
+		// Numbers are in the text itself, as in insertUnpaid.
 		result, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, takeStatement(part))
 		if err != nil {
 			return fmt.Errorf("taking units of %d vouchers: %w", len(part), err)

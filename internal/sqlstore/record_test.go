@@ -223,8 +223,8 @@ func TestBuyingAgain(t *testing.T) {
 	})
 }
 
-// Rows of ordinary vouchers do not take a place: any number of them.
-func TestOrdinaryOrdersTakeNoPlace(t *testing.T) {
+// A user may have any number of rows of ordinary vouchers.
+func TestOrdinaryOrdersHaveNoHolder(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for id := range 2 {
 			l.exec(t, "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) "+
@@ -270,7 +270,7 @@ func TestInsertNeverOversells(t *testing.T) {
 }
 
 // The recorder that was stopped and the one that took its entries over write the same batch (F11): one of them writes
-// all of it, the other is told, and neither deadlocks, in whatever order their claims stand.
+// all of it, the other gets an error, and neither deadlocks, in whatever order their claims stand.
 func TestInsertSameBatchTwiceAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10_000)
@@ -357,7 +357,7 @@ var refuseUser13 = map[string][]string{
 	"sqlite": {"CREATE TRIGGER test BEFORE INSERT ON tb_voucher_order WHEN NEW.user_id = 13 AND NEW.status <> 7 BEGIN SELECT RAISE(ABORT, 'no'); END"},
 }
 
-// A schema that does not fit is nobody's order's fault.
+// A schema that does not fit is no order's fault.
 func TestInsertIntoBrokenSchema(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)

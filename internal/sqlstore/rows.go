@@ -7,8 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// The tables as GORM sees them. They stay inside this package: the domain's types have no tags, and a column that is
-// renamed changes nothing outside.
+// The tables as GORM sees them. They stay inside this package: the domain's types have no tags, and a renamed column
+// changes nothing outside.
 
 type voucherRow struct {
 	ID          int64          `gorm:"column:id;primaryKey"`
@@ -65,7 +65,7 @@ func (r voucherRow) voucher() voucher.Voucher {
 
 func (r voucherRow) terms() payTerms { return payTerms{cents: r.PayValue, within: r.PayWithin} }
 
-// at returns a time that may be missing as the domain has it.
+// at returns a time as the domain has it: zero where it is missing.
 func at(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -104,16 +104,6 @@ func (r orderRow) order() order.Order {
 		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime),
 	}
 }
-
-type collisionRow struct {
-	ClaimID    int64     `gorm:"column:claim_id;primaryKey;autoIncrement:false"`
-	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
-	OrderID    int64     `gorm:"column:order_id"`
-	CreateTime time.Time `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (collisionRow) TableName() string { return "tb_order_collision" }
 
 type settingRow struct {
 	Name       string    `gorm:"column:name;primaryKey"`

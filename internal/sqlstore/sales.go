@@ -8,10 +8,11 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
-// SalesToKeep implements order.SaleLedger.
+// SalesToKeep implements recovery.SaleLedger.
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// From the sales' side: the few that are not retired are found by their index.
 	vs, err := scanVouchers(joined(s.read(ctx)).Where("s.retired = ?", false).Order("v.id"))
@@ -21,7 +22,7 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	return vs, nil
 }
 
-// RaiseEpoch implements order.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
+// RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
 func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error) {
 	var epoch int64
@@ -42,12 +43,12 @@ func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, 
 	return epoch, nil
 }
 
-// Snapshot implements order.SaleLedger. Pending operations that take units become void: the sale is about to be given
-// all units that the ledger has. Whoever changes the sale's stock waits until it has been read: a second or two
-// for a million orders.
+// Snapshot implements recovery.SaleLedger. Pending operations that take units become void: the sale is about to get all
+// units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
+// orders.
 func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
-	err := s.writeAgain(ctx, func(tx *gorm.DB) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, voucherID)
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Sna
 			return err
 		}
 		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
-		return readPlaces(tx, voucherID, &snap)
+		return readHolders(tx, voucherID, &snap)
 	})
 	if err != nil {
 		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %d: %w", voucherID, err)
@@ -82,10 +83,10 @@ func lockSale(tx *gorm.DB, voucherID int64) (saleRow, error) {
 	return sale, err
 }
 
-// absorbOperations settles what Redis has not been told of: what gave units is contained in the stock that Redis is
-// about to be given, and what wanted to take some has to be asked for anew, also with the same key.
+// absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to get,
+// and what was to take some has to be requested anew, also with the same key.
 func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
-	now, err := s.moment(tx)
+	now, err := s.ledgerTime(tx)
 	if err != nil {
 		return err
 	}
@@ -99,8 +100,8 @@ func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
 	return nil
 }
 
-// readPlaces reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
-func readPlaces(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) {
+// readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
+func readHolders(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) {
 	rows, err := tx.Raw("SELECT id, user_id, status FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
 		voucherID, liveKind).Rows()
 	if err != nil {
@@ -126,16 +127,16 @@ func readPlaces(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) 
 	return nil
 }
 
-// Retire implements order.SaleLedger.
+// Retire implements recovery.SaleLedger.
 func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error) {
-	err = s.writeAgain(ctx, func(tx *gorm.DB) error {
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		retired = false
 		sale, err := lockSale(tx, voucherID)
 		if err != nil || sale.Retired {
 			retired = sale.Retired
 			return err
 		}
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -152,10 +153,42 @@ func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (ret
 	return retired, nil
 }
 
-// noSale says why a voucher has no sale.
+// noSale returns why a voucher has no sale.
 func noSale(tx *gorm.DB, voucherID int64) error {
 	if _, err := findVoucher(tx, voucherID); err != nil {
 		return err
 	}
 	return voucher.ErrNotSeckill
+}
+
+// LedgerTotals implements audit.LedgerTotalsReader. One statement sees one moment, subqueries included. It walks the
+// voucher's orders by their index: a million of them take about a second, without locks.
+func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (audit.LedgerTotals, error) {
+	var rows []struct {
+		Stock, Issued, Epoch, Sequence, LastOperation, Live, Pending, Ahead, Open int64
+	}
+	err := s.read(ctx).Raw("SELECT s.stock, s.issued, s.epoch, s.sequence, s.last_operation, "+
+		"(SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND o.live = 1) AS live, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
+		// What a later operation gave is in the ledger since it was committed, what it took since it was applied.
+		"(SELECT COALESCE(SUM(p.delta), 0) FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied "+
+		"AND p.kind = @restock AND (p.delta > 0 OR p.state = @done)) AS ahead, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
+		"AND p.number <= @applied AND p.kind = @restock AND p.delta < 0) AS open "+
+		"FROM tb_seckill_voucher s WHERE s.voucher_id = @voucher",
+		map[string]any{
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "applied": applied, "voucher": voucherID,
+		}).Scan(&rows).Error
+	what := fmt.Sprintf("the totals of voucher %d", voucherID)
+	switch {
+	case err != nil:
+		return audit.LedgerTotals{}, readError("reading "+what, err)
+	case len(rows) == 0:
+		return audit.LedgerTotals{}, fmt.Errorf("%s: %w", what, voucher.ErrNotSeckill)
+	}
+	r := rows[0]
+	return audit.LedgerTotals{
+		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock, Issued: r.Issued,
+		Live: r.Live, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
+	}, nil
 }

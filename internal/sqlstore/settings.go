@@ -11,8 +11,8 @@ import (
 
 const idKeySetting = "order_id_key"
 
-// IDKey returns the key that hides the day's count in order ids. It is made once, by whoever asks first, and the same
-// for every instance ever after: ids made with two keys could meet.
+// IDKey returns the key that hides the day's count in order ids. The first caller makes it, and it stays the same for
+// every instance: ids made with two keys could collide.
 func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	var key [16]byte
 	err := s.loadSetting(ctx, idKeySetting, key[:])
@@ -20,9 +20,9 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 		return key, err
 	}
 	var fresh [16]byte
-	_, _ = rand.Read(fresh[:]) // never fails: the program is ended when there is no randomness
+	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
 	err = s.write(ctx, func(tx *gorm.DB) error {
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}

@@ -16,10 +16,10 @@ import (
 // maxDetail is how many characters of a failure's detail are kept: the width of tb_voucher_order.detail.
 const maxDetail = 512
 
-// Settle implements order.Ledger. The sales' rows are locked first, so that what decide is shown stays true until the
-// commit: whoever else takes a unit, or begins a rebuild, waits. A batch that is being inserted at the same time holds
-// its orders' rows and waits for the sale's; should this one want the same orders, the database ends the deadlock.
-func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) ([]order.Decision, error)) error {
+// Settle implements recorder.Ledger. The sales' rows are locked first, so that what decide gets stays true until the commit:
+// others that take a unit, or begin a rebuild, wait. A batch that is being inserted at the same time has locked its orders'
+// rows and waits for the sale's; should this one want the same orders, the database ends the deadlock.
+func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
 	if len(claims) == 0 {
 		return nil
 	}
@@ -32,16 +32,12 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 		if err != nil {
 			return err
 		}
-		decisions, err := decide(view)
-		if err != nil {
-			return err
-		}
-		return s.apply(tx, decisions, sales)
+		return s.apply(tx, decide(view), sales)
 	})
 	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
-// lockSales locks the rows of the vouchers' sales, in the order in which everybody does, and returns them by voucher.
+// lockSales locks the rows of the vouchers' sales, in the order in which all transactions do, and returns them by voucher.
 func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
 	sales := make(map[int64]saleRow, len(ids))
 	for part := range chunks(ids) {
@@ -61,33 +57,32 @@ func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
 // viewOf reads what the ledger holds of the claims.
 func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
 	view := order.LedgerView{
-		Sales:    make(map[int64]order.LedgerSale, len(sales)),
-		Rows:     make(map[int64]order.Order),
-		Live:     make(map[order.BuyerKey]int64),
-		Collided: make(map[order.CollisionKey]int64),
-		Pending:  make(map[int64]bool),
+		Sales:   make(map[int64]order.LedgerSale, len(sales)),
+		Rows:    make(map[int64]order.Order),
+		Live:    make(map[order.BuyerKey]int64),
+		Pending: make(map[int64]bool),
 	}
 	for id, sale := range sales {
 		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
 	}
-	for part := range chunks(distinct(claims, func(c order.Claim) int64 { return c.OrderID })) {
-		var rows []orderRow
-		if err := tx.Where("id IN ?", part).Find(&rows).Error; err != nil {
-			return view, fmt.Errorf("reading orders by id: %w", err)
+	// The rows under the claims' own ids, and for those that find another order there, under the next id.
+	for try, left := 0, claims; len(left) > 0; try++ {
+		for part := range chunks(distinct(left, func(c order.Claim) int64 { return c.RowID(try) })) {
+			var rows []orderRow
+			if err := tx.Where("id IN ?", part).Find(&rows).Error; err != nil {
+				return view, fmt.Errorf("reading orders by id: %w", err)
+			}
+			for _, row := range rows {
+				view.Rows[row.ID] = row.order()
+			}
+			if err := readPending(tx, rows, view.Pending); err != nil {
+				return view, err
+			}
 		}
-		for _, row := range rows {
-			view.Rows[row.ID] = row.order()
-		}
-		if err := readPending(tx, rows, view.Pending); err != nil {
-			return view, err
-		}
-		var collisions []collisionRow
-		if err := tx.Where("claim_id IN ?", part).Find(&collisions).Error; err != nil {
-			return view, fmt.Errorf("reading collisions: %w", err)
-		}
-		for _, row := range collisions {
-			view.Collided[order.CollisionKey{OrderID: row.ClaimID, UserID: row.UserID}] = row.OrderID
-		}
+		left = slices.DeleteFunc(slices.Clone(left), func(c order.Claim) bool {
+			row, taken := view.Rows[c.RowID(try)]
+			return !taken || c.HasRow(row)
+		})
 	}
 	return view, readLive(tx, claims, view.Live)
 }
@@ -136,18 +131,17 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]int64) 
 	return nil
 }
 
-// apply writes what was decided: orders sorted by id, collisions, and last the stock of each sale.
+// apply writes what was decided: orders sorted by id, and last the stock of each sale.
 func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
 	terms, err := s.terms.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
 	if err != nil {
 		return err
 	}
-	now, err := s.moment(tx)
+	now, err := s.ledgerTime(tx)
 	if err != nil {
 		return err
 	}
 	var rows []orderRow
-	var collisions []collisionRow
 	for _, d := range decisions {
 		switch d.Verb {
 		case order.Keep:
@@ -155,11 +149,6 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 			rows = append(rows, newOrderRow(d.Claim, terms[d.Claim.VoucherID], now))
 		case order.Fail:
 			rows = append(rows, failedRow(d, terms[d.Claim.VoucherID], now))
-			if d.RowID != d.Claim.OrderID {
-				collisions = append(collisions, collisionRow{
-					ClaimID: d.Claim.OrderID, UserID: d.Claim.UserID, OrderID: d.RowID, CreateTime: now,
-				})
-			}
 		default:
 			return fmt.Errorf("order %d: no such verb %d", d.Claim.OrderID, d.Verb)
 		}
@@ -167,12 +156,6 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	slices.SortFunc(rows, func(a, b orderRow) int { return cmp.Compare(a.ID, b.ID) })
 	if err := createAll(tx, rows); err != nil {
 		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
-	}
-	slices.SortFunc(collisions, func(a, b collisionRow) int {
-		return cmp.Or(cmp.Compare(a.ClaimID, b.ClaimID), cmp.Compare(a.UserID, b.UserID))
-	})
-	if err := createAll(tx, collisions); err != nil {
-		return fmt.Errorf("inserting %d collisions: %w", len(collisions), err)
 	}
 	for _, t := range takesOfDecisions(decisions, sales) {
 		if err := t.fromLocked(tx, sales[t.voucherID]); err != nil {

@@ -12,18 +12,27 @@ import (
 	"seckill/internal/order"
 )
 
-// look settles without deciding anything and returns what it was shown.
+// look settles without deciding anything and returns the view.
 func look(tb testing.TB, l ledger, cs []order.Claim) order.LedgerView {
 	tb.Helper()
-	var seen order.LedgerView
-	err := l.Settle(tb.Context(), cs, func(v order.LedgerView) ([]order.Decision, error) {
-		seen = v
-		return nil, nil
+	var view order.LedgerView
+	err := l.Settle(tb.Context(), cs, func(v order.LedgerView) []order.Decision {
+		view = v
+		return nil
 	})
 	if err != nil {
 		tb.Fatalf("Settle: %v", err)
 	}
-	return seen
+	return view
+}
+
+// failed writes a failed row of the claim.
+func (l ledger) failed(tb testing.TB, c order.Claim, id int64, reason order.Reason) {
+	tb.Helper()
+	d := order.Decision{Claim: c, Verb: order.Fail, RowID: id, Reason: reason}
+	if err := l.Settle(tb.Context(), []order.Claim{c}, func(order.LedgerView) []order.Decision { return []order.Decision{d} }); err != nil {
+		tb.Fatalf("Settle: %v", err)
+	}
 }
 
 func TestSettleShowsTheLedger(t *testing.T) {
@@ -38,7 +47,9 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		again := claims(v, 2, 1)[0]                                                               // a second order of user 2
 		taken := order.Claim{OrderID: recorded[0].OrderID, UserID: 9, VoucherID: v, Epoch: 1}     // another user's id
 		collided := order.Claim{OrderID: recorded[1].OrderID, UserID: 10, VoucherID: v, Epoch: 1} // one settled before
-		l.exec(t, "INSERT INTO tb_order_collision VALUES (?, 10, 4711, '2026-06-01 20:00:00')", collided.OrderID)
+		other := order.Claim{OrderID: collided.RowID(1), UserID: 11, VoucherID: w}                // which met another order there
+		l.failed(t, other, other.OrderID, order.NoStock)
+		l.failed(t, collided, collided.RowID(2), order.IDCollision)
 		nowhere := claims(1<<50, 5, 1)[0]
 
 		got := look(t, l, slices.Concat(recorded, cancelled, claims(w, 6, 2), []order.Claim{again, taken, collided, nowhere}))
@@ -55,9 +66,15 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			Rows: map[int64]order.Order{
 				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
 			},
-			Live:     map[order.BuyerKey]int64{recorded[0].Buyer(): recorded[0].OrderID, recorded[1].Buyer(): recorded[1].OrderID},
-			Collided: map[order.CollisionKey]int64{{OrderID: collided.OrderID, UserID: 10}: 4711},
-			Pending:  map[int64]bool{},
+			Live:    map[order.BuyerKey]int64{recorded[0].Buyer(): recorded[0].OrderID, recorded[1].Buyer(): recorded[1].OrderID},
+			Pending: map[int64]bool{},
+		}
+		for _, failed := range []order.Order{
+			{ID: collided.RowID(1), UserID: 11, VoucherID: w, Reason: order.NoStock},
+			{ID: collided.RowID(2), UserID: 10, VoucherID: v, Reason: order.IDCollision},
+		} {
+			failed.Amount, failed.Status, failed.CreatedAt, failed.FailedAt = 1000, order.Failed, recordedAt, recordedAt
+			want.Rows[failed.ID] = failed
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("view (-want +got):\n%s", diff)
@@ -65,19 +82,19 @@ func TestSettleShowsTheLedger(t *testing.T) {
 	})
 }
 
-// Of a cancelled order it is shown whether an operation is about to change what its place should hold.
+// The view has whether a pending operation is about to change the holder of a cancelled order.
 func TestSettleShowsWhatIsPending(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
 		others := claims(v, 2, 3)
 		insert(t, l, others)
-		late, settled, cancelled := l.late(t, v, 1), others[0], others[1]
-		l.moved(t, settled, order.Cancel)
-		l.moved(t, cancelled, order.Cancel)
-		if err := l.Settled(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
+		late, completed, cancelled := l.late(t, v, 1), others[0], others[1]
+		l.transitioned(t, completed, order.Cancel)
+		l.transitioned(t, cancelled, order.Cancel)
+		if err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
 			t.Fatal(err)
 		}
-		got := look(t, l, []order.Claim{late, settled, cancelled, others[2]})
+		got := look(t, l, []order.Claim{late, completed, cancelled, others[2]})
 		if diff := cmp.Diff(map[int64]bool{late.OrderID: true, cancelled.OrderID: true}, got.Pending); diff != "" {
 			t.Errorf("pending (-want +got):\n%s", diff)
 		}
@@ -102,7 +119,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		ds := []order.Decision{
 			{Claim: kept[0], Verb: order.Keep},
 			{Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: order.UnknownVoucher, Detail: "bad \xff\x00 text"},
-			{Claim: collided, Verb: order.Fail, RowID: 4711, Reason: order.IDCollision, Detail: detail},
+			{Claim: collided, Verb: order.Fail, RowID: collided.RowID(1), Reason: order.IDCollision, Detail: detail},
 			{Claim: failed, Verb: order.Fail, RowID: failed.OrderID, Reason: order.NoStock},
 			{Claim: older, Verb: order.Insert},
 			{Claim: other[0], Verb: order.Insert},
@@ -114,7 +131,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		for i, d := range ds {
 			cs[i] = d.Claim
 		}
-		if err := l.Settle(t.Context(), cs, func(order.LedgerView) ([]order.Decision, error) { return ds, nil }); err != nil {
+		if err := l.Settle(t.Context(), cs, func(order.LedgerView) []order.Decision { return ds }); err != nil {
 			t.Fatal(err)
 		}
 
@@ -126,7 +143,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		}
 		for _, want := range []order.Order{
 			fail(nowhere.OrderID, 9, 1<<50, 0, order.UnknownVoucher),
-			fail(4711, 8, v, 1000, order.IDCollision),
+			fail(collided.RowID(1), 8, v, 1000, order.IDCollision),
 			fail(failed.OrderID, 5, v, 1000, order.NoStock),
 			{ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore},
 		} {
@@ -141,10 +158,10 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		}
 		l.conserved(t, v)
 		l.conserved(t, w)
-		if got := look(t, l, []order.Claim{collided}).Collided[order.CollisionKey{OrderID: collided.OrderID, UserID: 8}]; got != 4711 {
-			t.Errorf("the collision is remembered as %d, want 4711", got)
+		if row, found := look(t, l, []order.Claim{collided}).Rows[collided.RowID(1)]; !found || !collided.HasRow(row) {
+			t.Errorf("the failed row of the claim whose id was taken is not found again: %+v", row)
 		}
-		for id, want := range map[int64]string{4711: strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text"} {
+		for id, want := range map[int64]string{collided.RowID(1): strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text"} {
 			var got string
 			if err := l.raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?", id).Scan(&got); err != nil || got != want {
 				t.Errorf("detail of %d: %q, %v; want %q", id, got, err, want)
@@ -164,7 +181,7 @@ func TestSettleTwice(t *testing.T) {
 		if got := len(look(t, l, cs).Rows); got != 3 {
 			t.Errorf("%d rows are seen, want 3", got)
 		}
-		// Whoever does not look is stopped by the keys.
+		// A writer that does not look is stopped by the keys.
 		for _, verb := range []order.Verb{order.Insert, order.Fail} {
 			if err := l.Settle(t.Context(), cs, decideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
 				t.Errorf("verb %d: %v, want ErrConflict", verb, err)
@@ -181,12 +198,10 @@ func TestSettleRollsBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 2)
 		cs := claims(v, 1, 3)
-		mine := errors.New("mine")
 		tests := map[string]struct {
-			decide func(order.LedgerView) ([]order.Decision, error)
+			decide func(order.LedgerView) []order.Decision
 			want   error
 		}{
-			"decide fails": {func(order.LedgerView) ([]order.Decision, error) { return nil, mine }, mine},
 			"too many":     {decideAll(cs, order.Insert, ""), order.ErrConflict},
 			"no such verb": {decideAll(cs[:1], order.Verb(9), ""), cmpopts.AnyError},
 			"no sale":      {decideAll(claims(1<<50, 1, 1), order.Insert, ""), order.ErrConflict},
@@ -213,10 +228,10 @@ func TestSettleHoldsTheSale(t *testing.T) {
 		v := l.seckill(t, 1)
 		mine, theirs := claims(v, 1, 1), claims(v, 2, 1)
 		inserted := make(chan error, 1)
-		err := l.Settle(t.Context(), mine, func(view order.LedgerView) ([]order.Decision, error) {
+		err := l.Settle(t.Context(), mine, func(view order.LedgerView) []order.Decision {
 			go func() { inserted <- l.Insert(t.Context(), theirs) }()
 			l.awaitTake(t, v)
-			return []order.Decision{{Claim: mine[0], Verb: order.Insert}}, nil
+			return []order.Decision{{Claim: mine[0], Verb: order.Insert}}
 		})
 		if err != nil {
 			t.Fatalf("Settle: %v", err)

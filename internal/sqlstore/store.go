@@ -9,9 +9,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-
-	"seckill/internal/order"
-	"seckill/internal/voucher"
 )
 
 // Store is the ledger. It is safe for concurrent use.
@@ -23,26 +20,12 @@ type Store struct {
 	now      func() time.Time
 	log      *slog.Logger
 	terms    *termsCache
-	// writer holds a token while nobody writes; nil where the database queues writers itself. SQLite lets waiting
-	// writers poll, so that the unlucky starve; here they queue.
+	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
+	// writers poll, so that some starve; here they queue.
 	writer chan struct{}
 	// migrationPool opens connections for DDL, which may take longer than any order may. The caller closes it.
 	migrationPool func() (*sql.DB, error)
 }
-
-var (
-	_ voucher.Ledger        = (*Store)(nil)
-	_ voucher.Changes       = (*Store)(nil)
-	_ order.Ledger          = (*Store)(nil)
-	_ order.SaleLedger      = (*Store)(nil)
-	_ order.Rows            = (*Store)(nil)
-	_ order.Books           = (*Store)(nil)
-	_ order.Payments        = (*Store)(nil)
-	_ order.OperationLedger = (*Store)(nil)
-	_ order.DueOrders       = (*Store)(nil)
-	_ order.OpenSales       = (*Store)(nil)
-	_ order.Accounts        = (*Store)(nil)
-)
 
 // dialect names a folder of migrations and the few things that differ.
 type dialect string
@@ -56,7 +39,7 @@ const (
 // 32,766 placeholders.
 const batchRows = 500
 
-// A transaction that met another is tried maxTries times. Between two tries is a pause, twice as long each time.
+// A transaction that the database ended because of another is tried maxTries times, with a pause that doubles each time.
 const (
 	maxTries   = 5
 	retryPause = 5 * time.Millisecond
@@ -73,7 +56,7 @@ func gormConfig() *gorm.Config {
 	}
 }
 
-// Ping asks the database for a sign of life.
+// Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.pool.PingContext(ctx); err != nil {
 		return readError("ping", err)
@@ -113,15 +96,15 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return err
 }
 
-// writeAgain is write for transactions of which nobody outside repeats those that the database ended because they stood
-// in another's way. f runs once for each try and must not remember the one before.
-func (s *Store) writeAgain(ctx context.Context, f func(tx *gorm.DB) error) error {
+// writeRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs once for
+// each try and must not keep anything of the one before.
+func (s *Store) writeRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	for try := 1; ; try++ {
 		err := s.write(ctx, f)
 		if try == maxTries || !isContended(err) {
 			return err
 		}
-		pause := time.NewTimer(retryPause << try) // the other one needs a moment to finish
+		pause := time.NewTimer(retryPause << try) // the other one needs time to finish
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -131,16 +114,16 @@ func (s *Store) writeAgain(ctx context.Context, f func(tx *gorm.DB) error) error
 	}
 }
 
-// dropIdle closes the connections that nobody uses. After a failover they lead to a server that now only reads, and
-// would for as long as they live; a new one goes where the address points now.
+// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, and would for as
+// long as they live; a new one goes where the address points now.
 func (s *Store) dropIdle() {
 	s.pool.SetMaxIdleConns(0)
 	s.pool.SetMaxIdleConns(s.maxConns)
 }
 
-// moment returns the ledger's time: that of the database's clock where there is a server, so that an instance with a
-// wrong clock closes nothing early. Asked for once the rows are locked, times of one order never go backwards.
-func (s *Store) moment(tx *gorm.DB) (time.Time, error) {
+// ledgerTime returns the time by the database's clock where there is a server, so that an instance with a wrong clock
+// expires nothing early. As it is read once the rows are locked, times of one order never go backwards.
+func (s *Store) ledgerTime(tx *gorm.DB) (time.Time, error) {
 	if s.dialect == sqliteDialect {
 		return s.clock(), nil
 	}

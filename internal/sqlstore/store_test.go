@@ -18,12 +18,12 @@ import (
 	"seckill/internal/voucher"
 )
 
-// moment is when everything happens here, unless a test's clock says otherwise. Its microseconds are not kept.
-var moment = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
+// startTime is when everything happens here, unless a test moves the clock. Its microseconds are not kept.
+var startTime = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
 
-// recordedAt is moment as the tables keep it, and payBefore the deadline of an order recorded then.
+// recordedAt is startTime as the tables keep it, and payBefore the deadline of an order recorded then.
 var (
-	recordedAt = moment.Truncate(time.Millisecond)
+	recordedAt = startTime.Truncate(time.Millisecond)
 	payBefore  = recordedAt.Add(voucher.DefaultPayWithin)
 )
 
@@ -31,7 +31,7 @@ var (
 type ledger struct {
 	*sqlstore.Store
 	raw     *sql.DB       // for what the store never does, such as cancelling an order by hand
-	clock   *atomic.Int64 // nanoseconds that have passed since moment, for the store's own clock
+	clock   *atomic.Int64 // nanoseconds that have passed since startTime, for the store's own clock
 	dialect string        // mysql or sqlite
 }
 
@@ -51,15 +51,15 @@ func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
 
 func options(clock *atomic.Int64) sqlstore.Options {
 	return sqlstore.Options{
-		Now: func() time.Time { return moment.Add(time.Duration(clock.Load())) },
+		Now: func() time.Time { return startTime.Add(time.Duration(clock.Load())) },
 		Log: slog.New(slog.DiscardHandler),
 	}
 }
 
-// openMySQL opens a ledger in which it is moment for the server too.
+// openMySQL opens a ledger in which the server's clock is at startTime too.
 func openMySQL(tb testing.TB, dsn string) ledger {
 	tb.Helper()
-	dsn = stopped(tb, dsn, moment)
+	dsn = stopped(tb, dsn, startTime)
 	l := ledger{clock: new(atomic.Int64), dialect: "mysql"}
 	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, options(l.clock))
 	if err != nil {
@@ -69,7 +69,7 @@ func openMySQL(tb testing.TB, dsn string) ledger {
 	return l.migrated(tb)
 }
 
-// stopped returns the DSN for connections whose clock stands still: the server lets a session say what time it is.
+// stopped returns the DSN for connections whose clock stands still: the server lets a session set its time.
 func stopped(tb testing.TB, dsn string, at time.Time) string {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
@@ -205,13 +205,13 @@ func insert(tb testing.TB, l ledger, cs []order.Claim) {
 }
 
 // decideAll answers every claim with the verb.
-func decideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) ([]order.Decision, error) {
-	return func(order.LedgerView) ([]order.Decision, error) {
+func decideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) []order.Decision {
+	return func(order.LedgerView) []order.Decision {
 		ds := make([]order.Decision, len(cs))
 		for i, c := range cs {
 			ds[i] = order.Decision{Claim: c, Verb: verb, RowID: c.OrderID, Reason: reason}
 		}
-		return ds, nil
+		return ds
 	}
 }
 
@@ -226,8 +226,8 @@ func cancelled(tb testing.TB) context.Context {
 // stored is a time as text that both dialects read.
 func stored(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }
 
-// awaitTake returns once somebody is busy taking units of the voucher, which takes no time unless he waits for the
-// sale's row. SQLite's wait is the store's own, at its door, and cannot be seen; there it returns at once.
+// awaitTake returns once a transaction is taking units of the voucher, which takes no time unless it waits for the
+// sale's row. SQLite's writers wait in the store itself, which cannot be seen; there it returns at once.
 func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	if l.dialect != "mysql" {
@@ -236,7 +236,7 @@ func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 	l.awaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%", voucherID))
 }
 
-// awaitLockWait returns once somebody waits for a lock in the schema.
+// awaitLockWait returns once a transaction waits for a lock in the schema.
 func (l ledger) awaitLockWait(tb testing.TB) {
 	tb.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
@@ -246,7 +246,7 @@ func (l ledger) awaitLockWait(tb testing.TB) {
 		}
 		time.Sleep(150 * time.Millisecond) // the server has no signal for it, and looks anew after 100 ms without a question
 	}
-	tb.Fatal("nobody waits for a lock")
+	tb.Fatal("no transaction waits for a lock")
 }
 
 // awaitQuery returns once the server is busy with a statement that is LIKE the pattern.
@@ -258,5 +258,5 @@ func (l ledger) awaitQuery(tb testing.TB, pattern string) {
 		}
 		time.Sleep(2 * time.Millisecond) // the server has no signal for it
 	}
-	tb.Fatalf("nobody is busy with %s", pattern)
+	tb.Fatalf("no connection runs %s", pattern)
 }

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	termsTTL = time.Minute // terms never change by the service; what was corrected by hand is seen after this
+	termsTTL = time.Minute // the service never changes terms; a correction by hand is seen after this
 	maxTerms = 10_000
 )
 
-// payTerms are what an order takes over from its voucher.
+// payTerms are what an order copies from its voucher.
 type payTerms struct {
 	cents  int64
 	within int64 // seconds in which it is to be paid
@@ -24,7 +24,7 @@ func (p payTerms) deadline(now time.Time) time.Time {
 	return now.Add(time.Duration(p.within) * time.Second)
 }
 
-// termsCache remembers what vouchers cost and when they are to be paid, so that recording a batch reads nothing.
+// termsCache caches what vouchers cost and when they are to be paid, so that recording a batch reads nothing.
 type termsCache struct {
 	now func() time.Time
 
@@ -42,7 +42,7 @@ func newTermsCache(now func() time.Time) *termsCache {
 	return &termsCache{now: now, entries: make(map[int64]termsEntry)}
 }
 
-// of returns the terms of those of the vouchers that exist, asking db for what is not remembered.
+// of returns the terms of those of the vouchers that exist, reading from db what is not cached.
 func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, error) {
 	terms, missing := c.known(voucherIDs)
 	for part := range chunks(missing) {

@@ -24,7 +24,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	var sale *saleRow
 	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		now, err := s.moment(tx)
+		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 			}
 			created.Sale = sale.sale()
 		}
-		err = writeEntry(tx, now, by, auditRow{
+		err = writeAuditEntry(tx, now, by, auditRow{
 			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),
 		})
 		committing = err == nil

@@ -126,7 +126,7 @@ func TestVouchersOfShop(t *testing.T) {
 	})
 }
 
-// Only where certainly nothing was written may the caller be told that nothing happened.
+// The error says that nothing happened only where certainly nothing was written.
 func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)

@@ -6,26 +6,26 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"seckill/internal/order"
+	"seckill/internal/order/audit"
 )
 
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	m.Audited([]order.Balance{
-		{VoucherID: 7, Finding: order.Balanced},
-		{VoucherID: 8, Finding: order.LedgerShort, LedgerDifference: -3, RedisDifference: 3},
-		{VoucherID: 9, Finding: order.OrdersLost, Lost: 2},
+	m.Audited([]audit.Balance{
+		{VoucherID: 7, Finding: audit.Balanced},
+		{VoucherID: 8, Finding: audit.LedgerShort, LedgerDifference: -3, RedisDifference: 3},
+		{VoucherID: 9, Finding: audit.OrdersLost, Lost: 2},
 	}, nil)
-	m.Audited(nil, errors.New("away")) // what was found last still stands
-	m.Mended()
-	m.Stopped()
+	m.Audited(nil, errors.New("away")) // the last result is kept
+	m.RepairRequested()
+	m.SalePaused()
 	const want = `
 # HELP seckill_audit_actions_total What was done about sales whose units were not accounted for.
 # TYPE seckill_audit_actions_total counter
 seckill_audit_actions_total{action="pause"} 1
 seckill_audit_actions_total{action="rebuild"} 1
-# HELP seckill_audit_difference_units Units of a sale too many (above 0) or too few in a store, as of the last look.
+# HELP seckill_audit_difference_units Units of a sale too many (above 0) or too few in a store, as of the last audit.
 # TYPE seckill_audit_difference_units gauge
 seckill_audit_difference_units{store="ledger",voucher="7"} 0
 seckill_audit_difference_units{store="ledger",voucher="8"} -3
@@ -33,15 +33,15 @@ seckill_audit_difference_units{store="ledger",voucher="9"} 0
 seckill_audit_difference_units{store="redis",voucher="7"} 0
 seckill_audit_difference_units{store="redis",voucher="8"} 3
 seckill_audit_difference_units{store="redis",voucher="9"} 0
-# HELP seckill_audit_failures_total Looks that failed because a store was away.
+# HELP seckill_audit_failures_total Audits that failed because a store was away.
 # TYPE seckill_audit_failures_total counter
 seckill_audit_failures_total 1
-# HELP seckill_audit_lost_orders Accepted orders of a sale that are in no stream and no ledger, as of the last look.
+# HELP seckill_audit_lost_orders Accepted orders of a sale that are in no stream and no ledger, as of the last audit.
 # TYPE seckill_audit_lost_orders gauge
 seckill_audit_lost_orders{voucher="7"} 0
 seckill_audit_lost_orders{voucher="8"} 0
 seckill_audit_lost_orders{voucher="9"} 2
-# HELP seckill_audit_sales Sales by what the last look found.
+# HELP seckill_audit_sales Sales by what the last audit found.
 # TYPE seckill_audit_sales gauge
 seckill_audit_sales{finding="balanced"} 1
 seckill_audit_sales{finding="ledger_excess"} 0
@@ -59,16 +59,16 @@ seckill_audit_sales{finding="undecided"} 0
 	}
 }
 
-// However many sales there are, so many have series, those that are not in order first.
+// However many sales there are, the number of series is bounded; sales whose units are not accounted for come first.
 func TestAuditIsBounded(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	balances := make([]order.Balance, 3*auditedSales)
+	balances := make([]audit.Balance, 3*auditedSales)
 	for i := range balances {
-		balances[i] = order.Balance{VoucherID: int64(i + 1), Finding: order.Balanced}
+		balances[i] = audit.Balance{VoucherID: int64(i + 1), Finding: audit.Balanced}
 	}
 	last := len(balances) - 1
-	balances[last].Finding, balances[last].Lost = order.OrdersLost, 5
+	balances[last].Finding, balances[last].Lost = audit.OrdersLost, 5
 	m.Audited(balances, nil)
 	if n := testutil.CollectAndCount(m.audit, "seckill_audit_lost_orders"); n != auditedSales {
 		t.Errorf("%d sales have series, want %d", n, auditedSales)

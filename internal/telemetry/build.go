@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Build says what this binary was made of.
+// Build is what this binary was built from.
 type Build struct {
 	Version  string // of the module; "(devel)" for one built from a working tree
 	Revision string // of the source, "+dirty" appended if it was changed; "unknown" when it was not recorded
@@ -39,10 +39,10 @@ func buildFrom(info *debug.BuildInfo) Build {
 	return b
 }
 
-// collector returns the build as a series whose value is always 1, as is the custom: dashboards join it to others.
+// collector returns the build as a series whose value is always 1, as is usual: dashboards join it with others.
 func (b Build) collector() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "What this binary was made of; always 1.",
+		Namespace: namespace, Name: "build_info", Help: "What this binary was built from; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go},
 	})
 	g.Set(1)

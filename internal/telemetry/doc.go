@@ -1,7 +1,7 @@
 // Package telemetry makes the service's log and its metrics.
 //
 // Nothing here is authoritative: numbers of orders come from the ledger, these count what this process saw since it
-// started. A counter says 0 after a restart, and a purchase whose answer was lost is counted as what this process knew.
+// started. A counter is 0 after a restart, and a purchase whose answer was lost is counted as what this process knew.
 //
 // Conventions: every name begins with seckill_, times are in seconds, counters end in _total. Labels come from fixed
 // lists (routes as registered, codes of the domain), never from what a caller sent, so that the number of series is

@@ -18,9 +18,9 @@ type locks struct {
 
 func newLocks() *locks {
 	const subsystem = "lock"
-	l := &locks{seconds: histogram(subsystem, "wait_seconds", "Time from asking for a lock of all instances to holding it.", seconds())}
+	l := &locks{seconds: histogram(subsystem, "wait_seconds", "Time from requesting a lock shared by all instances to holding it.", seconds())}
 	l.refusals = counters(subsystem, "refusals_total",
-		"Locks that were not obtained: another instance had it and nobody meant to wait (busy), or Redis was away (failed).", "reason")
+		"Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was away (failed).", "reason")
 	l.busy, l.failed = l.refusals.WithLabelValues("busy"), l.refusals.WithLabelValues("failed")
 	return l
 }
@@ -29,11 +29,11 @@ func (l *locks) collectors() []prometheus.Collector {
 	return []prometheus.Collector{l.seconds, l.refusals}
 }
 
-// Locked says that a lock was obtained, and how long that took.
+// Locked counts a lock that was obtained, and how long that took.
 func (m *Metrics) Locked(took time.Duration) { m.locks.seconds.Observe(took.Seconds()) }
 
-// LockBusy says that another instance had the lock.
+// LockBusy counts a lock that another instance had.
 func (m *Metrics) LockBusy() { m.locks.busy.Inc() }
 
-// LockFailed says that a lock could not be asked for.
+// LockFailed counts a lock that could not be requested.
 func (m *Metrics) LockFailed() { m.locks.failed.Inc() }

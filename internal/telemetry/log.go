@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// LogOptions says how a log looks.
+// LogOptions are the options of a log.
 type LogOptions struct {
 	Level    slog.Level // least severity that is logged
 	Format   string     // "text" for people, "json" for programs

@@ -7,32 +7,37 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"seckill/internal/order"
+	"seckill/internal/order/admission"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/outbox"
+	"seckill/internal/order/recorder"
+	"seckill/internal/order/recovery"
+	"seckill/internal/order/service"
 )
 
 const namespace = "seckill"
 
-// Metrics counts what the service does, in a registry of its own. It implements [order.Observer] and the observers of
-// what happens to orders after that. Its methods do not block and may be called by several goroutines.
+// Metrics counts what the service does, in a registry of its own. It implements the observers of the domain's packages. Its
+// methods do not block and may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
 	requests  *requests
-	admission *admission
-	memory    *memory
-	recorder  *recorder
+	admission *admissionMetrics
+	cache     *cacheMetrics
+	recorder  *recorderMetrics
 	orders    *orders
-	audit     *audit
+	audit     *auditMetrics
 	locks     *locks
 }
 
 var (
-	_ order.Observer        = (*Metrics)(nil)
-	_ order.CrierObserver   = (*Metrics)(nil)
-	_ order.OutboxObserver  = (*Metrics)(nil)
-	_ order.CloserObserver  = (*Metrics)(nil)
-	_ order.CashierObserver = (*Metrics)(nil)
-	_ order.AuditObserver   = (*Metrics)(nil)
+	_ recorder.Observer  = (*Metrics)(nil)
+	_ recovery.Observer  = (*Metrics)(nil)
+	_ admission.Observer = (*Metrics)(nil)
+	_ outbox.Observer    = (*Metrics)(nil)
+	_ service.Observer   = (*Metrics)(nil)
+	_ audit.Observer     = (*Metrics)(nil)
 )
 
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
@@ -41,13 +46,13 @@ func NewMetrics(b Build) *Metrics {
 		registry:  prometheus.NewRegistry(),
 		requests:  newRequests(),
 		admission: newAdmission(),
-		memory:    newMemory(),
+		cache:     newCacheMetrics(),
 		recorder:  newRecorder(),
 		orders:    newOrders(),
 		audit:     newAudit(),
 		locks:     newLocks(),
 	}
-	// Registering into a registry that nobody else has fails only for names that clash, which any test would show.
+	// Registering into a new registry fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -55,7 +60,7 @@ func NewMetrics(b Build) *Metrics {
 	)
 	m.registry.MustRegister(m.requests.collectors()...)
 	m.registry.MustRegister(m.admission.collectors()...)
-	m.registry.MustRegister(m.memory.collectors()...)
+	m.registry.MustRegister(m.cache.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
@@ -68,7 +73,7 @@ func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Reg
 
 // Handler serves the metrics to a Prometheus server. It belongs on the operations listener: it asks for no token.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(aliases{m.registry, oldNames()}, promhttp.HandlerOpts{
 		Registry:            m.registry,
 		ErrorHandling:       promhttp.ContinueOnError, // one broken collector does not hide the others
 		MaxRequestsInFlight: 4,
@@ -76,7 +81,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// seconds are bucket limits from half a millisecond to half a minute, for whatever a caller waits for.
+// seconds are bucket limits from half a millisecond to half a minute, for everything that a caller waits for.
 func seconds() []float64 {
 	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,37 +16,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 )
 
 func newTestMetrics() *Metrics {
 	return NewMetrics(Build{Version: "v1.2.3", Revision: "abc", Go: "go1.26"})
 }
 
-// used returns metrics of which every series has been used.
+// used returns metrics all of whose series have been used.
 func used() *Metrics {
 	m := newTestMetrics()
 	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
-	m.Admitted([]order.Outcome{{Code: order.Accepted}, {Code: order.SoldOut}}, time.Millisecond, nil)
+	m.Admitted([]order.Result{{Outcome: order.Accepted}, {Outcome: order.SoldOut}}, time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, order.ErrUnavailable)
 	m.Recorded(3, 1, time.Millisecond)
 	m.RecordRetried(errors.New("away"))
-	m.Buried()
+	m.DeadLettered()
 	m.Rebuilt(time.Millisecond, nil)
 	m.SetBacklog(7, time.Second, 1)
-	m.Followed(2, 1, time.Millisecond, nil)
-	m.Followed(0, 0, time.Millisecond, errors.New("away"))
-	m.Behind(3)
-	m.Closed(200, time.Millisecond)
-	m.Received(order.PaymentReceived)
-	m.Repaid(nil)
-	m.Repaid(errors.New("declined"))
-	m.Audited([]order.Balance{{VoucherID: 7, Finding: order.Balanced, Redis: order.Holdings{Mode: order.SaleOpen, Stock: 3}}}, nil)
-	m.Mended()
-	m.Stopped()
+	m.OperationsApplied(2, 1, time.Millisecond, nil)
+	m.OperationsApplied(0, 0, time.Millisecond, errors.New("away"))
+	m.OutboxBehind(3)
+	m.OrdersExpired(200, time.Millisecond)
+	m.PaymentReceived(order.PaymentReceived)
+	m.PaymentRefunded(nil)
+	m.PaymentRefunded(errors.New("declined"))
+	m.Audited([]audit.Balance{{VoucherID: 7, Finding: audit.Balanced, Redis: audit.Inventory{Mode: order.SaleOpen, Stock: 3}}}, nil)
+	m.RepairRequested()
+	m.SalePaused()
 	m.Locked(time.Millisecond)
 	m.LockBusy()
 	m.LockFailed()
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
+	m.WatchConnections(func() (int64, int64) { return 5, 4 })
 	m.WatchPools(func() []Pool {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
 	})
@@ -77,15 +78,15 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 45 {
-		t.Errorf("%d families of the service, want 45: is one not registered?", own)
+	if own != 47 {
+		t.Errorf("%d families of the service, want 47: is one not registered?", own)
 	}
 }
 
 func TestPoolsAndLocks(t *testing.T) {
 	t.Parallel()
 	compare(t, used(), `
-# HELP seckill_lock_refusals_total Locks that were not obtained: another instance had it and nobody meant to wait (busy), or Redis was away (failed).
+# HELP seckill_lock_refusals_total Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was away (failed).
 # TYPE seckill_lock_refusals_total counter
 seckill_lock_refusals_total{reason="busy"} 1
 seckill_lock_refusals_total{reason="failed"} 1
@@ -93,13 +94,13 @@ seckill_lock_refusals_total{reason="failed"} 1
 # TYPE seckill_pool_connections gauge
 seckill_pool_connections{pool="redis",state="idle"} 3
 seckill_pool_connections{pool="redis",state="in_use"} 2
-# HELP seckill_pool_timeouts_total How often somebody waited for a connection in vain.
+# HELP seckill_pool_timeouts_total How often a caller waited for a connection in vain.
 # TYPE seckill_pool_timeouts_total counter
 seckill_pool_timeouts_total{pool="redis"} 1
-# HELP seckill_pool_wait_seconds_total How long all those who waited for a connection did so.
+# HELP seckill_pool_wait_seconds_total For how long callers have waited for connections in all.
 # TYPE seckill_pool_wait_seconds_total counter
 seckill_pool_wait_seconds_total{pool="redis"} 1.5
-# HELP seckill_pool_waits_total How often somebody had to wait for a connection.
+# HELP seckill_pool_waits_total How often a caller had to wait for a connection.
 # TYPE seckill_pool_waits_total counter
 seckill_pool_waits_total{pool="redis"} 4
 `, "seckill_lock_refusals_total", "seckill_pool_connections", "seckill_pool_timeouts_total", "seckill_pool_wait_seconds_total", "seckill_pool_waits_total")
@@ -111,31 +112,26 @@ seckill_pool_waits_total{pool="redis"} 4
 func TestAdmitted(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	m.Admitted([]order.Outcome{
-		{Code: order.Accepted}, {Code: order.Accepted}, {Code: order.AlreadyBought, OrderID: 9}, {Code: order.Backlogged}, {Code: 99}, {Code: -1},
+	m.Admitted([]order.Result{
+		{Outcome: order.Accepted}, {Outcome: order.Accepted}, {Outcome: order.AlreadyBought, OrderID: 9}, {Outcome: order.Backlogged}, {Outcome: 99}, {Outcome: order.Unreadable},
 	}, 3*time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, fmt.Errorf("dialing: %w", order.ErrUnavailable))
 	m.Admitted(nil, time.Second, errors.New("no reply"))
+	counted := map[string]int{"accepted": 2, "already_bought": 1, "backlogged": 1, "other": 2}
+	var outcomes strings.Builder
+	for _, o := range order.Outcomes() {
+		if o >= order.Unreadable { // every outcome of a call has its series, also one that never came
+			fmt.Fprintf(&outcomes, "seckill_admission_outcomes_total{outcome=%q} %d\n", o, counted[o.String()])
+		}
+	}
 	compare(t, m, `
 # HELP seckill_admission_errors_total Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).
 # TYPE seckill_admission_errors_total counter
 seckill_admission_errors_total{effect="unavailable"} 1
 seckill_admission_errors_total{effect="unknown"} 1
-# HELP seckill_admission_outcomes_total Applicants by what the admission script decided; those refused from memory are in memory_refusals_total.
+# HELP seckill_admission_outcomes_total Requests by what the admission script decided; those refused from the cache are in cache_refusals_total.
 # TYPE seckill_admission_outcomes_total counter
-seckill_admission_outcomes_total{outcome="accepted"} 2
-seckill_admission_outcomes_total{outcome="already_bought"} 1
-seckill_admission_outcomes_total{outcome="backlogged"} 1
-seckill_admission_outcomes_total{outcome="ended"} 0
-seckill_admission_outcomes_total{outcome="lost_tail"} 0
-seckill_admission_outcomes_total{outcome="no_sale"} 0
-seckill_admission_outcomes_total{outcome="not_started"} 0
-seckill_admission_outcomes_total{outcome="off_shelf"} 0
-seckill_admission_outcomes_total{outcome="other"} 2
-seckill_admission_outcomes_total{outcome="paused"} 0
-seckill_admission_outcomes_total{outcome="rebuilding"} 0
-seckill_admission_outcomes_total{outcome="sold_out"} 0
-`, "seckill_admission_errors_total", "seckill_admission_outcomes_total")
+`+outcomes.String(), "seckill_admission_errors_total", "seckill_admission_outcomes_total")
 	if n, sum := observed(t, m, "seckill_admission_batch_size"); n != 1 || sum != 6 {
 		t.Errorf("batch sizes: %d observations of %v in all, want 1 of 6: failed calls have no size", n, sum)
 	}
@@ -144,37 +140,26 @@ seckill_admission_outcomes_total{outcome="sold_out"} 0
 	}
 }
 
-func TestEveryOutcomeHasAName(t *testing.T) {
-	t.Parallel()
-	names := outcomeNames()
-	if len(names) != outcomeCount-1 {
-		t.Fatalf("%d names for %d codes", len(names), outcomeCount-1)
-	}
-	if i := slices.Index(names, ""); i >= 0 {
-		t.Errorf("code %d has no name", i)
-	}
-}
-
 func TestRecorder(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	m.Recorded(498, 2, 20*time.Millisecond)
-	m.Recorded(0, 0, time.Millisecond) // a replay: everything was there
+	m.Recorded(0, 0, time.Millisecond) // an entry delivered again: everything was recorded
 	m.RecordRetried(errors.New("bad connection"))
-	m.Buried()
+	m.DeadLettered()
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
 	m.Recovered(7, 3)
 	m.SetBacklog(1234, 1500*time.Millisecond, 2)
 	compare(t, m, `
-# HELP seckill_dead_letters_waiting Dead letters that nobody has replayed or discarded yet; NaN when it is not known.
+# HELP seckill_dead_letters_waiting Dead letters that were not replayed or discarded yet; NaN when it is not known.
 # TYPE seckill_dead_letters_waiting gauge
 seckill_dead_letters_waiting 2
-# HELP seckill_rebuilds_total Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.
+# HELP seckill_rebuilds_total Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.
 # TYPE seckill_rebuilds_total counter
 seckill_rebuilds_total{result="failed"} 1
 seckill_rebuilds_total{result="rebuilt"} 1
-# HELP seckill_recorder_dead_letters_total Stream entries that could not be decoded and were put aside; each wants a person.
+# HELP seckill_recorder_dead_letters_total Stream entries that could not be decoded and were put aside; each needs a person.
 # TYPE seckill_recorder_dead_letters_total counter
 seckill_recorder_dead_letters_total 1
 # HELP seckill_recorder_failed_orders_total Accepted orders that were recorded as failed, with a reason in their row.
@@ -183,13 +168,13 @@ seckill_recorder_failed_orders_total 2
 # HELP seckill_recorder_orders_total Accepted orders that were recorded as orders.
 # TYPE seckill_recorder_orders_total counter
 seckill_recorder_orders_total 498
-# HELP seckill_recorder_requeued_orders_total Accepted orders whose entries Redis had lost, and that a rebuild queued again.
+# HELP seckill_recorder_requeued_orders_total Accepted orders whose entries Redis had lost, and which a rebuild queued again.
 # TYPE seckill_recorder_requeued_orders_total counter
 seckill_recorder_requeued_orders_total 7
-# HELP seckill_recorder_retries_total Steps of recording that failed for the infrastructure's fault and were tried again.
+# HELP seckill_recorder_retries_total Steps of recording that failed because of the infrastructure and were retried.
 # TYPE seckill_recorder_retries_total counter
 seckill_recorder_retries_total 1
-# HELP seckill_recorder_unaccounted_orders_total Admissions that Redis has lost, as a rebuild found, and of which nobody knows the order any more.
+# HELP seckill_recorder_unaccounted_orders_total Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.
 # TYPE seckill_recorder_unaccounted_orders_total counter
 seckill_recorder_unaccounted_orders_total 3
 # HELP seckill_stream_backlog_entries Accepted orders that wait for their row, of all instances; NaN when it is not known.
@@ -206,53 +191,53 @@ seckill_stream_backlog_entries 1234
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	m.Followed(248, 2, 3*time.Millisecond, nil)
-	m.Followed(0, 0, time.Second, order.ErrUnavailable)
-	m.Behind(3)
-	m.Closed(200, 20*time.Millisecond)
-	m.Received(order.PaymentReceived)
-	m.Received(order.PaymentLate)
-	m.Received(99)
-	m.Received(-1)
-	m.Repaid(nil)
-	m.Repaid(errors.New("declined"))
-	m.Repaid(errors.New("declined"))
+	m.OperationsApplied(248, 2, 3*time.Millisecond, nil)
+	m.OperationsApplied(0, 0, time.Second, order.ErrUnavailable)
+	m.OutboxBehind(3)
+	m.OrdersExpired(200, 20*time.Millisecond)
+	m.PaymentReceived(order.PaymentReceived)
+	m.PaymentReceived(order.PaymentLate)
+	m.PaymentReceived(99)
+	m.PaymentReceived(-1)
+	m.PaymentRefunded(nil)
+	m.PaymentRefunded(errors.New("declined"))
+	m.PaymentRefunded(errors.New("declined"))
 	compare(t, m, `
-# HELP seckill_cashier_payments_total Notices of money received, repeated ones included, by the state in which the payment was then.
-# TYPE seckill_cashier_payments_total counter
-seckill_cashier_payments_total{state="late"} 1
-seckill_cashier_payments_total{state="open"} 0
-seckill_cashier_payments_total{state="received"} 1
-seckill_cashier_payments_total{state="refunded"} 0
-seckill_cashier_payments_total{state="refunding"} 0
-seckill_cashier_payments_total{state="unknown"} 2
-# HELP seckill_cashier_refunds_total Attempts to give a payment's money back.
-# TYPE seckill_cashier_refunds_total counter
-seckill_cashier_refunds_total{result="failed"} 2
-seckill_cashier_refunds_total{result="refunded"} 1
-# HELP seckill_closer_orders_total Orders closed because they were not paid for in time.
-# TYPE seckill_closer_orders_total counter
-seckill_closer_orders_total 200
-# HELP seckill_outbox_failures_total Batches of operations that could not be applied or settled and are tried again.
+# HELP seckill_payments_notices_total Notices of money received, repeated ones included, by the state in which the payment was then.
+# TYPE seckill_payments_notices_total counter
+seckill_payments_notices_total{state="late"} 1
+seckill_payments_notices_total{state="open"} 0
+seckill_payments_notices_total{state="received"} 1
+seckill_payments_notices_total{state="refunded"} 0
+seckill_payments_notices_total{state="refunding"} 0
+seckill_payments_notices_total{state="unknown"} 2
+# HELP seckill_payments_refunds_total Attempts to refund a payment.
+# TYPE seckill_payments_refunds_total counter
+seckill_payments_refunds_total{result="failed"} 2
+seckill_payments_refunds_total{result="refunded"} 1
+# HELP seckill_expirer_orders_total Orders that expired: they were not paid in time.
+# TYPE seckill_expirer_orders_total counter
+seckill_expirer_orders_total 200
+# HELP seckill_outbox_failures_total Batches of operations that could not be applied or completed and are retried.
 # TYPE seckill_outbox_failures_total counter
 seckill_outbox_failures_total 1
-# HELP seckill_outbox_operations_total Operations of sales that were settled, by what Redis said to them.
+# HELP seckill_outbox_operations_total Operations of sales that were completed, by Redis's result.
 # TYPE seckill_outbox_operations_total counter
 seckill_outbox_operations_total{result="applied"} 248
 seckill_outbox_operations_total{result="refused"} 2
-# HELP seckill_outbox_pending_sales Sales with operations that Redis has not followed yet, as of the last look once a second.
+# HELP seckill_outbox_pending_sales Sales with operations that Redis has not applied yet, as of the last check, once a second.
 # TYPE seckill_outbox_pending_sales gauge
 seckill_outbox_pending_sales 3
-`, "seckill_cashier_payments_total", "seckill_cashier_refunds_total", "seckill_closer_orders_total",
+`, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
-	for name, want := range map[string]uint64{"seckill_outbox_duration_seconds": 2, "seckill_closer_duration_seconds": 1} {
+	for name, want := range map[string]uint64{"seckill_outbox_duration_seconds": 2, "seckill_expirer_duration_seconds": 1} {
 		if n, _ := observed(t, m, name); n != want {
 			t.Errorf("%s: %d observations, want %d", name, n, want)
 		}
 	}
 }
 
-func TestBacklogIsUnknownUntilAsked(t *testing.T) {
+func TestBacklogIsUnknownUntilSet(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
@@ -260,7 +245,7 @@ func TestBacklogIsUnknownUntilAsked(t *testing.T) {
 	}
 	m.SetBacklog(3, time.Second, 1)
 	m.SetBacklogUnknown()
-	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.lettersLeft} {
+	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.waiting} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
 			t.Errorf("after a failed question it is %v, want NaN", v)
 		}
@@ -271,7 +256,7 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	var wg sync.WaitGroup
-	for range 8 { // all make the same new series at once
+	for range 8 { // all create the same new series at once
 		wg.Go(func() {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusConflict, "SOLD_OUT", time.Millisecond)
 		})
@@ -281,7 +266,7 @@ func TestRequest(t *testing.T) {
 	m.Request("BREW", "", http.StatusNotFound, "NOT_FOUND", time.Millisecond)
 	m.Request("BREW2", "", http.StatusNotFound, "NOT_FOUND", time.Millisecond)
 	compare(t, m, `
-# HELP seckill_http_requests_total HTTP requests answered; code is the problem's code, empty for a success.
+# HELP seckill_http_requests_total HTTP requests answered; code is the error's, empty for a success.
 # TYPE seckill_http_requests_total counter
 seckill_http_requests_total{code="",method="POST",route="/voucher/seckill/:id",status="202"} 1
 seckill_http_requests_total{code="NOT_FOUND",method="other",route="none",status="404"} 2
@@ -292,7 +277,7 @@ seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckil
 // TestCountingDoesNotAllocate is not parallel: allocations are counted for the whole process.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := used()
-	outcomes := make([]order.Outcome, 256)
+	outcomes := make([]order.Result, 256)
 	for name, count := range map[string]func(){
 		"request": func() {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)

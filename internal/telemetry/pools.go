@@ -11,29 +11,30 @@ type Pool struct {
 	Name  string // from a fixed list; a label
 	InUse int
 	Idle  int
-	// Since the start: how often somebody waited for a connection, how long in all, and how often in vain.
+	// Since the start: how often a caller waited for a connection, for how long in all, and how often in vain.
 	Waits    int64
 	Waited   time.Duration
 	Timeouts int64
 }
 
-// pools asks the pools of connections whenever the metrics are read.
+// pools reads the state of the pools of connections whenever the metrics are read.
 type pools struct {
-	ask                                   func() []Pool
+	read                                  func() []Pool
 	connections, waits, seconds, timeouts *prometheus.Desc
 }
 
-// WatchPools has the metrics ask, whenever they are read, how the pools of connections are used. It is called once.
-func (m *Metrics) WatchPools(ask func() []Pool) {
+// WatchPools registers read, which is called whenever the metrics are read: how the pools of connections are used. It is
+// called once.
+func (m *Metrics) WatchPools(read func() []Pool) {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "pool", name), help, append([]string{"pool"}, labels...), nil)
 	}
 	m.registry.MustRegister(&pools{ // as in NewMetrics
-		ask:         ask,
+		read:        read,
 		connections: desc("connections", "Connections to a store that are open.", "state"),
-		waits:       desc("waits_total", "How often somebody had to wait for a connection."),
-		seconds:     desc("wait_seconds_total", "How long all those who waited for a connection did so."),
-		timeouts:    desc("timeouts_total", "How often somebody waited for a connection in vain."),
+		waits:       desc("waits_total", "How often a caller had to wait for a connection."),
+		seconds:     desc("wait_seconds_total", "For how long callers have waited for connections in all."),
+		timeouts:    desc("timeouts_total", "How often a caller waited for a connection in vain."),
 	})
 }
 
@@ -46,7 +47,7 @@ func (p *pools) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (p *pools) Collect(to chan<- prometheus.Metric) {
-	for _, pool := range p.ask() {
+	for _, pool := range p.read() {
 		to <- prometheus.MustNewConstMetric(p.connections, prometheus.GaugeValue, float64(pool.InUse), pool.Name, "in_use")
 		to <- prometheus.MustNewConstMetric(p.connections, prometheus.GaugeValue, float64(pool.Idle), pool.Name, "idle")
 		to <- prometheus.MustNewConstMetric(p.waits, prometheus.CounterValue, float64(pool.Waits), pool.Name)

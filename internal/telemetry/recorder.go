@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// recorder counts what becomes of accepted orders, and rebuilds of sales.
-type recorder struct {
+// recorderMetrics counts what becomes of accepted orders, and rebuilds of sales.
+type recorderMetrics struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
 	orders      prometheus.Counter
@@ -17,7 +17,7 @@ type recorder struct {
 	deadLetters prometheus.Counter
 	backlog     prometheus.Gauge
 	oldest      prometheus.Gauge
-	lettersLeft prometheus.Gauge
+	waiting     prometheus.Gauge // dead letters
 
 	rebuilds       *prometheus.CounterVec
 	rebuilt        prometheus.Counter
@@ -27,53 +27,53 @@ type recorder struct {
 	unaccounted    prometheus.Counter
 }
 
-func newRecorder() *recorder {
+func newRecorder() *recorderMetrics {
 	const subsystem = "recorder"
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
 	}
-	r := &recorder{
+	r := &recorderMetrics{
 		size: histogram(subsystem, "batch_size", "Orders and failed rows that one committed transaction recorded.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
 		seconds:     histogram(subsystem, "duration_seconds", "Time of recording one batch that was committed.", seconds()),
 		orders:      counter("orders_total", "Accepted orders that were recorded as orders."),
 		failed:      counter("failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
-		retries:     counter("retries_total", "Steps of recording that failed for the infrastructure's fault and were tried again."),
-		deadLetters: counter("dead_letters_total", "Stream entries that could not be decoded and were put aside; each wants a person."),
+		retries:     counter("retries_total", "Steps of recording that failed because of the infrastructure and were retried."),
+		deadLetters: counter("dead_letters_total", "Stream entries that could not be decoded and were put aside; each needs a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",
-			Help: "For how long the first accepted order has waited for its row, of all instances; 0 when none waits, NaN when it is not known.",
+			Help: "For how long the oldest accepted order has waited for its row, of all instances; 0 when none waits, NaN when it is not known.",
 		}),
-		lettersLeft: prometheus.NewGauge(prometheus.GaugeOpts{
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
-			Help: "Dead letters that nobody has replayed or discarded yet; NaN when it is not known.",
+			Help: "Dead letters that were not replayed or discarded yet; NaN when it is not known.",
 		}),
-		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those that gave way to a newer one are not counted.", "result"),
+		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result"),
 		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
 	}
-	r.requeued = counter("requeued_orders_total", "Accepted orders whose entries Redis had lost, and that a rebuild queued again.")
+	r.requeued = counter("requeued_orders_total", "Accepted orders whose entries Redis had lost, and which a rebuild queued again.")
 	r.unaccounted = counter("unaccounted_orders_total",
-		"Admissions that Redis has lost, as a rebuild found, and of which nobody knows the order any more.")
+		"Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.")
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
 	r.oldest.Set(math.NaN())
-	r.backlog.Set(math.NaN()) // not asked yet; 0 would be a claim
-	r.lettersLeft.Set(math.NaN())
+	r.backlog.Set(math.NaN()) // not known yet; 0 would be wrong
+	r.waiting.Set(math.NaN())
 	return r
 }
 
-func (r *recorder) collectors() []prometheus.Collector {
+func (r *recorderMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.oldest, r.lettersLeft, r.rebuilds,
+		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.oldest, r.waiting, r.rebuilds,
 		r.rebuildSeconds, r.requeued, r.unaccounted,
 	}
 }
 
-// Recorded implements [order.Observer].
+// Recorded implements [recorder.Observer].
 func (m *Metrics) Recorded(orders, failed int, took time.Duration) {
 	r := m.recorder
 	r.size.Observe(float64(orders + failed))
@@ -82,19 +82,19 @@ func (m *Metrics) Recorded(orders, failed int, took time.Duration) {
 	r.failed.Add(float64(failed))
 }
 
-// RecordRetried implements [order.Observer]. The error is for the log: as a label it would not be bounded.
+// RecordRetried implements [recorder.Observer]. The error is for the log: as a label it would not be bounded.
 func (m *Metrics) RecordRetried(error) { m.recorder.retries.Inc() }
 
-// Buried implements [order.Observer].
-func (m *Metrics) Buried() { m.recorder.deadLetters.Inc() }
+// DeadLettered implements [recorder.Observer].
+func (m *Metrics) DeadLettered() { m.recorder.deadLetters.Inc() }
 
-// Recovered implements [order.Observer].
+// Recovered implements [recovery.Observer].
 func (m *Metrics) Recovered(requeued int, unaccounted int64) {
 	m.recorder.requeued.Add(float64(requeued))
 	m.recorder.unaccounted.Add(float64(unaccounted))
 }
 
-// Rebuilt implements [order.Observer].
+// Rebuilt implements [recovery.Observer].
 func (m *Metrics) Rebuilt(took time.Duration, err error) {
 	r := m.recorder
 	r.rebuildSeconds.Observe(took.Seconds())
@@ -105,17 +105,17 @@ func (m *Metrics) Rebuilt(took time.Duration, err error) {
 	r.rebuilt.Inc()
 }
 
-// SetBacklog says how many accepted orders wait for their row, for how long the first of them has, and how many dead
-// letters wait for somebody, in all partitions together.
-func (m *Metrics) SetBacklog(entries int64, oldest time.Duration, letters int64) {
+// SetBacklog sets how many accepted orders wait for their row, for how long the oldest of them has, and how many dead
+// letters there are, in all partitions together.
+func (m *Metrics) SetBacklog(entries int64, oldest time.Duration, deadLetters int64) {
 	m.recorder.backlog.Set(float64(entries))
 	m.recorder.oldest.Set(oldest.Seconds())
-	m.recorder.lettersLeft.Set(float64(letters))
+	m.recorder.waiting.Set(float64(deadLetters))
 }
 
-// SetBacklogUnknown says that the streams could not be asked: numbers of before would be taken for those of now.
+// SetBacklogUnknown makes these numbers NaN when the streams cannot be read: old numbers would be taken for current ones.
 func (m *Metrics) SetBacklogUnknown() {
 	m.recorder.backlog.Set(math.NaN())
 	m.recorder.oldest.Set(math.NaN())
-	m.recorder.lettersLeft.Set(math.NaN())
+	m.recorder.waiting.Set(math.NaN())
 }

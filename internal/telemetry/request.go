@@ -35,7 +35,7 @@ type requestSeries struct {
 func newRequests() *requests {
 	r := &requests{
 		total: counters("http", "requests_total",
-			"HTTP requests answered; code is the problem's code, empty for a success.", "method", "route", "status", "code"),
+			"HTTP requests answered; code is the error's, empty for a success.", "method", "route", "status", "code"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: "http", Name: "request_duration_seconds",
 			Help: "Time from a request's headers to the end of its answer.", Buckets: seconds(),
@@ -50,7 +50,7 @@ func (r *requests) collectors() []prometheus.Collector {
 }
 
 // Request counts one HTTP request that was answered. The route is the pattern that it matched, such as
-// /voucher/seckill/:id, or "" for none; the code is the problem's, such as SOLD_OUT, or "" for a success. Neither may be
+// /voucher/seckill/:id, or "" for none; the code is the error's, such as SOLD_OUT, or "" for a success. Neither may be
 // anything that the caller sent: the number of series would not be bounded.
 func (m *Metrics) Request(method, route string, status int, code string, took time.Duration) {
 	key := requestKey{knownMethod(method), route, code, status}
@@ -70,7 +70,7 @@ func (r *requests) add(key requestKey) requestSeries {
 	if route == "" {
 		route = "none"
 	}
-	s := requestSeries{ // the same ones again if somebody else was faster
+	s := requestSeries{ // the same ones again if another goroutine was faster
 		total:   r.total.WithLabelValues(key.method, route, strconv.Itoa(key.status), key.code),
 		seconds: r.seconds.WithLabelValues(key.method, route),
 	}
@@ -80,7 +80,7 @@ func (r *requests) add(key requestKey) requestSeries {
 	return s
 }
 
-// knownMethod returns the method, or "other" for one that the caller made up.
+// knownMethod returns the method, or "other" for one that the caller invented.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

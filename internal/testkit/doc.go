@@ -1,10 +1,10 @@
 // Package testkit gives tests real servers and a network that fails on demand. Only tests import it.
 //
-// [Redis] and [MySQL] hand out a place of a test's own, a key prefix or an empty schema, on a server that all tests of
-// the process share: the one that the environment names (SECKILL_TEST_REDIS_ADDR, SECKILL_TEST_MYSQL_DSN; test/services
+// [Redis] and [MySQL] give each test a key prefix or an empty schema of its own, on a server that all tests of the process
+// share: the one that the environment names (SECKILL_TEST_REDIS_ADDR, SECKILL_TEST_MYSQL_DSN; test/services
 // sets both), else one that is started on first use. [StartRedis], [StartRedisCluster] and [StartMariaDB] start a
-// server for one test, which may kill it. [NewProxy] stands between a client and a server and loses replies, delays,
-// cuts, or stops a named moment until the test has done what it wants to do at it.
+// server for one test, which may kill it. [NewProxy] is between a client and a server and loses replies, delays,
+// cuts, or stops a certain request until the test continues it.
 //
 // Every package that uses it has
 //

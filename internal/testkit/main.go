@@ -20,7 +20,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "testkit: stop the shared servers:", err)
 		code = max(code, 1)
 	}
-	// After a failure leaks are likely, and not the news.
+	// After a failure leaks are likely, and not the cause.
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, "testkit: goroutines are left after the tests:", err)
@@ -30,8 +30,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// sharedServers is the one thing that tests of a package have in common. It is package state because package testing
-// passes nothing from TestMain to tests.
+// sharedServers are used by all tests of a package. They are package state because package testing passes nothing from
+// TestMain to tests.
 var sharedServers shared //nolint:gochecknoglobals // see above
 
 // shared starts each server on first use. A start that failed fails every test in the same way, at once.
@@ -77,7 +77,7 @@ func (s *shared) mysqlServer(ctx context.Context) (string, error) {
 	return s.mysqlDSN, s.mysqlErr
 }
 
-// stop ends what was started here. No test runs any more.
+// stop stops the servers that were started here. No test runs any more.
 func (s *shared) stop() error {
 	var err error
 	if s.redis != nil {

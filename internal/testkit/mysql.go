@@ -40,7 +40,7 @@ type MariaDBServer struct {
 }
 
 // StartMariaDB starts a mariadbd for the test, which takes about a second; it is killed at the end. What is committed
-// is flushed, so that killing it is honest. args are appended to its command line, such as "--read-only=1".
+// is flushed, so that killing it loses nothing. args are appended to its command line, such as "--read-only=1".
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDB(tb.Context(), args...)

@@ -22,18 +22,18 @@ type Proxy struct {
 	listener net.Listener
 	wg       sync.WaitGroup
 
-	mu      sync.Mutex
-	conns   map[*link]struct{} // nil once closed
-	drops   int                // replies still to be lost, whatever they answer
-	match   []byte             // lower case; requests that contain it lose their replies
-	matches int                // how many still
-	lost    int                // replies lost so far
-	delay   time.Duration
-	cut     bool
-	hole    chan struct{} // not nil in a black hole; closed when it is over
-	refuse  []byte        // lower case; requests that contain it end their connections; nil for none
-	refused int           // how many so far
-	catches []*Catch
+	mu          sync.Mutex
+	conns       map[*link]struct{} // nil once closed
+	drops       int                // replies still to be lost, whatever they answer
+	match       []byte             // lower case; requests that contain it lose their replies
+	matches     int                // how many still
+	lost        int                // replies lost so far
+	delay       time.Duration
+	cut         bool
+	hole        chan struct{} // not nil in a black hole; closed when it is over
+	refuse      []byte        // lower case; requests that contain it end their connections; nil for none
+	refused     int           // how many so far
+	breakpoints []*Breakpoint
 }
 
 // link is one client's connection and its counterpart to the target.
@@ -43,8 +43,8 @@ type link struct {
 	closeOnce      sync.Once
 
 	mu   sync.Mutex
-	doom bool   // the next reply is to be lost
-	held *Catch // of the next reply, nil for none
+	lose bool        // the next reply is to be lost
+	held *Breakpoint // of the next reply, nil for none
 }
 
 // NewProxy starts a proxy to the target, a host:port; it is closed at the end of the test.
@@ -77,7 +77,7 @@ func (p *Proxy) DropRepliesTo(text string, n int) {
 	p.match, p.matches = bytes.ToLower([]byte(text)), n
 }
 
-// Lost returns how many replies were lost so far, so that a test can tell that its fault took place.
+// Lost returns how many replies were lost so far, so that a test can check that its fault took place.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Reset breaks the connections of the moment. New ones work.
+// Reset breaks the present connections. New ones work.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	links := p.links()
@@ -134,15 +134,15 @@ func (p *Proxy) Blackhole() {
 	}
 }
 
-// Heal ends all faults, also those that have not taken place yet. What was caught passes.
+// Heal ends all faults, also those that have not taken place yet. What is stopped passes.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drops, p.match, p.matches, p.delay, p.cut, p.refuse = 0, nil, 0, 0, false, nil
-	for _, c := range p.catches {
-		c.Release()
+	for _, b := range p.breakpoints {
+		b.Release()
 	}
-	p.catches = nil
+	p.breakpoints = nil
 	if p.hole != nil {
 		close(p.hole)
 		p.hole = nil
@@ -160,7 +160,7 @@ func (p *Proxy) links() []*link {
 
 // close ends the proxy and waits for its goroutines.
 func (p *Proxy) close() {
-	_ = p.listener.Close() // its only reader ends for this
+	_ = p.listener.Close() // accept returns
 	p.mu.Lock()
 	links := p.links()
 	p.conns = nil
@@ -227,7 +227,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, inspect func(*link, []byte) boo
 	}
 }
 
-// wait keeps what was read back while a black hole or a delay asks for it; false says that the link was closed.
+// wait waits for the end of a black hole and of the delay; false: the link was closed.
 func (p *Proxy) wait(l *link) bool {
 	p.mu.Lock()
 	hole, delay := p.hole, p.delay
@@ -267,14 +267,14 @@ func (p *Proxy) request(l *link, b []byte) bool {
 	if refused {
 		return false
 	}
-	caught := p.catchFor(l, lower)
-	if caught != nil && !caught.answered {
-		return caught.hold(l)
+	stop := p.breakpointFor(l, lower)
+	if stop != nil && !stop.answered {
+		return stop.hold(l)
 	}
-	if hit || caught != nil {
+	if hit || stop != nil {
 		l.mu.Lock()
-		l.doom = l.doom || hit
-		l.held = caught
+		l.lose = l.lose || hit
+		l.held = stop
 		l.mu.Unlock()
 	}
 	return true
@@ -283,7 +283,7 @@ func (p *Proxy) request(l *link, b []byte) bool {
 // reply reports whether the client may see this reply.
 func (p *Proxy) reply(l *link, _ []byte) bool {
 	l.mu.Lock()
-	lose, held := l.doom, l.held
+	lose, held := l.lose, l.held
 	l.held = nil
 	l.mu.Unlock()
 	if held != nil && !held.hold(l) {
@@ -301,7 +301,7 @@ func (p *Proxy) reply(l *link, _ []byte) bool {
 	return !lose
 }
 
-// close resets the client's connection and ends the target's in order: what was forwarded still arrives there.
+// close resets the client's connection and closes the target's normally: what was forwarded still arrives there.
 func (l *link) close() {
 	l.closeOnce.Do(func() {
 		close(l.done)
@@ -310,10 +310,10 @@ func (l *link) close() {
 	})
 }
 
-// reset closes a connection so that its peer gets an error at once, not an orderly end.
+// reset closes a connection so that its peer gets an error at once, not an EOF.
 func reset(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // else the end is orderly, which is an end too
+		_ = t.SetLinger(0) // else it closes normally, which is good enough
 	}
 	_ = c.Close() // nothing is left to lose
 }

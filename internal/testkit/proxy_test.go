@@ -114,19 +114,19 @@ func TestProxyDelays(t *testing.T) {
 	}
 }
 
-func TestProxyCatchesMoments(t *testing.T) {
+func TestProxyBreakpoints(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		answered bool
-		end      func(*testkit.Catch)
-		before   int  // the value at the moment
+		end      func(*testkit.Breakpoint)
+		before   int  // the value at the breakpoint
 		after    int  // the value in the end
 		ok       bool // the client has its answer
 	}{
-		"a request that passes":    {false, (*testkit.Catch).Release, 1, 2, true},
-		"a request that is lost":   {false, (*testkit.Catch).Cut, 1, 1, false},
-		"an answer that passes":    {true, (*testkit.Catch).Release, 2, 2, true},
-		"an answer that is lost":   {true, (*testkit.Catch).Cut, 2, 2, false},
+		"a request that passes":    {false, (*testkit.Breakpoint).Release, 1, 2, true},
+		"a request that is lost":   {false, (*testkit.Breakpoint).Cut, 1, 1, false},
+		"an answer that passes":    {true, (*testkit.Breakpoint).Release, 2, 2, true},
+		"an answer that is lost":   {true, (*testkit.Breakpoint).Cut, 2, 2, false},
 		"a request in a cut proxy": {false, nil, 1, 1, false},
 	}
 	for name, tt := range tests {
@@ -142,24 +142,24 @@ func TestProxyCatchesMoments(t *testing.T) {
 				}
 				return n
 			}
-			c := p.Catch(testkit.Moment{Text: "INCR", After: "ECHO", Answered: tt.answered})
+			b := p.Break(testkit.Match{Text: "INCR", After: "ECHO", Answered: tt.answered})
 			if err := through.Incr(ctx, key).Err(); err != nil {
-				t.Fatalf("a request before the moment: %v", err)
+				t.Fatalf("a request before the breakpoint: %v", err)
 			}
 			if err := through.Echo(ctx, "now").Err(); err != nil {
 				t.Fatal(err)
 			}
 			answer := make(chan error, 1)
 			go func() { answer <- through.Incr(ctx, key).Err() }()
-			<-c.Caught()
+			<-b.Reached()
 			if n := value(); n != tt.before {
-				t.Errorf("%d at the moment, want %d", n, tt.before)
+				t.Errorf("%d at the breakpoint, want %d", n, tt.before)
 			}
 			if err := through.Ping(ctx).Err(); err != nil {
 				t.Errorf("another connection: %v", err)
 			}
 			if tt.end != nil {
-				tt.end(c)
+				tt.end(b)
 			} else {
 				p.Reset()
 			}

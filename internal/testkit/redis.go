@@ -126,14 +126,14 @@ func StartRedisCluster(tb testing.TB) *RedisServer {
 	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
 		tb.Fatalf("testkit: give the cluster its slots: %v", err)
 	}
-	// A node takes about a second to believe in its cluster: poll what it says of it.
+	// A node takes about a second to form its cluster: poll its state.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		info, err := client.ClusterInfo(ctx).Result()
 		if err == nil && strings.Contains(info, "cluster_state:ok") {
 			return r
 		}
 		if time.Now().After(deadline) {
-			tb.Fatalf("testkit: the cluster does not come up: %v: %s", err, info)
+			tb.Fatalf("testkit: the cluster is not ready: %v: %s", err, info)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-func TestRedisPrefixesAreCleared(t *testing.T) { //nolint:tparallel // what the part leaves behind is looked at after it
+func TestRedisPrefixesAreCleared(t *testing.T) { //nolint:tparallel // the keys are checked after the subtest
 	t.Parallel()
 	other, _ := testkit.Redis(t)
 	var prefix string

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Author is who changes something, and with which request.
+// Author is who makes a change, and with which request.
 type Author struct {
-	AdminID int64  // his user id; 0: the service itself
+	AdminID int64  // their user id; 0: the service itself
 	Request string // the request's id, as in its answer and in the log; "" for none
 }
 
-// Entry is one line of the audit trail: something that an admin changed. It is written in the transaction of the change.
+// Entry is one entry of the audit trail: something that an admin changed. It is written in the transaction of the change.
 type Entry struct {
 	ID        int64
 	At        time.Time
@@ -19,7 +19,7 @@ type Entry struct {
 	Action    Action
 	VoucherID int64 // 0: it concerns no voucher
 	Changes   []FieldChange
-	Delta     int64      // for Restocked: units added, or -units that were to be taken
+	Delta     int64      // for Restocked: units added, or -units to be taken
 	Outcome   StockState // for Restocked
 }
 
@@ -37,18 +37,18 @@ const (
 	Discarded Action = "discard" // a dead letter
 )
 
-// FieldChange is what became of one field, in the words of a request.
+// FieldChange is the change of one field, written as in a request.
 type FieldChange struct {
 	Field string `json:"field"`
-	From  string `json:"from"` // "" for a field of what is new
+	From  string `json:"from"` // "" for a new voucher
 	To    string `json:"to"`
 }
 
-// AuditFilter chooses entries. A zero field does not restrict.
+// AuditFilter selects entries. A zero field does not restrict.
 type AuditFilter struct{ VoucherID, AdminID int64 }
 
-// Differences returns the fields in which two states of a voucher differ that an admin can change. The zero Voucher stands
-// for the one that was not there: every field that is set is then new.
+// Differences returns the fields that an admin can change and in which two states of a voucher differ. The zero Voucher
+// is no voucher: every field that is set is then new.
 func Differences(from, to Voucher) []FieldChange {
 	var changes []FieldChange
 	was, is := fieldTexts(from), fieldTexts(to)

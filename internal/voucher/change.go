@@ -13,7 +13,7 @@ const (
 	MaxPayWithin     = 30 * 24 * time.Hour
 )
 
-// Change is what an admin alters in a voucher; nil leaves a field as it is. Price and shop never change.
+// Change is what an admin changes in a voucher; nil leaves a field as it is. Price and shop never change.
 type Change struct {
 	Title    *string
 	SubTitle *string
@@ -23,11 +23,11 @@ type Change struct {
 	OnShelf  *bool
 }
 
-// concernsSale reports whether Redis has to follow the change.
+// concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply alters the voucher, or returns *InvalidError with everything that is wrong with it as it would then be at the
-// time now, or ErrRetired. What it leaves alone is not checked again.
+// apply changes the voucher, or returns *invalid.Error with everything that would then be wrong with it at the time now,
+// or ErrRetired. Fields that it does not change are not checked again.
 func (c Change) apply(v *Voucher, now time.Time) error {
 	var r fieldRules
 	if c.Title != nil {
@@ -55,7 +55,7 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	return nil
 }
 
-// reschedule changes the sale's window and reports whether it is another one now.
+// reschedule changes the sale's window and reports whether it differs now.
 func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 	if v.Sale == nil {
 		r.absent("beginTime", c.Begin)
@@ -77,42 +77,42 @@ func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 	return true
 }
 
-// StockChange is one delta of a sale's stock and what became of it.
+// StockChange is one delta of a sale's stock and its state.
 type StockChange struct {
 	Delta  int64
-	Number int64 // of its operation
+	Number int64 // its operation's
 	State  StockState
 }
 
-// StockState is where a stock change is.
+// StockState is the state of a stock change.
 type StockState int8
 
 // The states of a stock change.
 const (
-	StockPending StockState = iota // committed, but Redis has not followed yet; one that takes may still be refused
-	StockDone                      // Redis and ledger contain it
-	StockRefused                   // there were not as many units
-	StockVoid                      // a rebuild of the sale came between; nothing was changed
+	StockPending StockState = iota // committed, but Redis has not applied it yet; one that takes units may still be refused
+	StockDone                      // in Redis and in the ledger
+	StockRefused                   // there were not enough units
+	StockVoid                      // a rebuild of the sale intervened; nothing was changed
 )
 
-// Changes is the ledger of what is altered in vouchers. Each method is one transaction; what Redis has to follow is
-// written as an operation with it, and who changed what as an [Entry] of the audit trail.
+// Changes makes changes of vouchers in the ledger. Each method is one transaction, together with the operation that Redis
+// has to apply, and the [Entry] of the audit trail.
 type Changes interface {
 	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and stores
-	// the result with the version raised. An error of alter is returned and rolls back. A voucher in which alter changes
-	// nothing is not written. ErrNotFound.
+	// the result with the version raised. An error of alter is returned and rolls back. A voucher that alter leaves as it
+	// was is not written. ErrNotFound.
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
-	// ChangeStock begins a change of the sale's stock under the key: one that adds raises stock and issued at once, one
-	// that takes waits for Redis. A key that was used before returns that change and begins none; with another delta it is
+	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at once,
+	// one that takes units waits for Redis. A key that was used before returns that change and begins none; with another delta it is
 	// ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill, ErrRetired.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
 
-// Follower brings Redis up to what the ledger says: order.Outbox.
-type Follower interface {
-	// Follow applies the voucher's pending operations to its sale and returns once they are. An error leaves them
-	// pending: they are applied later.
-	Follow(ctx context.Context, voucherID int64) error
+// Outbox applies pending operations to Redis: outbox.Outbox.
+type Outbox interface {
+	// Flush applies the voucher's pending operations to its sale and returns once they are applied. After an error they
+	// stay pending and are applied later.
+	Flush(ctx context.Context, voucherID int64) error
 }
 
 // String returns the state's name.
@@ -129,10 +129,10 @@ func (s StockState) String() string {
 	}
 }
 
-// InsufficientStockError says that fewer units are left than were to be taken.
+// InsufficientStockError means that fewer units are left than were to be taken.
 type InsufficientStockError struct {
 	Delta int64
-	Left  int64 // units left to sell when it was refused or asked about again
+	Left  int64 // units left to sell when the change was refused, or when it was repeated
 }
 
 func (e *InsufficientStockError) Error() string {

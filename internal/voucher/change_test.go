@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/invalid"
 )
 
-// selling is a voucher in the middle of its sale.
+// selling is a voucher whose sale is on.
 func selling() Voucher {
 	return Voucher{
 		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000,
@@ -83,7 +85,7 @@ func TestChangeRefuses(t *testing.T) {
 			if tc.before != nil {
 				tc.before(&v)
 			}
-			var invalid *InvalidError
+			var invalid *invalid.Error
 			if err := tc.change.apply(&v, now); !errors.As(err, &invalid) {
 				t.Fatalf("error = %v", err)
 			}
@@ -94,7 +96,7 @@ func TestChangeRefuses(t *testing.T) {
 	}
 }
 
-// A form sends back everything that it showed: what is as it was is not held against rules that hold for what is new.
+// A form sends back everything that it showed: unchanged values are not checked against the rules for new ones.
 func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
 	t.Parallel()
 	v := selling()
@@ -114,7 +116,7 @@ func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
 	}
 }
 
-// A sale that has left Redis cannot come back; its texts and its place on the shelf are the ledger's alone.
+// A retired sale cannot come back; its texts and its shelf status are in the ledger alone.
 func TestRetiredSaleKeepsItsWindow(t *testing.T) {
 	t.Parallel()
 	retired := func() Voucher {

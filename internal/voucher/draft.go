@@ -1,10 +1,6 @@
 package voucher
 
-import (
-	"fmt"
-	"strings"
-	"time"
-)
+import "time"
 
 // Limits of a voucher's fields; the columns of tb_voucher are as wide.
 const (
@@ -14,25 +10,7 @@ const (
 	MaxStock = 100_000_000
 )
 
-// Problem is one thing that is wrong with a field of a request: which, why, and what is allowed.
-type Problem struct {
-	Field   string `json:"field"`   // the name as in the request, camelCase
-	Reason  string `json:"reason"`  // what is wrong, in English
-	Allowed string `json:"allowed"` // what would be right, in English
-}
-
-// InvalidError lists everything that is wrong with a request, not only the first thing.
-type InvalidError struct{ Problems []Problem }
-
-func (e *InvalidError) Error() string {
-	parts := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		parts[i] = fmt.Sprintf("%s %s (allowed: %s)", p.Field, p.Reason, p.Allowed)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Draft is a voucher that somebody wants to create.
+// Draft is a voucher to be created.
 type Draft struct {
 	ShopID      int64
 	Title       string
@@ -43,14 +21,14 @@ type Draft struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 }
 
-// SaleDraft is the sale of a seckill voucher that somebody wants to create.
+// SaleDraft is the sale of a seckill voucher to be created.
 type SaleDraft struct {
 	Stock int64
 	Begin time.Time // may be in the past: the sale is then on at once
 	End   time.Time // exclusive; after Begin and after now
 }
 
-// check returns the draft as a voucher, having told r everything that is wrong with it.
+// check returns the draft as a voucher, and adds everything that is wrong with it to r.
 func (d Draft) check(r *fieldRules) Voucher {
 	r.number("shopId", d.ShopID, 1, MaxID)
 	v := Voucher{
@@ -63,7 +41,7 @@ func (d Draft) check(r *fieldRules) Voucher {
 	return v
 }
 
-// check returns the sale, having told r everything that is wrong with it at the time now.
+// check returns the sale, and adds everything that is wrong with it at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End)}
 	r.number("stock", d.Stock, 1, MaxStock)

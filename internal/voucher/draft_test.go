@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/invalid"
 )
 
 var now = time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
@@ -20,7 +22,7 @@ func goodSale() SaleDraft {
 }
 
 // fields returns which fields the problems name, each once for each problem.
-func fields(ps []Problem) []string {
+func fields(ps []invalid.Problem) []string {
 	var names []string
 	for _, p := range ps {
 		names = append(names, p.Field)
@@ -70,14 +72,14 @@ func TestDraftRules(t *testing.T) {
 			}
 			for _, p := range r.problems {
 				if p.Reason == "" || p.Allowed == "" {
-					t.Errorf("problem %+v says not why, or not what is allowed", p)
+					t.Errorf("problem %+v lacks the reason, or what is allowed", p)
 				}
 			}
 		})
 	}
 }
 
-// Whoever says nothing about it leaves fifteen minutes to pay.
+// The default is fifteen minutes to pay.
 func TestDefaultTimeToPay(t *testing.T) {
 	t.Parallel()
 	d := goodDraft()

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"seckill/internal/invalid"
 )
 
 // fieldRules collects what is wrong with the fields of a request.
-type fieldRules struct{ problems []Problem }
+type fieldRules struct{ problems []invalid.Problem }
 
 func (r *fieldRules) bad(field, reason, allowed string) {
-	r.problems = append(r.problems, Problem{field, reason, allowed})
+	r.problems = append(r.problems, invalid.Problem{Field: field, Reason: reason, Allowed: allowed})
 }
 
 // err returns everything that was found as one error, or nil.
@@ -20,24 +22,24 @@ func (r *fieldRules) err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	return &InvalidError{r.problems}
+	return &invalid.Error{Problems: r.problems}
 }
 
-// title returns a title as it is kept.
+// title returns a title as it is stored.
 func (r *fieldRules) title(s string) string {
 	s = strings.TrimSpace(s)
 	r.text("title", s, 1, MaxTitle)
 	return s
 }
 
-// subTitle returns a subtitle as it is kept.
+// subTitle returns a subtitle as it is stored.
 func (r *fieldRules) subTitle(s string) string {
 	s = strings.TrimSpace(s)
 	r.text("subTitle", s, 0, MaxTitle)
 	return s
 }
 
-// rules returns the rules of use as they are kept.
+// rules returns the rules of use as they are stored.
 func (r *fieldRules) rules(s string) string {
 	r.text("rules", s, 0, MaxRules)
 	return s
@@ -100,5 +102,5 @@ func (r *fieldRules) absent(field string, t *time.Time) {
 	}
 }
 
-// instant returns a time as it is kept: Redis compares milliseconds, the ledger keeps as much.
+// instant returns a time as it is stored: Redis and the ledger have milliseconds.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -7,8 +7,8 @@ import (
 
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
-	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and that it was created by somebody as
-	// an [Entry]. It fills in ID, Version, Epoch and the times.
+	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and an [Entry] of who created it. It
+	// fills in ID, Version, Epoch and the times.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
@@ -20,13 +20,13 @@ type Ledger interface {
 	Vouchers(ctx context.Context, shopID, before int64, limit int) ([]Voucher, error)
 }
 
-// Sales knows the live state of sales: Redis.
+// Sales reads the live state of sales: Redis.
 type Sales interface {
 	// Live returns the state of each sale, in the order asked, and the time by Redis's clock, in few round trips.
 	Live(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
 }
 
-// Opener puts a sale into Redis: order.Keeper, through the same path that rebuilds a lost one.
+// Opener puts a sale into Redis: recovery.Reconciler, in the same way as it rebuilds a lost one.
 type Opener interface {
 	// Open builds the sale of a seckill voucher from the ledger. It is safe to repeat.
 	Open(ctx context.Context, voucherID int64) error
@@ -40,21 +40,21 @@ const openTime = 3 * time.Second
 
 // Service creates, changes and shows vouchers.
 type Service struct {
-	ledger   Ledger
-	sales    Sales
-	opener   Opener
-	changes  Changes
-	follower Follower
-	now      func() time.Time
+	ledger  Ledger
+	sales   Sales
+	opener  Opener
+	changes Changes
+	outbox  Outbox
+	now     func() time.Time
 }
 
-// NewService returns a service; now is the clock for "is this end in the past" and for the server time that is shown
-// when Redis cannot be asked.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, follower Follower, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, follower: follower, now: now}
+// NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
+// while Redis is away.
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, now: now}
 }
 
-// CreateOrdinary creates a voucher that is bought freely. It returns *InvalidError for a draft that breaks a rule.
+// CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
 func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r)
@@ -68,7 +68,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 }
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
-// succeeds: when Redis cannot be reached just then, the sale is shown as preparing and the keeper opens it.
+// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r)
@@ -80,15 +80,15 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
-	// A failure here is not the caller's: the keeper finds the sale missing within seconds and tries again. Show says
-	// what became of it.
+	// A failure here is not the caller's: the reconciler finds the sale missing within seconds and tries again. The live
+	// state shows whether it is open.
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()
 	return s.showOne(ctx, v)
 }
 
-// Get returns one voucher as people see it, with the server's time, or ErrNotFound.
+// Get returns one voucher as it is shown, with the server's time, or ErrNotFound.
 func (s *Service) Get(ctx context.Context, id int64) (Shown, time.Time, error) {
 	v, err := s.ledger.Voucher(ctx, id)
 	if err != nil {
@@ -125,18 +125,18 @@ func (s *Service) All(ctx context.Context, shopID, before int64, limit int) ([]S
 // show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read: the
 // sales then show as preparing, with the ledger's stock.
 func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, error) {
-	var asked []Voucher
+	var selling []Voucher
 	for _, v := range vs {
 		if v.Sale != nil && !v.Sale.Retired {
-			asked = append(asked, v)
+			selling = append(selling, v)
 		}
 	}
 	now := s.now()
 	var live []Live
-	if len(asked) > 0 {
+	if len(selling) > 0 {
 		var err error
 		var redisNow time.Time
-		if live, redisNow, err = s.sales.Live(ctx, asked); err != nil {
+		if live, redisNow, err = s.sales.Live(ctx, selling); err != nil {
 			if ctx.Err() != nil {
 				return nil, time.Time{}, ctx.Err()
 			}

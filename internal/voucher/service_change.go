@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// followTime is how long the answer to a change waits for Redis to follow.
-const followTime = 3 * time.Second
+// flushTime is how long the answer to a change waits for Redis to apply it.
+const flushTime = 3 * time.Second
 
-// Change alters a voucher. It returns the voucher as it is then, and whether Redis has followed; if not, it does so
-// later. A change that changes nothing succeeds. It returns *InvalidError for one that breaks a rule, ErrNotFound, or
+// Change changes a voucher. It returns the voucher as it is then, and whether Redis has applied the change; if not, it
+// does so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule, ErrNotFound, or
 // ErrRetired for the window of a sale that is over for good.
-func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, followed bool, err error) {
+func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error { return c.apply(v, s.now()) })
 	if err != nil {
 		return Shown{}, false, err
 	}
-	followed = !c.concernsSale() || s.follow(ctx, v)
+	applied = !c.concernsSale() || s.flush(ctx, v)
 	shown, err = s.showOne(ctx, v)
-	return shown, followed, err
+	return shown, applied, err
 }
 
-// Pause stops a sale until Resume. It returns the voucher, and whether Redis has followed; if not, it does so later.
+// Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied it; if not, it does so later.
 // Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired.
-func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, followed bool, err error) {
+func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
 }
 
-// Resume lets a paused sale go on; else it is like Pause.
-func (s *Service) Resume(ctx context.Context, by Author, id int64) (shown Shown, followed bool, err error) {
+// Resume continues a paused sale; otherwise it is like Pause.
+func (s *Service) Resume(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, false)
 }
 
@@ -46,20 +46,20 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 	if err != nil {
 		return Shown{}, false, err
 	}
-	followed := s.follow(ctx, v)
+	applied := s.flush(ctx, v)
 	shown, err := s.showOne(ctx, v)
-	return shown, followed, err
+	return shown, applied, err
 }
 
-// follow waits a while for Redis to follow and reports whether it has. A failure is not the caller's: what is committed
-// stays, and is followed later.
-func (s *Service) follow(ctx context.Context, v Voucher) bool {
+// flush waits a while for Redis to apply the changes of a voucher and reports whether it has. A failure is not the
+// caller's: what is committed stays, and is applied later.
+func (s *Service) flush(ctx context.Context, v Voucher) bool {
 	if v.Sale == nil || v.Sale.Retired {
 		return true // Redis holds nothing of it
 	}
-	ctx, cancel := context.WithTimeout(ctx, followTime)
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	return s.follower.Follow(ctx, v.ID) == nil
+	return s.outbox.Flush(ctx, v.ID) == nil
 }
 
 // showOne adds the live state of one voucher.

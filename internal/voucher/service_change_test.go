@@ -9,16 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeChanges is a ledger of one voucher with its changes, and the Redis that follows it.
+// fakeChanges is a ledger of one voucher with its changes, and the Redis that flushes it.
 type fakeChanges struct {
 	voucher Voucher
-	fails   error // what the ledger answers next time, once
+	fails   error // of the ledger's next call
 	away    bool  // Redis
-	units   int64 // that are left in Redis
-	voids   int   // how many changes that take a rebuild is to make void
+	units   int64 // left in Redis
+	voids   int   // how many changes that take units a rebuild makes void
 	keys    map[string]*StockChange
 	by      Author
-	follows int
+	flushes int
 }
 
 func newFakeChanges() *fakeChanges {
@@ -74,8 +74,8 @@ func (f *fakeChanges) ChangeStock(_ context.Context, id int64, by Author, delta 
 	return *c, nil
 }
 
-func (f *fakeChanges) Follow(context.Context, int64) error {
-	f.follows++
+func (f *fakeChanges) Flush(context.Context, int64) error {
+	f.flushes++
 	if f.away {
 		return errAway
 	}
@@ -110,15 +110,15 @@ func TestServiceChange(t *testing.T) {
 		change   Change
 		ordinary bool
 		away     bool
-		followed bool
-		follows  int
+		applied  bool
+		flushes  int
 	}{
-		"texts are the ledger's alone":       {change: Change{Title: new("x")}, away: true, followed: true},
-		"a window is followed":               {change: Change{End: new(now.Add(5 * time.Hour))}, followed: true, follows: 1},
-		"the shelf is followed":              {change: Change{OnShelf: new(false)}, followed: true, follows: 1},
-		"Redis is away":                      {change: Change{OnShelf: new(false)}, away: true, follows: 1},
-		"it may be behind an earlier change": {change: Change{OnShelf: new(true)}, away: true, follows: 1},
-		"an ordinary one has nobody behind":  {change: Change{OnShelf: new(false)}, ordinary: true, away: true, followed: true},
+		"texts are the ledger's alone":         {change: Change{Title: new("x")}, away: true, applied: true},
+		"a window is applied":                  {change: Change{End: new(now.Add(5 * time.Hour))}, applied: true, flushes: 1},
+		"the shelf is applied":                 {change: Change{OnShelf: new(false)}, applied: true, flushes: 1},
+		"Redis is away":                        {change: Change{OnShelf: new(false)}, away: true, flushes: 1},
+		"it may be behind an earlier change":   {change: Change{OnShelf: new(true)}, away: true, flushes: 1},
+		"an ordinary one has no sale in Redis": {change: Change{OnShelf: new(false)}, ordinary: true, away: true, applied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,9 +127,9 @@ func TestServiceChange(t *testing.T) {
 			if tc.ordinary {
 				f.voucher.Sale, f.voucher.Kind = nil, Ordinary
 			}
-			shown, followed, err := f.service().Change(t.Context(), author, 1, tc.change)
-			if err != nil || followed != tc.followed || f.follows != tc.follows || f.by != author {
-				t.Errorf("followed %t after %d rounds, by %+v, %v", followed, f.follows, f.by, err)
+			shown, applied, err := f.service().Change(t.Context(), author, 1, tc.change)
+			if err != nil || applied != tc.applied || f.flushes != tc.flushes || f.by != author {
+				t.Errorf("applied %t after %d rounds, by %+v, %v", applied, f.flushes, f.by, err)
 			}
 			if diff := cmp.Diff(f.voucher, shown.Voucher); diff != "" {
 				t.Errorf("shown (-stored +shown):\n%s", diff)
@@ -154,14 +154,14 @@ func TestPauseAndResume(t *testing.T) {
 		{s.Pause, true, true},
 	} {
 		f.away = step.away
-		shown, followed, err := step.do(t.Context(), author, 1)
-		if err != nil || followed == step.away || shown.Sale.Paused != step.paused || f.voucher.Sale.Paused != step.paused || shown.Live == nil {
-			t.Errorf("%+v: paused %t, followed %t, %v", step, shown.Sale.Paused, followed, err)
+		shown, applied, err := step.do(t.Context(), author, 1)
+		if err != nil || applied == step.away || shown.Sale.Paused != step.paused || f.voucher.Sale.Paused != step.paused || shown.Live == nil {
+			t.Errorf("%+v: paused %t, applied %t, %v", step, shown.Sale.Paused, applied, err)
 		}
 	}
 }
 
-func TestChangesThatCannotBe(t *testing.T) {
+func TestImpossibleChanges(t *testing.T) {
 	t.Parallel()
 	ordinary := func(f *fakeChanges) { f.voucher.Sale = nil }
 	retired := func(f *fakeChanges) { f.voucher.Sale.Retired = true }
@@ -196,8 +196,8 @@ func TestChangesThatCannotBe(t *testing.T) {
 			if tc.set != nil {
 				tc.set(f)
 			}
-			if err := tc.do(f.service(), tc.id); !errors.Is(err, tc.want) || f.follows != 0 {
-				t.Errorf("error = %v after %d rounds, want %v", err, f.follows, tc.want)
+			if err := tc.do(f.service(), tc.id); !errors.Is(err, tc.want) || f.flushes != 0 {
+				t.Errorf("error = %v after %d rounds, want %v", err, f.flushes, tc.want)
 			}
 		})
 	}

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// stockRounds is how often a change of stock that takes units is brought before Redis in one call. More than one is
-// only needed when a rebuild of the sale comes between.
+// stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only
+// needed when a rebuild of the sale intervenes.
 const stockRounds = 3
 
 // AddStock adds delta units to a sale, or takes -delta of those that are left, once for each key. It returns the
-// voucher, and whether Redis has followed; units that were added and not followed yet go on sale later.
+// voucher, and whether Redis has applied the change; added units that are not applied yet go on sale later.
 //
-// It returns *InvalidError for a delta that cannot be, *InsufficientStockError when fewer units are left than are to be
+// It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than are to be
 // taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
-// as many units: repeating the call with the same key tells.
-func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key string) (shown Shown, followed bool, err error) {
+// enough units: repeating the call with the same key tells.
+func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key string) (shown Shown, applied bool, err error) {
 	var r fieldRules
 	if delta == 0 || delta < -MaxStock || delta > MaxStock {
 		r.bad("delta", fmt.Sprintf("is %d", delta), fmt.Sprintf("a whole number from %d to %d, but not 0", int64(-MaxStock), int64(MaxStock)))
@@ -23,49 +23,49 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 	if err := r.err(); err != nil {
 		return Shown{}, false, err
 	}
-	ask := func(ctx context.Context) (StockChange, error) {
+	attempt := func(ctx context.Context) (StockChange, error) {
 		return s.changes.ChangeStock(ctx, id, by, delta, key)
 	}
-	change, err := ask(ctx)
+	change, err := attempt(ctx)
 	if err != nil {
 		return Shown{}, false, err
 	}
 	if delta < 0 {
-		if change, err = s.decide(ctx, id, change, ask); err != nil {
+		if change, err = s.decide(ctx, id, change, attempt); err != nil {
 			return Shown{}, false, err
 		}
 	}
-	// The change is committed: an error from here on must not say that nothing happened.
+	// The change is committed: an error from here on must not mean that nothing happened.
 	v, err := s.ledger.Voucher(ctx, id)
 	if err != nil {
 		return Shown{}, false, fmt.Errorf("%w: %w", ErrUndecided, err)
 	}
-	followed = change.State != StockPending || s.follow(ctx, v)
+	applied = change.State != StockPending || s.flush(ctx, v)
 	if shown, err = s.showOne(ctx, v); err != nil {
 		return Shown{}, false, fmt.Errorf("%w: %w", ErrUndecided, err)
 	}
 	if change.State == StockRefused {
 		return Shown{}, false, &InsufficientStockError{Delta: delta, Left: shown.Live.Stock}
 	}
-	return shown, followed, nil
+	return shown, applied, nil
 }
 
-// decide has Redis say whether there are the units that the change takes. One that a rebuild made void is begun again
-// by asking again. It returns the change as done or refused, or ErrUndecided.
+// decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again. It
+// returns the change as done or refused, or ErrUndecided.
 func (s *Service) decide(
-	ctx context.Context, id int64, change StockChange, ask func(context.Context) (StockChange, error),
+	ctx context.Context, id int64, change StockChange, attempt func(context.Context) (StockChange, error),
 ) (StockChange, error) {
-	ctx, cancel := context.WithTimeout(ctx, followTime)
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	for round := 0; change.State == StockPending || change.State == StockVoid; round++ {
 		if round == stockRounds {
 			return change, ErrUndecided
 		}
-		if err := s.follower.Follow(ctx, id); err != nil {
+		if err := s.outbox.Flush(ctx, id); err != nil {
 			return change, fmt.Errorf("%w: %w", ErrUndecided, err)
 		}
 		var err error
-		if change, err = ask(ctx); err != nil {
+		if change, err = attempt(ctx); err != nil {
 			return change, fmt.Errorf("%w: %w", ErrUndecided, err)
 		}
 	}

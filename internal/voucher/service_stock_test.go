@@ -5,32 +5,34 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/invalid"
 )
 
 func TestAddStock(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		delta    int64
-		away     bool
-		voids    int
-		followed bool
-		units    int64 // left in Redis afterwards
-		err      error
+		delta   int64
+		away    bool
+		voids   int
+		applied bool
+		units   int64 // left in Redis afterwards
+		err     error
 	}{
-		"some more":                     {delta: 3, followed: true, units: 8},
+		"some more":                     {delta: 3, applied: true, units: 8},
 		"some more while Redis is away": {delta: 3, away: true, units: 5},
-		"some less":                     {delta: -2, followed: true, units: 3},
-		"all that are left":             {delta: -5, followed: true, units: 0},
+		"some less":                     {delta: -2, applied: true, units: 3},
+		"all that are left":             {delta: -5, applied: true, units: 0},
 		"more than are left":            {delta: -6, units: 5, err: &InsufficientStockError{Delta: -6, Left: 5}},
 		"less while Redis is away":      {delta: -2, away: true, units: 5, err: ErrUndecided},
-		"a rebuild between":             {delta: -2, voids: 1, followed: true, units: 3},
+		"a rebuild between":             {delta: -2, voids: 1, applied: true, units: 3},
 		"one rebuild after another":     {delta: -2, voids: stockRounds, units: 5, err: ErrUndecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeChanges()
 			f.away, f.voids = tc.away, tc.voids
-			shown, followed, err := f.service().AddStock(t.Context(), author, 1, tc.delta, "k")
+			shown, applied, err := f.service().AddStock(t.Context(), author, 1, tc.delta, "k")
 			insufficient, refused := errors.AsType[*InsufficientStockError](err)
 			if refused {
 				if diff := cmp.Diff(tc.err, error(insufficient)); diff != "" {
@@ -39,8 +41,8 @@ func TestAddStock(t *testing.T) {
 			} else if !errors.Is(err, tc.err) {
 				t.Errorf("error = %v, want %v", err, tc.err)
 			}
-			if followed != tc.followed || f.units != tc.units || f.by != author {
-				t.Errorf("followed %t, %d units left, by %+v", followed, f.units, f.by)
+			if applied != tc.applied || f.units != tc.units || f.by != author {
+				t.Errorf("applied %t, %d units left, by %+v", applied, f.units, f.by)
 			}
 			if err == nil && !tc.away && shown.Live.Stock != tc.units {
 				t.Errorf("shown with %d units", shown.Live.Stock)
@@ -49,27 +51,27 @@ func TestAddStock(t *testing.T) {
 	}
 }
 
-// Repeating with the same key never changes anything twice, and tells what became of the first.
+// Repeating with the same key never changes anything twice, and returns the result of the first call.
 func TestAddStockAgain(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	s := f.service()
 	for range 3 {
-		if _, followed, err := s.AddStock(t.Context(), author, 1, -2, "less"); err != nil || !followed || f.units != 3 {
-			t.Errorf("less: followed %t, %d units, %v", followed, f.units, err)
+		if _, applied, err := s.AddStock(t.Context(), author, 1, -2, "less"); err != nil || !applied || f.units != 3 {
+			t.Errorf("less: applied %t, %d units, %v", applied, f.units, err)
 		}
 	}
 	f.away = true
-	if _, followed, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || followed {
-		t.Errorf("more, Redis away: followed %t, %v", followed, err)
+	if _, applied, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || applied {
+		t.Errorf("more, Redis away: applied %t, %v", applied, err)
 	}
 	if _, _, err := s.AddStock(t.Context(), author, 1, -7, "late"); !errors.Is(err, ErrUndecided) || !errors.Is(err, errAway) {
 		t.Errorf("taking, Redis away: %v", err)
 	}
 	f.away = false
 	for range 2 {
-		if _, followed, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || !followed || f.units < 0 {
-			t.Errorf("more: followed %t, %v", followed, err)
+		if _, applied, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || !applied || f.units < 0 {
+			t.Errorf("more: applied %t, %v", applied, err)
 		}
 	}
 	if _, _, err := s.AddStock(t.Context(), author, 1, 5, "more"); !errors.Is(err, ErrKeyReused) {
@@ -91,12 +93,12 @@ func TestRefusedStockStaysRefused(t *testing.T) {
 	}
 }
 
-func TestDeltasThatCannotBe(t *testing.T) {
+func TestImpossibleDeltas(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	for _, delta := range []int64{0, MaxStock + 1, -MaxStock - 1, 1<<63 - 1, -1 << 63} {
 		_, _, err := f.service().AddStock(t.Context(), author, 1, delta, "k")
-		if e, ok := errors.AsType[*InvalidError](err); !ok || !cmp.Equal(fields(e.Problems), []string{"delta"}) {
+		if e, ok := errors.AsType[*invalid.Error](err); !ok || !cmp.Equal(fields(e.Problems), []string{"delta"}) {
 			t.Errorf("%d: %v", delta, err)
 		}
 	}
@@ -110,8 +112,8 @@ func TestDeltasThatCannotBe(t *testing.T) {
 	}
 }
 
-// Once it is committed nobody may say that nothing was changed.
-func TestStockIsNotDeniedOnceItIsCommitted(t *testing.T) {
+// Once a change is committed no error may mean that nothing was changed.
+func TestErrorAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	s := f.service()

@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/invalid"
 )
 
 var errAway = errors.New("away")
 
-// author changes vouchers here.
+// author makes the changes in these tests.
 var author = Author{AdminID: 7, Request: "r-1"}
 
-// fakeLedger keeps vouchers in memory.
+// fakeLedger stores vouchers in memory.
 type fakeLedger struct {
 	vouchers []Voucher
 	by       Author // who created the last one
@@ -52,7 +54,7 @@ func (f *fakeLedger) VouchersOfShop(context.Context, int64, int) ([]Voucher, int
 	return f.vouchers, int64(len(f.vouchers)), f.fails
 }
 
-// fakeSales answers for Redis; it opens what it is asked to unless it is away.
+// fakeSales is Redis; it opens every sale unless it is away.
 type fakeSales struct {
 	live   map[int64]Live
 	opened []int64
@@ -103,7 +105,7 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 	}
 }
 
-// The ledger has committed: that Redis is away just then is no reason to tell the admin that nothing was created.
+// The ledger has committed: although Redis is away the voucher is created.
 func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author, goodDraft(), goodSale())
@@ -122,7 +124,7 @@ func TestCreateRefusesWithEveryProblem(t *testing.T) {
 		err  error
 		want int
 	}{{errOrdinary, 3}, {errSeckill, 6}} {
-		var invalid *InvalidError
+		var invalid *invalid.Error
 		if !errors.As(tc.err, &invalid) || len(invalid.Problems) != tc.want {
 			t.Errorf("error = %v, want %d problems", tc.err, tc.want)
 		}
@@ -188,7 +190,7 @@ func TestListShowsWhatIsLive(t *testing.T) {
 	}
 }
 
-// Admins see what is off the shelf too, in pages, with what is live.
+// Admins see vouchers off the shelf too, in pages, with their live state.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, ShopID: 1}, {ID: 2, ShopID: 2, Status: OffShelf, Sale: &Sale{}}, {ID: 3, ShopID: 1}}},

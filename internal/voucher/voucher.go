@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Errors of this package. Adapters translate their drivers' errors into these with %w; httpapi maps them to answers.
+// Errors of this package. Adapters wrap them around their drivers' errors with %w; httpapi maps them to answers.
 var (
 	// ErrNotFound: there is no voucher with this id.
 	ErrNotFound = errors.New("voucher not found")
@@ -17,14 +17,14 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
-	// ErrUndecided: Redis could not be asked yet whether there are as many units. Repeating with the same key tells.
+	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.
 	ErrUndecided = errors.New("stock change is not decided yet")
 )
 
 // MaxID bounds voucher, shop and user ids: JavaScript reads integers exactly only below 2^53.
 const MaxID int64 = 1<<53 - 1
 
-// Kind tells ordinary vouchers from seckill ones. Its numbers are the ones stored and shown as "type".
+// Kind distinguishes ordinary vouchers from seckill ones. Its numbers are the ones stored and shown as "type".
 type Kind int8
 
 // The kinds of voucher.
@@ -61,9 +61,9 @@ type Voucher struct {
 	Sale        *Sale // nil for ordinary vouchers
 }
 
-// Sale is what the ledger knows of a seckill voucher's sale: one row of tb_seckill_voucher.
+// Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {
-	Stock         int64 // units that no live order holds, as recorded; Redis is ahead of it while orders wait
+	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
 	Issued        int64 // units issued in all: Stock + live orders
 	Begin         time.Time
 	End           time.Time // exclusive
@@ -72,10 +72,10 @@ type Sale struct {
 	Sequence      int64     // highest admission sequence recorded within Epoch
 	Partition     int       // which stream its orders go to; stored, never computed again
 	Retired       bool      // a day after its end and drained: Redis no longer holds it
-	LastOperation int64     // number of the last change that Redis is to follow; 0 before the first
+	LastOperation int64     // number of the last operation; 0 before the first
 }
 
-// SaleState is what a buyer can expect of a sale right now.
+// SaleState is the state of a sale as buyers see it.
 type SaleState string
 
 // The states of a sale, in the order in which they are decided.
@@ -92,17 +92,17 @@ const (
 	StateEnded SaleState = "ended"
 	// StateSoldOut: no unit is left.
 	StateSoldOut SaleState = "sold_out"
-	// StateOnSale: press the button.
+	// StateOnSale: units are sold.
 	StateOnSale SaleState = "on_sale"
 )
 
-// Live is what Redis knows of one sale at one moment.
+// Live is the state of one sale in Redis at one moment.
 type Live struct {
 	State SaleState
 	Stock int64 // units left to sell
 }
 
-// Shown is a voucher as people see it: the ledger's text and price with the live state of its sale.
+// Shown is a voucher as it is shown: the ledger's text and price with the live state of its sale.
 type Shown struct {
 	Voucher
 	Live *Live // nil for ordinary vouchers

@@ -1,8 +1,8 @@
 -- +goose Up
 -- The ledger, for MySQL 8.4 and MariaDB 10.11 alike.
 --
--- DDL commits by itself, so a process that dies half way leaves some of these tables behind: IF NOT EXISTS lets the
--- next start finish the work. Times are UTC with milliseconds, money is in cents, rows are never deleted, and there
+-- DDL commits by itself, so a process that dies half way leaves some of these tables behind: with IF NOT EXISTS the next
+-- start finishes the work. Times are UTC with milliseconds, money is in cents, rows are never deleted, and there
 -- are no foreign keys: a failed order must be recordable whatever it names.
 
 -- What is sold. The price never changes after the insert.
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher (
     CONSTRAINT ck_voucher_status CHECK (status IN (1, 2, 3))
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The sale of a seckill voucher: the hot row. Whoever changes stock says which epoch he believes in.
+-- The sale of a seckill voucher: the hot row. Every change of stock names the epoch that it was decided in.
 CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     voucher_id     BIGINT      NOT NULL,
     stock          BIGINT      NOT NULL COMMENT 'units that no live order holds',
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     CONSTRAINT ck_seckill_window CHECK (end_time > begin_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Orders. The id comes from Redis, never from here; a failed order's id is the fence against its late insert.
+-- Orders. The id comes from idworker, never from here; a failed order's id is the fence against its late insert.
 CREATE TABLE IF NOT EXISTS tb_voucher_order (
     id             BIGINT       NOT NULL,
     user_id        BIGINT       NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
     refunding_time DATETIME(3)  NULL,
     refund_time    DATETIME(3)  NULL,
     fail_time      DATETIME(3)  NULL,
-    -- 1 while the order holds its user's one place in the sale, else NULL, which a unique key ignores. Stored, not
+    -- 1 while the order is its user's one live order in the sale, else NULL, which a unique key ignores. Stored, not
     -- virtual: unique keys on virtual columns have a history of bugs in both servers.
     live           TINYINT GENERATED ALWAYS AS (CASE WHEN kind = 1 AND status IN (1, 2, 3, 5) THEN 1 ELSE NULL END) STORED,
     PRIMARY KEY (id),
@@ -91,7 +91,8 @@ CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     CONSTRAINT ck_operation_state CHECK (state IN (1, 2, 3))
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Claims whose order id another user's order had, and the failed order that was written in their place.
+-- No longer used, and dropped by a later migration: claims whose order id another order had, and the failed order that was
+-- written instead.
 CREATE TABLE IF NOT EXISTS tb_order_collision (
     claim_id    BIGINT      NOT NULL,
     user_id     BIGINT      NOT NULL,

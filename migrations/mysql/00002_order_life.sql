@@ -1,5 +1,5 @@
 -- +goose Up
--- The life of an order after it was recorded: payment, cancelling, closing, refunds, their history, and what changes in
+-- The life of an order after it was recorded: payment, cancelling, expiring, refunds, their history, and what changes in
 -- a voucher while it sells.
 --
 -- Every statement may be repeated, because a process may die between any two. MySQL 8.4 cannot add a column or a key
@@ -14,7 +14,7 @@ PREPARE change_once FROM @change;
 EXECUTE change_once;
 DEALLOCATE PREPARE change_once;
 
--- NULL for orders of programs that know no deadline; the closer gives those one.
+-- NULL for orders of programs that know no deadline; the expirer sets it.
 SET @change = IF(EXISTS (SELECT 1 FROM information_schema.columns
         WHERE table_schema = DATABASE() AND table_name = 'tb_voucher_order' AND column_name = 'pay_deadline'), 'DO 0',
     'ALTER TABLE tb_voucher_order ADD COLUMN pay_deadline DATETIME(3) NULL COMMENT ''an unpaid order is closed then''');
@@ -22,7 +22,7 @@ PREPARE change_once FROM @change;
 EXECUTE change_once;
 DEALLOCATE PREPARE change_once;
 
--- For the closer. New rows go to the end of the unpaid ones, so that the page is in memory already. Lists of a voucher's
+-- For the expirer. New rows go to the end of the unpaid ones, so that the page is in memory already. Lists of a voucher's
 -- orders by id have idx_order_voucher, which ends with the primary key.
 SET @change = IF(EXISTS (SELECT 1 FROM information_schema.statistics
         WHERE table_schema = DATABASE() AND table_name = 'tb_voucher_order' AND index_name = 'idx_order_due'), 'DO 0',
@@ -57,7 +57,7 @@ CREATE TABLE tb_voucher_operation (
     CONSTRAINT ck_operation_state CHECK (state BETWEEN 1 AND 5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- What happened to orders since they were recorded, one row for each line of history.
+-- The history of orders since they were recorded, one row for each event.
 CREATE TABLE IF NOT EXISTS tb_order_event (
     id          BIGINT       NOT NULL AUTO_INCREMENT,
     order_id    BIGINT       NOT NULL,
@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS tb_order_event (
     KEY idx_event_order (order_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Attempts to pay. Whoever changes one holds the lock of its order's row.
+-- Attempts to pay. Every change of one is made under the lock of its order's row.
 CREATE TABLE IF NOT EXISTS tb_payment (
     id           VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'the provider knows it by this',
     order_id     BIGINT      NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS tb_order_request (
     PRIMARY KEY (user_id, request_key)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The highest token that was used for each job of which one instance at a time does the work.
+-- The highest token that was used for each job that one instance at a time does.
 CREATE TABLE IF NOT EXISTS tb_fence (
     name  VARCHAR(64) NOT NULL,
     token BIGINT      NOT NULL,

@@ -10,47 +10,47 @@ import (
 	"seckill/internal/testkit"
 )
 
-// button is the one button of a voucher's card in a state.
+// button selects a voucher card's button in a state.
 func button(state string) string { return fmt.Sprintf("button[data-state=%s]", state) }
 
-// TestBuying: somebody comes, becomes a buyer, gets one, pays, and gives it back.
+// TestBuying: a visitor signs in, buys, pays, and returns the order.
 func TestBuying(t *testing.T) {
 	for _, kind := range []struct {
 		name string
 		open func(testing.TB) *shop
 	}{{"embedded", embeddedShop}, {"real", func(tb testing.TB) *shop { return realShop(tb) }}} {
-		for _, l := range []look{phone(), desktop()} {
-			t.Run(kind.name+" "+l.name, func(t *testing.T) {
+		for _, d := range []device{phone(), desktop()} {
+			t.Run(kind.name+" "+d.name, func(t *testing.T) {
 				s := kind.open(t)
 				embedded := kind.name == "embedded"
 				if !embedded {
 					s.onSale("50 for 10", 3)
 				}
-				w := open(t, s.url("/"), l)
+				w := open(t, s.url("/"), d)
 				w.sees(button("grab"), "Grab it for ¥10")
 				w.sees("h1", "Flash sale")
 				w.accessible()
 				if embedded {
-					w.picture("buyer-"+l.name, false)
+					w.picture("buyer-"+d.name, false)
 				}
 				w.click(button("grab"))
 				w.sees("dialog", "Sign in to buy")
 				w.accessible()
 				if embedded {
-					w.picture("buyer-sign-in-"+l.name, false)
+					w.picture("buyer-sign-in-"+d.name, false)
 					w.click("[data-act=demo]")
 				} else {
 					w.seesNo("[data-act=demo]")
 					w.enter("#token", s.token(42))
 					w.click("dialog form button")
 				}
-				// Who presses the button and is asked who he is need not press it again.
+				// A visitor who clicks and has to sign in need not click again.
 				w.sees(button("unpaid"), "Pay ¥10")
 				w.seesNo("dialog")
 				w.sees(".order .tag", "To be paid")
 				w.accessible()
 				if embedded {
-					w.picture("buyer-unpaid-"+l.name, true)
+					w.picture("buyer-unpaid-"+d.name, true)
 				}
 				if got := w.purchases(); got != 1 {
 					t.Errorf("%d orders were sent, want 1", got)
@@ -66,7 +66,7 @@ func TestBuying(t *testing.T) {
 				w.sees(".order .history li:last-child", "Paid")
 				w.accessible()
 				if embedded {
-					w.picture("buyer-paid-"+l.name, true)
+					w.picture("buyer-paid-"+d.name, true)
 				}
 				w.click(".order [data-act=refund]")
 				w.sees("dialog", "You get ¥10 back")
@@ -82,8 +82,8 @@ func TestBuying(t *testing.T) {
 	}
 }
 
-// TestSoldOut: the last one goes to somebody else while the page is looked at; it says so at the press, and offers it again
-// when it comes back.
+// TestSoldOut: another user buys the last unit while the page is open. The page shows it after the click, and offers the
+// voucher again when the unit comes back.
 func TestSoldOut(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 1)
@@ -98,18 +98,18 @@ func TestSoldOut(t *testing.T) {
 	s.must("POST", "/order/"+bought.OrderID+"/cancel", 7, nil, nil)
 	w.sees(button("grab"), "Grab it")
 	if got := s.orders(42); len(got) != 0 {
-		t.Errorf("he has %v", got)
+		t.Errorf("the buyer has %v", got)
 	}
 }
 
-// TestOneClickOneOrder: however wildly somebody clicks, one order is sent.
+// TestOneClickOneOrder: any number of clicks sends one order.
 func TestOneClickOneOrder(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
-	p := testkit.NewProxy(t, s.addr)
+	p := testkit.NewProxy(t, s.server.Addr)
 	w := open(t, s.through(p), s.signedIn(desktop(), 42))
 	w.sees(button("grab"), "")
-	p.Delay(time.Second) // so that there is a time to click in, and to look
+	p.Delay(time.Second) // so that there is time to click, and for the picture
 	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; i++) b.click(); return true; })()`)
 	w.sees(button("asking"), "Asking")
 	w.picture("buyer-asking-desktop", false)
@@ -119,22 +119,22 @@ func TestOneClickOneOrder(t *testing.T) {
 		t.Errorf("%d orders were sent, want 1", got)
 	}
 	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
-		t.Errorf("he has %s, want %s", got, want)
+		t.Errorf("the buyer has %s, want %s", got, want)
 	}
 }
 
-// TestLostAnswer: answers to a purchase get lost on their way. The page asks again by itself and finds the same order; when it
-// cannot, it says that it does not know, and finds the order when it is asked to.
+// TestLostAnswer: answers to a purchase get lost. The page retries by itself and finds the same order. When it cannot, it
+// shows that the outcome is unknown, and finds the order after a click.
 func TestLostAnswer(t *testing.T) {
-	t.Parallel() // it mostly waits, as the others that are parallel do
+	t.Parallel() // it mostly waits
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
-	p := testkit.NewProxy(t, s.addr)
-	const press = "POST /voucher/seckill/"
+	p := testkit.NewProxy(t, s.server.Addr)
+	const purchase = "POST /voucher/seckill/"
 
 	w := open(t, s.through(p), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	p.DropRepliesTo(press, 1000) // the browser repeats some by itself, unseen by the page
+	p.DropRepliesTo(purchase, 1000) // the browser retries some by itself, and the page does not notice
 	w.click(button("grab"))
 	w.sees(".card-note", "The answer got lost")
 	w.accessible()
@@ -147,7 +147,7 @@ func TestLostAnswer(t *testing.T) {
 
 	other := open(t, s.through(p), s.signedIn(phone().in("zh-CN"), 43))
 	other.sees(button("grab"), "")
-	p.DropRepliesTo(press, 1000)
+	p.DropRepliesTo(purchase, 1000)
 	other.click(button("grab"))
 	other.sees(button("unknown"), "查询结果")
 	other.accessible()
@@ -162,13 +162,13 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestBusy: a press that may not be answered yet is sent again when it may, without anybody's doing.
+// TestBusy: the page retries a purchase above the user's rate by itself when it may.
 func TestBusy(t *testing.T) {
 	s := realShop(t, "SECKILL_USER_RATE", "1", "SECKILL_USER_BURST", "1")
 	voucher := s.onSale("50 for 10", 5)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	// He has asked for something just now, so that he may not ask again for a second.
+	// This request uses up the user's rate for a second.
 	evaluate[bool](w, `fetch('/order', {headers: {Authorization: localStorage.getItem('seckill.token')}}).then(() => {
   document.querySelector('button[data-state=grab]').click();
   return true;
@@ -181,14 +181,14 @@ func TestBusy(t *testing.T) {
 	var has []struct{ VoucherID int64 }
 	s.must("GET", "/admin/order?userId=42", admin, nil, &has)
 	if len(has) != 1 || has[0].VoucherID != voucher {
-		t.Errorf("he has %v, want one of %d", has, voucher)
+		t.Errorf("the buyer has %v, want one of %d", has, voucher)
 	}
 }
 
-// TestLanguages: the page speaks as the browser asks, until somebody chooses.
+// TestLanguages: the page has the browser's language until the user chooses one.
 func TestLanguages(t *testing.T) {
 	s := embeddedShop(t)
-	w := open(t, s.url("/"), desktop().in("zh-CN").inTheDark())
+	w := open(t, s.url("/"), desktop().in("zh-CN").inDark())
 	w.sees(button("grab"), "立即抢购")
 	w.until("document.documentElement.lang === 'zh-CN' && document.title === '限时秒杀'")
 	w.accessible()
@@ -207,7 +207,7 @@ func TestLanguages(t *testing.T) {
 	w.until("document.documentElement.lang === 'en-GB'")
 }
 
-// TestKeyboard: everything can be done without a mouse, and the focus is where one looks for it.
+// TestKeyboard: everything works without a mouse, and the focus moves as users expect.
 func TestKeyboard(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/"), desktop())
@@ -231,7 +231,7 @@ func TestKeyboard(t *testing.T) {
 	w.until("document.activeElement.closest('dialog') !== null")
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
-	w.until("document.activeElement.matches('button[data-state=grab]')") // where he came from
+	w.until("document.activeElement.matches('button[data-state=grab]')") // where it was before
 	w.keys(kb.Enter)
 	w.sees("dialog", "Sign in to buy")
 	tabTo("[data-act=demo]")

@@ -2,9 +2,9 @@ package browser
 
 import "testing"
 
-// TestSomebodyElseSignsIn: what a buyer has under way is never done, and never shown, in the name of the one who signs in
-// after him on the same page.
-func TestSomebodyElseSignsIn(t *testing.T) {
+// TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who signs in
+// next on the same page.
+func TestAnotherUserSignsIn(t *testing.T) {
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/client.js').then(async ({ Client }) => {
   let token = 'A';
@@ -36,6 +36,6 @@ func TestSomebodyElseSignsIn(t *testing.T) {
   return has.join();
 })`)
 	if want := "0,0,0,0"; got != want {
-		t.Errorf("orders shown to somebody else after each question: %s, want %s", got, want)
+		t.Errorf("orders shown to another user after each request: %s, want %s", got, want)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"seckill/internal/testkit"
 )
 
-// atConsole is a look at the console by somebody who is signed in.
-func (s *shop) atConsole(l look) look {
+// asAdmin is the browser of an admin who has signed in to the console.
+func (s *shop) asAdmin(d device) device {
 	s.tb.Helper()
-	l.script += fmt.Sprintf("if (location.host) sessionStorage.setItem('seckill.admin', %s);", quoted(s.token(admin)))
-	return l
+	d.script += fmt.Sprintf("if (location.host) sessionStorage.setItem('seckill.admin', %s);", quoted(s.token(admin)))
+	return d
 }
 
-// crowd has users buy for as long as the test looks, a few at a time, as fast as the service answers.
-func (s *shop) crowd(voucher int64, first, users int64) (wait func()) {
+// startBuyers lets users buy, four at a time, as fast as the service answers.
+func (s *shop) startBuyers(voucher int64, first, users int64) (wait func()) {
 	s.tb.Helper()
 	var buying sync.WaitGroup
-	const lines = 4
-	for line := range int64(lines) {
+	const clients = 4
+	for client := range int64(clients) {
 		buying.Go(func() {
-			for user := first + line; user < first+users; user += lines {
+			for user := first + client; user < first+users; user += clients {
 				s.ask(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", voucher), user, nil)
 			}
 		})
@@ -35,10 +35,10 @@ func (s *shop) crowd(voucher int64, first, users int64) (wait func()) {
 	return buying.Wait
 }
 
-// tile is a figure of a sale that is watched.
+// tile selects a figure of a watched sale.
 func tile(name string) string { return fmt.Sprintf("[data-tile=%s] .tile-value", name) }
 
-// TestConsoleSignIn: what is wrong with a token is said; the right one lasts as long as the tab.
+// TestConsoleSignIn: the page shows what is wrong with a token; a valid one lasts as long as the tab.
 func TestConsoleSignIn(t *testing.T) {
 	s := realShop(t)
 	w := open(t, s.url("/admin"), desktop())
@@ -70,11 +70,11 @@ func TestConsoleSignIn(t *testing.T) {
 	w.seesNo(".places")
 }
 
-// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and the
-// trail tells of it.
+// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and
+// the audit trail shows it.
 func TestConsoleSale(t *testing.T) {
 	s := realShop(t)
-	w := open(t, s.url("/admin"), s.atConsole(desktop()))
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.sees(".note", "There are no vouchers here yet")
 	w.click("[data-act=create]")
 	w.sees("dialog", "New voucher")
@@ -108,7 +108,7 @@ func TestConsoleSale(t *testing.T) {
 	w.sees(tile("stock"), "400")
 	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 
-	wait := s.crowd(voucher, 1000, 300)
+	wait := s.startBuyers(voucher, 1000, 300)
 	w.until("Number(document.querySelector('[data-tile=accepted] .tile-value').innerText.replace(/,/g, '')) > 50")
 	wait()
 	w.sees(tile("accepted"), "300")
@@ -124,7 +124,7 @@ func TestConsoleSale(t *testing.T) {
 	w.picture("console-pause-desktop", false)
 	w.click("[data-act=yes]")
 	w.sees(".tag", "Paused")
-	s.crowd(voucher, 2000, 8)()
+	s.startBuyers(voucher, 2000, 8)()
 	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Paused') && r.innerText.includes('8'))")
 	w.click("[data-act=resume]")
 	w.click("[data-act=yes]")
@@ -143,7 +143,7 @@ func TestConsoleSale(t *testing.T) {
 	w.click("[data-act=yes]")
 	w.sees(tile("stock"), "150")
 
-	s.crowd(voucher, 3000, 200)()
+	s.startBuyers(voucher, 3000, 200)()
 	w.sees(".head .tag", "Sold out")
 	w.sees("[data-balance=balanced]", "450 issued = 0 left + 0 waiting + 450 recorded")
 	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Sold out') && r.innerText.includes('50'))")
@@ -158,26 +158,26 @@ func TestConsoleSale(t *testing.T) {
 	w.picture("console-audit-desktop", false)
 }
 
-// TestConsoleLooks: the console in Chinese, in the dark, and on a telephone; and by the keyboard alone.
-func TestConsoleLooks(t *testing.T) {
+// TestConsoleVariants: the console in Chinese, in dark colours, on a phone, and with the keyboard only.
+func TestConsoleVariants(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("五折优惠券", 40)
 	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
-	s.crowd(voucher, 100, 25)()
+	s.startBuyers(voucher, 100, 25)()
 	live := s.url(fmt.Sprintf("/admin#/voucher/%d", voucher))
 
-	zh := open(t, live, s.atConsole(desktop().in("zh-CN").inTheDark()))
+	zh := open(t, live, s.asAdmin(desktop().in("zh-CN").inDark()))
 	zh.sees(tile("accepted"), "25")
 	zh.sees("[data-balance=balanced]", "发放 40 = 剩余 15 + 排队 0 + 已落库 25")
 	zh.accessible()
 	zh.picture("console-sale-desktop-dark-zh", true)
 
-	phone := open(t, live, s.atConsole(phone()))
+	phone := open(t, live, s.asAdmin(phone()))
 	phone.sees(tile("recorded"), "25")
 	phone.accessible()
 	phone.picture("console-sale-phone", true)
 
-	w := open(t, s.url("/admin"), s.atConsole(desktop()))
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.sees("tr[data-voucher] a", "五折优惠券")
 	w.accessible()
 	w.picture("console-vouchers-desktop", false)
@@ -202,7 +202,7 @@ func TestConsoleLooks(t *testing.T) {
 	w.accessible()
 }
 
-// TestConsoleDeadLetters: an entry that nobody can read is listed, and goes when it is discarded, with a reason and not without.
+// TestConsoleDeadLetters: an unreadable entry is listed, and disappears when it is discarded, which needs a reason.
 func TestConsoleDeadLetters(t *testing.T) {
 	redis, prefix := testkit.Redis(t)
 	s := realShop(t, "SECKILL_REDIS_PREFIX", prefix)
@@ -210,9 +210,9 @@ func TestConsoleDeadLetters(t *testing.T) {
 	if err := redis.XAdd(t.Context(), &goredis.XAddArgs{Stream: prefix + "{p0}:orders", Values: poison}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, s.url("/admin#/deadletters"), s.atConsole(desktop()))
+	w := open(t, s.url("/admin#/deadletters"), s.asAdmin(desktop()))
 	for evaluate[bool](w, "document.querySelector('[data-letter]') === null") {
-		w.click(".head .button") // looks again, until the recorder has put it aside
+		w.click(".head .button") // reloads until the recorder has moved it to the dead letters
 	}
 	w.sees("[data-letter]", "u=forty-two")
 	w.sees("[data-letter]", "Unreadable")

@@ -1,8 +1,8 @@
-// Package browser uses the pages as people do: the built server, alone and on real stores, in a real Chromium, on the window
-// of a telephone and of a desk, with mouse and with keys, in both languages. Everything that a page is shown is looked at by
-// axe-core, too, and an error on a page's console fails its test.
+// Package browser uses the pages as people do: the built server, embedded and on real stores, in a real Chromium, in windows
+// of a phone and of a desktop, with mouse and keyboard, in both languages. axe-core checks the pages for accessibility, and
+// an error on a page's console fails its test.
 //
-// With -pictures DIR the tests write pictures of the states that they come through; `make pictures` does so into docs/images.
+// With -pictures DIR the tests write pictures of the pages; `make pictures` writes them into docs/images.
 //
-// A window is opened with open (window_test.go), a service with embeddedShop or realShop (shop_test.go).
+// open (window_test.go) opens a window; embeddedShop and realShop (shop_test.go) start a service.
 package browser

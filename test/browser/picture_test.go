@@ -21,7 +21,7 @@ import (
 // pictures is where pictures go; empty: none are taken.
 var pictures = flag.String("pictures", "", "write pictures of the pages' states into this `directory`")
 
-// picture keeps how the window looks now, or with whole the page to its end.
+// picture saves a picture of the window, or with whole of the whole page.
 func (w *window) picture(name string, whole bool) {
 	w.tb.Helper()
 	if *pictures == "" {
@@ -34,7 +34,7 @@ func (w *window) picture(name string, whole bool) {
 	if whole {
 		height := evaluate[float64](w, "Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)")
 		params.CaptureBeyondViewport = &whole
-		params.Clip = &page.Viewport{Width: float64(w.look.width), Height: max(height, 400), Scale: 1}
+		params.Clip = &page.Viewport{Width: float64(w.device.width), Height: max(height, 400), Scale: 1}
 	}
 	shot, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
 		return cdp.Call(ctx, t, page.CaptureScreenshot, params)
@@ -60,7 +60,7 @@ func shrunk(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, exact := map[[3]uint8]int{}, map[[3]uint8]color.Color{} // colours that look alike count as one
+	counts, exact := map[[3]uint8]int{}, map[[3]uint8]color.Color{} // similar colours count as one
 	bounds := full.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {

@@ -8,16 +8,15 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestCountdown: the button opens when the sale begins by the server's clock, whatever the browser's says, and nobody has to
-// ask for that.
+// TestCountdown: the button opens when the sale begins by the server's clock, not by the browser's, without a reload.
 func TestCountdown(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	l := desktop()
-	l.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
+	d := desktop()
+	d.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
 	begin := time.Now().Add(25 * time.Second)                               // a busy machine's time to open a browser
 	s.offer("50 for 10", 5, begin, begin.Add(time.Hour), "not_started")
-	w := open(t, s.url("/"), l)
+	w := open(t, s.url("/"), d)
 	w.sees(button("not_started"), "Not started yet")
 	w.sees(".clock", "Starts in")
 	w.accessible()
@@ -32,7 +31,7 @@ func TestCountdown(t *testing.T) {
 	w.until("document.getElementById('announcer').textContent.includes('the sale has started')")
 }
 
-// TestStates: what a sale is in is what its card says, and changes by itself.
+// TestStates: a card shows the state of its sale, and follows its changes.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -48,9 +47,9 @@ func TestStates(t *testing.T) {
 		"shopId": 1, "title": "Any day", "subTitle": "As many as you like", "payValue": 9000, "actualValue": 10000,
 	}, &ordinary)
 
-	l := desktop()
-	l.height = 760
-	w := open(t, s.url("/"), s.signedIn(l, 42))
+	d := desktop()
+	d.height = 760
+	w := open(t, s.url("/"), s.signedIn(d, 42))
 	w.sees(button("paused"), "Paused")
 	w.sees(button("not_started"), "Not started yet")
 	w.sees(button("grab"), "Buy for ¥90")
@@ -64,7 +63,7 @@ func TestStates(t *testing.T) {
 	w.click(card(ordinary.ID) + "button")
 	w.sees(".order h3", "Any day")
 	w.sees(".order .tag", "To be paid")
-	w.sees(card(ordinary.ID)+button("grab"), "Buy for ¥90") // any number of times
+	w.sees(card(ordinary.ID)+button("grab"), "Buy for ¥90") // ordinary vouchers can be bought any number of times
 
 	w.sees(card(ending)+button("ended"), "Ended")
 	w.accessible()
@@ -76,11 +75,11 @@ func TestStates(t *testing.T) {
 	w.sees(card(paused)+button("off_shelf"), "No longer offered")
 }
 
-// TestUnreachable: while the shop cannot be reached the page says so, sends nothing wrong, and goes on by itself.
+// TestUnreachable: while the shop cannot be reached the page shows it, sends nothing wrong, and recovers by itself.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
-	p := testkit.NewProxy(t, s.addr)
+	p := testkit.NewProxy(t, s.server.Addr)
 	w := open(t, s.through(p), phone())
 	w.sees(button("grab"), "")
 	p.Cut()
@@ -91,13 +90,13 @@ func TestUnreachable(t *testing.T) {
 	w.seesNo(".note.warn")
 }
 
-// TestExpiredToken: a token that is no longer good leads to signing in, and buys nothing meanwhile.
+// TestExpiredToken: with an expired token the page asks to sign in, and buys nothing meanwhile.
 func TestExpiredToken(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
-	l := phone()
-	l.script = "if (location.host && !localStorage.getItem('seckill.token')) localStorage.setItem('seckill.token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiIsImV4cCI6OTk5OTk5OTk5OX0.forged');"
-	w := open(t, s.url("/"), l)
+	d := phone()
+	d.script = "if (location.host && !localStorage.getItem('seckill.token')) localStorage.setItem('seckill.token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiIsImV4cCI6OTk5OTk5OTk5OX0.forged');"
+	w := open(t, s.url("/"), d)
 	w.sees("dialog", "You are signed out")
 	w.enter("#token", "nonsense")
 	w.click("dialog form button")
@@ -110,6 +109,6 @@ func TestExpiredToken(t *testing.T) {
 	w.click(button("grab"))
 	w.sees(button("unpaid"), "Pay")
 	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
-		t.Errorf("he has %s, want %s", got, want)
+		t.Errorf("the buyer has %s, want %s", got, want)
 	}
 }

@@ -21,11 +21,11 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// patience is how long a page may take for anything; a busy two-core machine needs seconds.
+// patience limits every wait for a page; a busy two-core machine needs seconds.
 const patience = 30 * time.Second
 
-// look is how somebody looks at a page.
-type look struct {
+// device is the browser of a user: its window and settings.
+type device struct {
 	name          string // in names of tests and pictures
 	width, height int64  // CSS pixels
 	touch         bool
@@ -34,26 +34,26 @@ type look struct {
 	script        string // runs before the page's own, in every document
 }
 
-// The windows that the tests use.
-func phone() look   { return look{name: "phone", width: 390, height: 844, touch: true} }
-func desktop() look { return look{name: "desktop", width: 1280, height: 900} }
+// The devices that the tests use.
+func phone() device   { return device{name: "phone", width: 390, height: 844, touch: true} }
+func desktop() device { return device{name: "desktop", width: 1280, height: 900} }
 
-func (l look) in(language string) look { l.language = language; return l }
-func (l look) inTheDark() look         { l.dark = true; return l }
+func (d device) in(language string) device { d.language = language; return d }
+func (d device) inDark() device            { d.dark = true; return d }
 
-// window is a browser with one page, and with nothing that an earlier one has stored.
+// window is a browser with one page and an empty profile.
 type window struct {
-	tb   testing.TB
-	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
-	look look
+	tb     testing.TB
+	ctx    context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
+	device device
 
 	mu       sync.Mutex
-	requests []string // method and path, of everything that was asked for
+	requests []string // method and path of each request
 	errors   []string // of the console
 }
 
-// open starts a browser and shows the address.
-func open(tb testing.TB, address string, l look) *window {
+// open starts a browser and opens the address.
+func open(tb testing.TB, address string, d device) *window {
 	tb.Helper()
 	program, err := server.ChromiumProgram(context.WithoutCancel(tb.Context()))
 	if err != nil {
@@ -65,7 +65,7 @@ func open(tb testing.TB, address string, l look) *window {
 		chromedp.Flag("no-proxy-server", true))
 	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	w := &window{tb: tb, ctx: ctx, look: l}
+	w := &window{tb: tb, ctx: ctx, device: d}
 	tb.Cleanup(func() {
 		_ = chromedp.Cancel(ctx) // ends the browser and waits for it
 		cancel()
@@ -76,20 +76,20 @@ func open(tb testing.TB, address string, l look) *window {
 			tb.Errorf("on the console: %s", e)
 		}
 	})
-	if err := chromedp.Do(ctx); err != nil { // starts it; not bounded, because the browser lives as long as this context
+	if err := chromedp.Do(ctx); err != nil { // starts it; without a timeout, because the browser lives as long as this context
 		tb.Fatalf("starting the browser: %v", err)
 	}
-	if err := chromedp.Listen(ctx, w.hear); err != nil {
+	if err := chromedp.Listen(ctx, w.onEvent); err != nil {
 		tb.Fatalf("listening to the browser: %v", err)
 	}
-	w.do(w.setUp())
+	w.do(w.emulate())
 	w.visit(address)
 	return w
 }
 
-// setUp makes the window look as it should.
-func (w *window) setUp() chromedp.Action[chromedp.Void] {
-	l := w.look
+// emulate sets the window's size, language and colours.
+func (w *window) emulate() chromedp.Action[chromedp.Void] {
+	d := w.device
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, t, log.Enable, cdp.Empty{}); err != nil {
 			return err
@@ -97,12 +97,12 @@ func (w *window) setUp() chromedp.Action[chromedp.Void] {
 		if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
 			return err
 		}
-		size := emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: 1, Mobile: l.touch}
+		size := emulation.SetDeviceMetricsOverrideParams{Width: d.width, Height: d.height, DeviceScaleFactor: 1, Mobile: d.touch}
 		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size); err != nil {
 			return err
 		}
 		scheme := "light"
-		if l.dark {
+		if d.dark {
 			scheme = "dark"
 		}
 		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -111,23 +111,23 @@ func (w *window) setUp() chromedp.Action[chromedp.Void] {
 		if _, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media); err != nil {
 			return err
 		}
-		if l.language != "" {
-			agent := emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: l.language}
+		if d.language != "" {
+			agent := emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: d.language}
 			if _, err := cdp.Call(ctx, t, emulation.SetUserAgentOverride, agent); err != nil {
 				return err
 			}
 		}
-		if l.script == "" {
+		if d.script == "" {
 			return nil
 		}
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: l.script})
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: d.script})
 		return err
 	})
 }
 
-// hear keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the browser's
+// onEvent keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the browser's
 // console, and none of the page.
-func (w *window) hear(event any) {
+func (w *window) onEvent(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch e := event.(type) {
@@ -165,17 +165,17 @@ func (w *window) purchases() int {
 	return n
 }
 
-// do does something on the page, or fails the test.
+// do performs steps on the page, or fails the test.
 func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	w.tb.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		w.tb.Fatalf("%v\nthe page says:\n%s", err, w.said())
+		w.tb.Fatalf("%v\nthe page shows:\n%s", err, w.text())
 	}
 }
 
-// evaluate returns what an expression is on the page.
+// evaluate returns the value of an expression on the page.
 func evaluate[T any](w *window, expression string) T {
 	w.tb.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -187,7 +187,7 @@ func evaluate[T any](w *window, expression string) T {
 	return v
 }
 
-// visit shows an address.
+// visit opens an address.
 func (w *window) visit(address string) {
 	w.tb.Helper()
 	w.do(chromedp.Navigate(address))
@@ -205,9 +205,9 @@ func (w *window) until(expression string) {
 			return
 		}
 		if time.Now().After(end) {
-			w.tb.Fatalf("%s never became true (%v)\nthe page says:\n%s", expression, err, w.said())
+			w.tb.Fatalf("%s never became true (%v)\nthe page shows:\n%s", expression, err, w.text())
 		}
-		time.Sleep(30 * time.Millisecond) // between two looks at another process
+		time.Sleep(30 * time.Millisecond) // between two polls of another process
 	}
 }
 
@@ -217,26 +217,26 @@ func (w *window) sees(selector, text string) {
 	w.until(fmt.Sprintf("Array.from(document.querySelectorAll(%s)).some(e => e.checkVisibility() && e.innerText.includes(%s))", quoted(selector), quoted(text)))
 }
 
-// seesNo waits until nothing is there that the selector means.
+// seesNo waits until no element matches the selector.
 func (w *window) seesNo(selector string) {
 	w.tb.Helper()
 	w.until(fmt.Sprintf("document.querySelector(%s) === null", quoted(selector)))
 }
 
-// click presses the mouse on an element, as soon as it is there.
+// click clicks an element as soon as it is there.
 func (w *window) click(selector string) {
 	w.tb.Helper()
 	w.sees(selector, "")
 	w.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// enter writes into a field as a person does.
+// enter types into a field.
 func (w *window) enter(selector, text string) {
 	w.tb.Helper()
 	w.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// keys presses keys, wherever the focus is.
+// keys presses keys on the element that has the focus.
 func (w *window) keys(keys string) {
 	w.tb.Helper()
 	w.do(chromedp.KeyEvent(keys))
@@ -249,8 +249,8 @@ func (w *window) choose(selector, value string) {
 		quoted(selector), quoted(value)))
 }
 
-// said is the text of the page.
-func (w *window) said() string {
+// text returns the text of the page.
+func (w *window) text() string {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
@@ -260,7 +260,7 @@ func (w *window) said() string {
 	return text
 }
 
-// accessible fails the test for what axe-core finds serious on the page as it is now.
+// accessible fails the test for each violation that axe-core finds on the page as it is now.
 func (w *window) accessible() {
 	w.tb.Helper()
 	source, err := os.ReadFile("testdata/axe.min.js")
@@ -282,7 +282,7 @@ axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.viol
 	}
 }
 
-// quoted writes a text as JavaScript.
+// quoted returns a text as a JavaScript literal.
 func quoted(s string) string {
 	b, _ := json.Marshal(s) //nolint:errchkjson // a string
 	return string(b)

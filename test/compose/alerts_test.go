@@ -36,7 +36,7 @@ func found(pattern, in string) []string {
 	return all
 }
 
-// Whoever is woken by an alert finds what it means and what to do; no entry is of an alert that is gone.
+// The runbook has an entry for each alert, with its meaning and what to do, and for no other.
 func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	t.Parallel()
 	rules := text(t, "deploy/prometheus/rules.yml")
@@ -57,7 +57,7 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	}
 }
 
-// promtool runs Prometheus's own checker among the rules.
+// promtool runs Prometheus's own checker on the rules.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	program, err := server.PromtoolProgram(t.Context())
@@ -71,14 +71,14 @@ func promtool(t *testing.T, args ...string) {
 	}
 }
 
-// The rules are valid, and fire and stay quiet as rules_test.yml says.
+// The rules are valid, and fire and stay quiet as rules_test.yml expects.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	promtool(t, "check", "config", "prometheus.yml")
 	promtool(t, "test", "rules", "rules_test.yml")
 }
 
-// dashboard is what is looked at in a Grafana dashboard.
+// dashboard is what the tests read of a Grafana dashboard.
 type dashboard struct {
 	Panels []struct {
 		Title   string `json:"title"`

@@ -1,6 +1,7 @@
-// Package compose checks docker-compose.yml as the compose library reads it, without a container engine: which
-// services there are, what they may do, what is published, and that no secret has a default; and beside it what the
-// stack is given: the entry's nginx.conf, the dashboard, the alerts, and the .env that `make env` writes.
+// Package compose checks docker-compose.yml as the compose library reads it, without a container engine: its services,
+// their rights, the published ports, and that no secret has a default. It also checks the files that the stack uses: the
+// entry's nginx.conf, the dashboard, the alerts, and the .env that `make env` writes. The
+// documents, with what they name and link to, and the workflows are checked here too.
 //
-// What it cannot see is whether the images start with what they are given; `make up` waits until they are healthy.
+// It cannot check that the images start with these settings; `make up` waits until they are healthy.
 package compose

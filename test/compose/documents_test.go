@@ -15,7 +15,7 @@ import (
 // documents are what people read, by path from the root.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	paths := []string{"README.md", "README.zh-CN.md", "CONTRIBUTING.md"}
+	paths := []string{"README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md"}
 	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(more) < 5 {
 		t.Fatalf("found %v: %v", more, err)
@@ -30,7 +30,7 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// The files that the documents for contributors name are there.
+// The files that the documents for contributors name exist.
 func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := 0
@@ -50,7 +50,7 @@ func TestNamedFilesExist(t *testing.T) {
 // A setting or a command that a document names exists.
 func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{ // what is named like one and is none: a code, and what Kubernetes sets
+	known := map[string]bool{ // names that look like settings: a code, and what Kubernetes sets
 		"SECKILL_ONLY": true, "SECKILL_SERVICE_HOST": true, "SECKILL_PORT": true,
 	}
 	for _, row := range config.Table() {
@@ -71,15 +71,15 @@ func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	}
 }
 
-// Both READMEs say the same: as many sections of each depth, the same figures in the table of benchmarks, and each leads to
-// the other.
+// Both READMEs have the same content: as many sections of each depth, the same figures in the table of benchmarks, and each
+// links to the other.
 func TestReadmesAgree(t *testing.T) {
 	t.Parallel()
 	english, chinese := text(t, "README.md"), text(t, "README.zh-CN.md")
 	if !strings.Contains(english, "(README.zh-CN.md)") || !strings.Contains(chinese, "(README.md)") {
 		t.Error("the READMEs do not lead to each other")
 	}
-	figures := func(readme string) []string { // those beside the report that they are from
+	figures := func(readme string) []string { // those beside the report that they come from
 		for section := range strings.SplitSeq(readme, "\n## ") {
 			if strings.Contains(section, "(docs/benchmarks/") {
 				return found(`(?m)^\|[^|\n]+\| ((?:\d[\d,]*)? ?\|[ \d,|]+)$`, section)

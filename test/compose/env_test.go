@@ -23,13 +23,13 @@ func makeEnv(t *testing.T, dir, bin string) (output string, err error) {
 	}
 	cmd := exec.CommandContext(t.Context(), "make", "env")
 	cmd.Dir = dir
-	// Without what the make around this test hands down.
+	// Without the variables of the make that runs this test.
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "MAKELEVEL=", "MAKEFILES=")
 	said, err := cmd.CombinedOutput()
 	return string(said), err
 }
 
-// leftovers are the files beginning with .env in dir, besides the example.
+// leftovers are the files in dir that begin with .env, except the example.
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, ".env*"))
@@ -48,8 +48,8 @@ func leftovers(t *testing.T, dir string) []string {
 func TestMakeEnvFillsEverySecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if said, err := makeEnv(t, dir, t.TempDir()); err != nil {
-		t.Fatalf("make env: %v\n%s", err, said)
+	if output, err := makeEnv(t, dir, t.TempDir()); err != nil {
+		t.Fatalf("make env: %v\n%s", err, output)
 	}
 	file := filepath.Join(dir, ".env")
 	text, err := os.ReadFile(filepath.Clean(file))
@@ -72,23 +72,23 @@ func TestMakeEnvFillsEverySecret(t *testing.T) {
 		t.Errorf("files are %v, want .env only", got)
 	}
 
-	if said, err := makeEnv(t, dir, t.TempDir()); err != nil {
-		t.Fatalf("make env again: %v\n%s", err, said)
+	if output, err := makeEnv(t, dir, t.TempDir()); err != nil {
+		t.Fatalf("make env again: %v\n%s", err, output)
 	}
 	if again, err := os.ReadFile(filepath.Clean(file)); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("the second run changed the secrets (%v)", err)
 	}
 }
 
-// Half of the secrets is worse than none: the stack would start with what an empty one means.
+// An incomplete .env is worse than none: the stack would start with empty secrets.
 func TestMakeEnvThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "od"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := makeEnv(t, dir, bin); err == nil {
-		t.Errorf("make env succeeded without random numbers:\n%s", said)
+	if output, err := makeEnv(t, dir, bin); err == nil {
+		t.Errorf("make env succeeded without random numbers:\n%s", output)
 	}
 	if got := leftovers(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)

@@ -3,14 +3,16 @@ package compose
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// each runs check on every service, as a subtest that carries its name.
+// each runs check on every service, in a subtest with its name.
 func each(t *testing.T, check func(t *testing.T, s types.ServiceConfig)) {
 	t.Helper()
 	for name, s := range project(t).Services {
@@ -122,10 +124,57 @@ func TestMountedFilesExist(t *testing.T) {
 			if v.Type != types.VolumeTypeBind {
 				continue
 			}
-			// An engine makes an empty directory of a source that is not there, and the service starts without it.
+			// If a source is missing, an engine makes an empty directory, and the service starts without its file.
 			if _, err := os.Stat(filepath.Clean(v.Source)); err != nil {
 				t.Error(err)
 			}
 		}
 	})
+}
+
+// A container that leaks, forks or spins takes nothing from the others.
+func TestContainersAreBounded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s types.ServiceConfig) {
+		if s.MemLimit <= 0 || s.PidsLimit <= 0 || s.CPUS <= 0 {
+			t.Errorf("memory %d, processes %d, processors %g: each needs a limit", s.MemLimit, s.PidsLimit, s.CPUS)
+		}
+		for _, mount := range s.Tmpfs {
+			if !regexp.MustCompile(`:size=\d+m$`).MatchString(mount) {
+				t.Errorf("tmpfs %s may take all memory", mount)
+			}
+		}
+	})
+}
+
+// Limits of different layers fit each other: a process that reaches its own is not killed by the container's.
+func TestLimitsFit(t *testing.T) {
+	t.Parallel()
+	p := project(t)
+	const mb = 1 << 20
+	number := func(text string) int64 {
+		t.Helper()
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, name := range []string{"server-1", "server-2"} {
+		s := p.Services[name]
+		limit, found := strings.CutSuffix(variables(s)["GOMEMLIMIT"], "MiB")
+		if soft := number(limit) * mb; !found || soft >= int64(s.MemLimit) || soft < int64(s.MemLimit)/2 {
+			t.Errorf("%s: GOMEMLIMIT is %s, mem_limit %d", name, variables(s)["GOMEMLIMIT"], s.MemLimit)
+		}
+		connections := number(variables(s)["SECKILL_MAX_CONNECTIONS"])
+		if connections*30<<10 > int64(s.MemLimit)/2 || connections+500 > int64(s.Ulimits["nofile"].Single) {
+			t.Errorf("%s: too many connections: %d", name, connections)
+		}
+	}
+	redis := p.Services["redis"]
+	i := slices.Index(redis.Command, "--maxmemory")
+	used, found := strings.CutSuffix(redis.Command[i+1], "mb")
+	if !found || int64(redis.MemLimit) < 2*number(used)*mb {
+		t.Errorf("redis: maxmemory %s, mem_limit %d", used, redis.MemLimit)
+	}
 }

@@ -30,7 +30,7 @@ func TestEveryTagIsBuiltOnce(t *testing.T) {
 	}
 	for _, name := range []string{"server-1", "server-2"} {
 		if _, found := builder[services[name].Image]; !found {
-			t.Errorf("nobody builds %s of %s", services[name].Image, name)
+			t.Errorf("%s of %s is never built", services[name].Image, name)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"seckill/internal/testkit/contract"
 )
 
 // nginxConf is the configuration of the entry without its comments.
@@ -50,8 +52,8 @@ func directive(t *testing.T, conf, name string) []string {
 
 const purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
 
-// A purchase may be asked again although it has arrived; nothing else that writes may be. An instance that takes up no
-// connections costs nobody an answer.
+// nginx retries a purchase although it may have arrived, but no other write. An instance that accepts no connections costs
+// no answer.
 func TestOnlyPurchasesAreRepeated(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -84,7 +86,7 @@ func TestOnlyPurchasesAreRepeated(t *testing.T) {
 	}
 }
 
-// What nginx says itself has to be readable by whoever reads the service's answers.
+// nginx's own answers have the form of the service's answers.
 func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -95,7 +97,7 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 		}
 		m := said.FindStringSubmatch(block)
 		if m == nil {
-			t.Errorf("%s says nothing", match)
+			t.Errorf("%s has no message", match)
 			continue
 		}
 		var document struct {
@@ -117,7 +119,7 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 				t.Errorf("%s: no header %s", match, header)
 			}
 		}
-		if asked := strings.Contains(block, "add_header Retry-After"); asked != (document.Status >= 500) {
+		if asked := strings.Contains(block, "add_header Retry-After"); asked != (document.Status >= 500 || document.Status == 429) {
 			t.Errorf("%s: Retry-After: %t", match, asked)
 		}
 		if path, found := strings.CutPrefix(match, "= "); found {
@@ -125,13 +127,13 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 				t.Errorf("%s is a page of its own", match)
 			}
 			if !regexp.MustCompile(`error_page [^;]* ` + path + `;`).MatchString(conf) {
-				t.Errorf("%s is said to nobody", match)
+				t.Errorf("%s is never used", match)
 			}
 		}
 	}
 }
 
-// nginx's own HTML is no answer to a program: each status that nginx makes has a document that exists.
+// No program reads nginx's own HTML: each status that nginx answers itself has a document, which exists.
 func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -151,23 +153,43 @@ func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 			}
 		}
 	}
-	for _, status := range []string{"400", "404", "405", "413", "414", "494", "500", "501", "502", "503", "504", "505"} {
+	for _, status := range []string{"400", "404", "405", "413", "414", "429", "494", "500", "501", "502", "503", "504", "505"} {
 		if !answered[status] {
 			t.Errorf("%s is answered with nginx's own page", status)
 		}
 	}
 }
 
-// A token may stand in the query of an event stream, and nginx writes queries to its error log.
-func TestTokensInQueriesAreNotLogged(t *testing.T) {
+// The routes that take a body are those that have one by their description: all others refuse it.
+func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	t.Parallel()
-	conf := nginxConf(t)
-	if got := directive(t, conf, "access_log"); !slices.Equal(got, []string{"off"}) {
-		t.Errorf("access_log is %v", got)
+	var taking *regexp.Regexp
+	for match, block := range locations(t, nginxConf(t)) {
+		refuses := strings.Contains(block, "if ($body) { return 413; }")
+		switch {
+		case !strings.Contains(block, "proxy_pass"):
+		case refuses == strings.Contains(block, "limit_conn bodies_of_address"):
+			t.Errorf("%s: a location refuses bodies or bounds them", match)
+		case !refuses:
+			expression, err := strconv.Unquote(strings.TrimPrefix(match, "~ "))
+			if err != nil || taking != nil {
+				t.Fatalf("%s: %v; want one expression for all routes that take a body", match, err)
+			}
+			taking = regexp.MustCompile(expression)
+		}
 	}
-	const events = `~ "^/order/[0-9]+/events$"`
-	if got := directive(t, locations(t, conf)[events], "error_log"); !slices.Equal(got, []string{"/dev/null", "emerg"}) {
-		t.Errorf("errors of event streams are logged to %v", got)
+	if taking == nil {
+		t.Fatal("no route takes a body")
+	}
+	c, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parameter := regexp.MustCompile(`\{\w+\}`)
+	for _, o := range c.Operations() {
+		if path := parameter.ReplaceAllString(o.Path, "7"); o.TakesBody() && !taking.MatchString(path) {
+			t.Errorf("%s %s has a body, which the entry refuses", o.Method, o.Path)
+		}
 	}
 }
 
@@ -185,7 +207,7 @@ func number(t *testing.T, conf, name string) int {
 	return n
 }
 
-// Every connection of a buyer has one to an instance beside it: two file descriptors.
+// Every connection of a buyer needs one to an instance: two file descriptors.
 func TestConnectionsHaveFileDescriptors(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -193,7 +215,7 @@ func TestConnectionsHaveFileDescriptors(t *testing.T) {
 	if files < 2*connections {
 		t.Errorf("worker_rlimit_nofile is %d for %d connections", files, connections)
 	}
-	// 10000 is Redis's default of maxclients; it keeps 32 besides.
+	// 10000 is Redis's default of maxclients; it needs 32 more descriptors.
 	for name, want := range map[string]int{"nginx": files, "redis": 10000 + 32} {
 		limit := project(t).Services[name].Ulimits["nofile"]
 		if limit == nil || max(limit.Single, limit.Soft) < want || max(limit.Single, limit.Hard) < want {

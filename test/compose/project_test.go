@@ -16,7 +16,7 @@ const root = "../.."
 // secrets are the variables without which the stack must not start.
 var secrets = []string{"SECKILL_JWT_SECRET", "SECKILL_REDIS_PASSWORD", "MYSQL_PASSWORD", "GRAFANA_PASSWORD"}
 
-// filled is an environment in which every secret is set, to a value that names it.
+// filled is an environment in which every secret has a value that names it.
 func filled() map[string]string {
 	env := make(map[string]string, len(secrets))
 	for _, name := range secrets {
@@ -25,7 +25,7 @@ func filled() map[string]string {
 	return env
 }
 
-// load reads the compose file with only env around it: neither the machine's environment nor its .env.
+// load reads the compose file with env as the environment, without the machine's environment and .env.
 func load(t *testing.T, env map[string]string) (*types.Project, error) {
 	t.Helper()
 	var pairs []string

@@ -51,7 +51,7 @@ func TestMySQLKeepsWhatItCommits(t *testing.T) {
 	}
 }
 
-// Without it the image makes a root for every address, on a network that others share.
+// Without it the image creates a root for every address, on a network that others share.
 func TestMySQLHasNoRootFromAfar(t *testing.T) {
 	t.Parallel()
 	if got := variables(project(t).Services["mysql"])["MYSQL_ROOT_HOST"]; got != "localhost" {

@@ -14,35 +14,35 @@ import (
 	"time"
 )
 
-// fault takes Redis away and returns the address of what takes its place.
+// fault takes Redis away; recover returns the address of the Redis that serves afterwards.
 type fault struct {
-	name   string
-	strike func(*trial)
-	heal   func(*trial) (addr string)
+	name    string
+	cause   func(*trial)
+	recover func(*trial) (addr string)
 }
 
 func faults() []fault {
 	return []fault{
-		{"killed", killed, again},
-		{"power cut", killed, func(tr *trial) string {
-			tr.cutBack()
-			return again(tr)
+		{"killed", kill, restarted},
+		{"power cut", kill, func(tr *trial) string {
+			tr.truncateToFlushed()
+			return restarted(tr)
 		}},
-		{"failover", vanished, promoted},
+		{"failover", machineLost, promoted},
 	}
 }
 
-func killed(tr *trial) { tr.master.Kill() }
+func kill(tr *trial) { tr.master.Kill() }
 
-func again(tr *trial) string {
+func restarted(tr *trial) string {
 	tr.master.Start()
 	return tr.master.Addr
 }
 
-// vanished takes the whole machine away: what was on its way to the replica does not arrive.
-func vanished(tr *trial) {
-	tr.master.Pause() // from here on nobody is told anything
-	tr.wire.Cut()
+// machineLost loses the whole machine: what is on its way to the replica does not arrive.
+func machineLost(tr *trial) {
+	tr.master.Pause() // from here on there are no answers
+	tr.proxy.Cut()
 	tr.master.Kill()
 }
 
@@ -51,8 +51,8 @@ func promoted(tr *trial) string {
 	return tr.replica.Addr
 }
 
-// cutBack leaves of the append-only file what was flushed.
-func (tr *trial) cutBack() {
+// truncateToFlushed truncates the append-only file to what was flushed.
+func (tr *trial) truncateToFlushed() {
 	tr.Helper()
 	files, err := filepath.Glob(filepath.Join(tr.master.Dir, "appendonlydir", "*.incr.aof"))
 	tr.must(err)
@@ -77,22 +77,22 @@ func TestDurability(t *testing.T) {
 		runs, least = 5, 1500*time.Millisecond
 	}
 	rows := make([]row, len(levels()))
-	for range runs { // in turn, so that a busy minute of the machine is everybody's
+	for range runs { // in turn, so that a busy minute of the machine affects all levels
 		for i, l := range levels() {
 			rows[i].title = l.title
 			for j, f := range faults() {
 				t.Run(l.name+"/"+f.name, func(t *testing.T) {
 					tr := open(t, l)
-					tr.sell(least+rand.N(time.Second), func() { f.strike(tr) })
-					lost, told := tr.lost(f.heal(tr)), tr.acknowledged()
-					t.Logf("lost %d of %d", lost, told)
-					if told == 0 {
-						t.Error("nobody was told that he has an order")
+					tr.sell(least+rand.N(time.Second), func() { f.cause(tr) })
+					lost, acknowledged := tr.lost(f.recover(tr)), tr.total()
+					t.Logf("lost %d of %d", lost, acknowledged)
+					if acknowledged == 0 {
+						t.Error("no order was acknowledged")
 					}
 					if lost > 0 && slices.Contains(l.safe, f.name) {
-						t.Errorf("%d of %d acknowledged orders are lost", lost, told)
+						t.Errorf("%d of %d acknowledged orders are lost", lost, acknowledged)
 					}
-					rows[i].add(j, lost, told, tr.elapsed)
+					rows[i].add(j, lost, acknowledged, tr.elapsed)
 				})
 			}
 		}
@@ -102,7 +102,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// library builds what notes the flushes.
+// library builds the library that records the flushes.
 func library(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "flushed.so")

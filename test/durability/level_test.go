@@ -17,13 +17,13 @@ import (
 // level is how durable an acknowledged order is.
 type level struct {
 	name     string
-	title    string // as the READMEs have it
+	title    string // as the document has it
 	flush    string // appendfsync
-	replicas int    // that must have it
+	replicas int    // that must have the order
 	safe     []string
 }
 
-// levels are all of them; safe names the faults at which one may lose nothing.
+// levels are all levels; safe names the faults at which a level may lose nothing.
 func levels() []level {
 	return []level{
 		{"everysec", "`everysec`", "everysec", 0, []string{"killed"}},
@@ -33,21 +33,21 @@ func levels() []level {
 }
 
 const (
-	distance = 2 * time.Millisecond // from Redis to its replica, one way
-	callers  = 8                    // batches under way
-	batch    = 32                   // applicants in each
+	replicaDelay = 2 * time.Millisecond // from Redis to its replica, one way
+	clients      = 8                    // batches under way
+	batch        = 32                   // requests in each
 )
 
 // trial is one Redis with one replica, a sale on it, and buyers until a fault ends them.
 type trial struct {
 	*testing.T
 	master, replica *testkit.RedisServer
-	wire            *testkit.Proxy // through which the replica receives
+	proxy           *testkit.Proxy // through which the replica replicates
 	sale            order.SaleRef
 	store           *redisstore.Store
 
-	told    [callers][]order.Applicant // who was told that he has an order
-	elapsed time.Duration              // for how long there were answers
+	acknowledged [clients][]order.Request // accepted, by client
+	elapsed      time.Duration            // until the fault
 }
 
 // open starts the servers and a sale that sells.
@@ -56,9 +56,9 @@ func open(t *testing.T, l level) *trial {
 	tr := &trial{T: t, sale: order.SaleRef{VoucherID: 7}}
 	tr.master = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", l.flush, "--auto-aof-rewrite-percentage", "0", "--repl-diskless-sync-delay", "0")
 	tr.replica = testkit.StartRedis(t)
-	tr.wire = testkit.NewProxy(t, tr.master.Addr)
-	tr.wire.Delay(distance)
-	host, port, err := net.SplitHostPort(tr.wire.Addr)
+	tr.proxy = testkit.NewProxy(t, tr.master.Addr)
+	tr.proxy.Delay(replicaDelay)
+	host, port, err := net.SplitHostPort(tr.proxy.Addr)
 	tr.must(err)
 	tr.must(tr.replica.Client().Do(t.Context(), "replicaof", host, port).Err())
 	tr.store = tr.storeOn(tr.master.Addr, redisstore.Replicas{Count: l.replicas, Timeout: 500 * time.Millisecond})
@@ -70,8 +70,8 @@ func open(t *testing.T, l level) *trial {
 		return err == nil && n == 1
 	})
 	tr.eventually("the sale to sell", func() bool {
-		v, err := tr.admit(t.Context(), []order.Applicant{{UserID: 1, OrderID: 1}})
-		return err == nil && v.Outcomes[0].Code == order.Accepted
+		v, err := tr.admit(t.Context(), []order.Request{{UserID: 1, OrderID: 1}})
+		return err == nil && v.Results[0].Outcome == order.Accepted
 	})
 	return tr
 }
@@ -86,31 +86,31 @@ func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	return store
 }
 
-func (tr *trial) admit(ctx context.Context, as []order.Applicant) (order.Verdict, error) {
-	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Applicants: as, MaxBacklog: 1 << 40})
+func (tr *trial) admit(ctx context.Context, as []order.Request) (order.BatchResult, error) {
+	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
 }
 
-// sell lets buyers come until the fault, which strikes after the time, has taken Redis from them.
+// sell lets buyers come until the fault, which happens after the given time, takes Redis away.
 func (tr *trial) sell(during time.Duration, fault func()) {
 	var users atomic.Int64
 	users.Store(1)
-	var gone sync.WaitGroup
+	var running sync.WaitGroup
 	start := time.Now()
-	for i := range callers {
-		gone.Go(func() {
+	for i := range clients {
+		running.Go(func() {
 			for {
-				as := make([]order.Applicant, batch)
+				as := make([]order.Request, batch)
 				for j := range as {
 					id := users.Add(1)
-					as[j] = order.Applicant{UserID: id, OrderID: id}
+					as[j] = order.Request{UserID: id, OrderID: id}
 				}
 				v, err := tr.admit(tr.Context(), as)
 				if err != nil {
 					return
 				}
-				for j, o := range v.Outcomes {
-					if o.Code == order.Accepted {
-						tr.told[i] = append(tr.told[i], as[j])
+				for j, o := range v.Results {
+					if o.Outcome == order.Accepted {
+						tr.acknowledged[i] = append(tr.acknowledged[i], as[j])
 					}
 				}
 			}
@@ -119,18 +119,18 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 	<-time.After(during)
 	tr.elapsed = time.Since(start)
 	fault()
-	gone.Wait()
+	running.Wait()
 }
 
-// acknowledged is how many were told that they have an order.
-func (tr *trial) acknowledged() (n int) {
-	for _, told := range tr.told {
-		n += len(told)
+// total returns how many orders were acknowledged.
+func (tr *trial) total() (n int) {
+	for _, requests := range tr.acknowledged {
+		n += len(requests)
 	}
 	return n
 }
 
-// lost counts those of them of whom the Redis at the address knows nothing.
+// lost returns how many of them the Redis at the address does not have.
 func (tr *trial) lost(addr string) (n int) {
 	tr.Helper()
 	has := map[int64]bool{}
@@ -138,8 +138,8 @@ func (tr *trial) lost(addr string) (n int) {
 		tr.must(err)
 		has[claim.UserID] = true
 	}
-	for _, told := range tr.told {
-		for _, a := range told {
+	for _, requests := range tr.acknowledged {
+		for _, a := range requests {
 			if !has[a.UserID] {
 				n++
 			}
@@ -159,7 +159,7 @@ func (tr *trial) eventually(what string, ok func() bool) {
 	tr.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tr.Fatalf("waited in vain for %s", what)
+			tr.Fatalf("%s did not happen in time", what)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
@@ -17,61 +18,58 @@ const (
 	price      = 10_00
 )
 
-// told is what clients know: every order id that anybody was given, and whose it is.
-type told map[int64]int64
-
 // model drives one world.
 type model struct {
-	w        *world
-	told     told
-	payments []order.Payment // that a provider was asked to expect
-	noticed  map[string]bool
-	keys     map[string]int64 // stock changes by idempotency key; those whose answer was not decided among them
-	next     int
+	w         *world
+	owners    map[int64]int64  // owner of each order id that a buyer was answered
+	payments  []order.Payment  // that were begun with the provider
+	confirmed map[string]bool  // payments whose notice was answered
+	keys      map[string]int64 // changes of stock by idempotency key, including those whose outcome is not known
+	next      int
 }
 
-// TestLife is the model. RAPID flags replay a failure: -rapid.seed, -rapid.failfile.
+// TestLife checks the model. The flags -rapid.seed and -rapid.failfile replay a failure.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := newEnv(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := s.newWorld(t, rt)
 		defer w.end()
-		m := &model{w: w, told: told{}, noticed: map[string]bool{}, keys: map[string]int64{}}
+		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"buy":        m.buy,
-			"buy again":  m.buy,
+			"buy more":   m.buy, // so that it is drawn more often
 			"record":     func(*rapid.T) { w.record() },
 			"pay":        m.pay,
 			"confirm":    m.confirm,
 			"cancel":     m.cancel,
-			"close":      m.close,
+			"expire":     m.expire,
 			"refund":     m.refund,
 			"restock":    m.restock,
 			"repeat key": m.repeatKey,
 			"pause":      m.pause,
 			"shelf":      m.shelf,
 			"work":       func(*rapid.T) { w.work() },
-			"harm":       m.harm,
+			"fault":      m.fault,
 			"crash":      func(*rapid.T) { w.crash() },
 			"redeliver":  m.redeliver,
 			"rebuild":    func(*rapid.T) { w.rebuild() },
-			"rest":       m.rest,
-			"":           func(*rapid.T) { m.neverTwice(rt); m.accounted(rt) },
+			"quiesce":    m.quiesce,
+			"":           func(*rapid.T) { m.ledgerHolds(rt); m.balanced(rt) },
 		})
-		m.rest(rt)
+		m.quiesce(rt)
 	})
 }
 
 func (m *model) user(t *rapid.T) int64 { return rapid.Int64Range(1, users).Draw(t, "user") }
 
-// someOrder draws an order that somebody was told of, or skips the action.
-func (m *model) someOrder(t *rapid.T) (id, user int64) {
-	if len(m.told) == 0 {
-		t.Skip("nobody has an order")
+// anOrder draws an order whose id a buyer was answered, or skips the action.
+func (m *model) anOrder(t *rapid.T) (id, user int64) {
+	if len(m.owners) == 0 {
+		t.Skip("no user has an order")
 	}
-	id = rapid.SampledFrom(sortedKeys(m.told)).Draw(t, "order")
-	return id, m.told[id]
+	id = rapid.SampledFrom(sortedKeys(m.owners)).Draw(t, "order")
+	return id, m.owners[id]
 }
 
 func (m *model) buy(t *rapid.T) {
@@ -83,21 +81,21 @@ func (m *model) buy(t *rapid.T) {
 		m.learn(t, o.ID, user)
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
-	default: // refused, or unknown; then he asks again some time
+	default: // refused, or unknown; some later action asks again
 		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome, errOffShelf)
 	}
 }
 
-// learn: an id belongs to one user for ever (I10).
+// learn notes an answered order id and checks that it always belongs to one user (I10).
 func (m *model) learn(t *rapid.T, id, user int64) {
-	if known, has := m.told[id]; has && known != user {
-		t.Fatalf("order %d was given to user %d and to user %d", id, known, user)
+	if owner, known := m.owners[id]; known && owner != user {
+		t.Fatalf("order %d was answered to user %d and to user %d", id, owner, user)
 	}
-	m.told[id] = user
+	m.owners[id] = user
 }
 
 func (m *model) pay(t *rapid.T) {
-	id, user := m.someOrder(t)
+	id, user := m.anOrder(t)
 	p, err := m.w.pay(user, id)
 	if err != nil {
 		m.w.expectedOrState(t, err)
@@ -114,8 +112,8 @@ func (m *model) confirm(t *rapid.T) {
 		t.Skip("nothing to pay")
 	}
 	p := rapid.SampledFrom(m.payments).Draw(t, "payment")
-	if rapid.IntRange(0, 3).Draw(t, "harmed") == 0 {
-		m.harmOne(t, "apply", "settled")
+	if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
+		m.injectOne(t, "apply", "complete operations")
 	}
 	n := order.Notice{PaymentID: p.ID, Amount: p.Amount}
 	if rapid.IntRange(0, 9).Draw(t, "wrong amount") == 0 {
@@ -127,33 +125,33 @@ func (m *model) confirm(t *rapid.T) {
 	}
 	if err := m.w.confirm(n); err != nil {
 		m.w.expected(t, err)
-		return // the provider repeats it some time, or rest does
+		return // a later action repeats it, as a provider does
 	}
-	m.noticed[p.ID] = true
+	m.confirmed[p.ID] = true
 }
 
 func (m *model) cancel(t *rapid.T) {
-	id, user := m.someOrder(t)
+	id, user := m.anOrder(t)
 	if err := m.w.cancel(user, id); err != nil {
 		m.w.expectedOrState(t, err)
 	}
 }
 
-func (m *model) close(t *rapid.T) {
-	id, _ := m.someOrder(t)
-	m.w.closeOverdue(id)
+func (m *model) expire(t *rapid.T) {
+	id, _ := m.anOrder(t)
+	m.w.expire(id)
 }
 
 func (m *model) refund(t *rapid.T) {
-	id, user := m.someOrder(t)
+	id, user := m.anOrder(t)
 	if err := m.w.refund(user, id); err != nil {
 		m.w.expectedOrState(t, err)
 	}
 }
 
 func (m *model) restock(t *rapid.T) {
-	if rapid.IntRange(0, 3).Draw(t, "harmed") == 0 {
-		m.harmOne(t, "apply", "settled")
+	if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
+		m.injectOne(t, "apply", "complete operations")
 	}
 	delta := rapid.SampledFrom([]int64{-3, -2, -1, 1, 2}).Draw(t, "delta")
 	m.next++
@@ -178,39 +176,40 @@ func (m *model) changeStock(t *rapid.T, key string, delta int64) {
 func (m *model) pause(t *rapid.T) { m.w.pause(t, rapid.Bool().Draw(t, "paused")) }
 func (m *model) shelf(t *rapid.T) { m.w.shelve(t, rapid.Bool().Draw(t, "on the shelf")) }
 
-func (m *model) harm(t *rapid.T) { m.harmOne(t, calls()...) }
+func (m *model) fault(t *rapid.T) { m.injectOne(t, calls()...) }
 
-// harmOne lets something befall the next one of the calls.
-func (m *model) harmOne(t *rapid.T, calls ...string) {
-	call := rapid.SampledFrom(calls).Draw(t, "call")
-	h := harm(rapid.IntRange(0, int(harms)-1).Draw(t, "harm"))
-	m.w.alive().fate.plan(call, h)
+// injectOne plans a fault for the next of one of the calls.
+func (m *model) injectOne(t *rapid.T, calls ...string) {
+	name := rapid.SampledFrom(calls).Draw(t, "call")
+	kind := fault(rapid.IntRange(0, int(faultKinds)-1).Draw(t, "kind"))
+	m.w.alive().faults.plan(name, kind)
 }
 
-// redeliver puts an order into the stream once more, as an entry that was delivered and not acknowledged (I7).
+// redeliver adds an order to the stream once more, as if its entry had not been acknowledged (I7).
 func (m *model) redeliver(t *rapid.T) {
-	id, user := m.someOrder(t)
+	id, user := m.anOrder(t)
 	m.w.redeliver(id, user)
 }
 
-func (m *model) rest(t *rapid.T) {
-	m.w.rest()
-	for _, p := range m.payments { // a provider repeats its callbacks until they are answered
-		if m.noticed[p.ID] {
+// quiesce waits until nothing is under way any more, and checks what must hold then.
+func (m *model) quiesce(t *rapid.T) {
+	m.w.quiesce()
+	for _, p := range m.payments { // a provider may repeat its callbacks
+		if m.confirmed[p.ID] {
 			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount}))
 		}
 	}
-	m.w.rest()
+	m.w.quiesce()
 	m.deltasAddUp(t)
 	m.check(t)
-	if b := m.accounted(t); b.Finding != order.Balanced || !b.Complete {
-		t.Fatalf("at rest the auditor finds %s (%s), complete: %v; redis %+v, ledger %+v", b.Finding, b.Why, b.Complete, b.Redis, b.Ledger)
+	if b := m.balanced(t); b.Finding != audit.Balanced || !b.Complete {
+		t.Fatalf("quiescent: the auditor finds %s (%s), complete: %v; redis %+v, ledger %+v", b.Finding, b.Why, b.Complete, b.Redis, b.Ledger)
 	}
 }
 
-// accounted holds at every moment: the auditor raises no false alarm. (A sale that stands still, or changes while it is
-// read, he does not judge.)
-func (m *model) accounted(t *rapid.T) order.Balance {
+// balanced must hold at every moment: the auditor raises no false alarm. (A sale that is stopped, or changes while it is read,
+// is undecided.)
+func (m *model) balanced(t *rapid.T) audit.Balance {
 	b := m.w.balance(t)
 	if b.Finding.Broken() {
 		t.Fatalf("the auditor finds %s: %s; redis %+v, ledger %+v", b.Finding, b.Why, b.Redis, b.Ledger)
@@ -218,8 +217,8 @@ func (m *model) accounted(t *rapid.T) order.Balance {
 	return b
 }
 
-// deltasAddUp asks for every change of stock once more, which says what became of it, and wants the issued units to be
-// what was confirmed.
+// deltasAddUp requests every change of stock once more, which answers its outcome, and checks that the issued units are the
+// sum of the changes that succeeded.
 func (m *model) deltasAddUp(t *rapid.T) {
 	want := int64(firstStock)
 	for _, key := range sortedKeys(m.keys) {
@@ -227,17 +226,17 @@ func (m *model) deltasAddUp(t *rapid.T) {
 		if err == nil {
 			want += m.keys[key]
 		} else if _, refused := errors.AsType[*voucher.InsufficientStockError](err); !refused {
-			t.Fatalf("at rest a change of stock by %d is answered %v", m.keys[key], err)
+			t.Fatalf("quiescent: a change of stock by %d is answered %v", m.keys[key], err)
 		}
 	}
-	m.w.rest()
+	m.w.quiesce()
 	if got := m.w.view(t).sale.issued; got != want {
-		t.Fatalf("%d units are issued, %d by what was answered", got, want)
+		t.Fatalf("%d units are issued, %d according to the answers", got, want)
 	}
 }
 
-// neverTwice holds at every moment: no user has two live orders in the ledger, and no stock is below zero (I1, I2).
-func (m *model) neverTwice(t *rapid.T) {
+// ledgerHolds must hold at every moment: no user has two live orders in the ledger, and no stock is below zero (I1, I2).
+func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
 	if v.sale.stock < 0 || v.sale.stock+v.live() != v.sale.issued {

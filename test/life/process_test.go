@@ -10,110 +10,116 @@ import (
 
 	"seckill/internal/idworker"
 	"seckill/internal/order"
+	"seckill/internal/order/admission"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/outbox"
+	"seckill/internal/order/recorder"
+	"seckill/internal/order/recovery"
+	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 
-// process is one instance of the service without its HTTP side, wired as cmd/server wires it. Its background jobs run
-// when the model says so.
+// process is one instance of the service without its HTTP side, wired as cmd/server wires it. Its background jobs run only
+// when the model runs them.
 type process struct {
-	fate       *fate
-	catalog    *order.Catalog
-	complaints *order.Complaints
-	keeper     *order.Keeper
-	outbox     *order.Outbox
-	admission  *order.Admission
-	desk       *order.Desk
-	clerk      *order.Clerk
-	cashier    *order.Cashier
-	vouchers   *voucher.Service
-	ledger     ledger
-	ids        *idworker.Worker
-	newJob     func() *order.Recorder
+	faults      *faults
+	catalog     *catalog.Catalog
+	repairs     *recovery.RepairQueue
+	reconciler  *recovery.Reconciler
+	outbox      *outbox.Outbox
+	admission   *admission.Admission
+	purchases   *service.Purchases
+	orders      *service.Orders
+	payments    *service.Payments
+	vouchers    *voucher.Service
+	ledger      ledger
+	ids         *idworker.Worker
+	newRecorder func() *recorder.Recorder
 
 	jobs sync.WaitGroup
 }
 
-// alone is a lock for a single process: what it guards is fenced by the epoch.
-type alone struct{ turn chan struct{} }
+// localLock is a lock for a single process: what it protects is fenced by the epoch.
+type localLock struct{ held chan struct{} }
 
-func (a alone) Do(ctx context.Context, _ string, f func(context.Context) error) error {
-	a.turn <- struct{}{}
-	defer func() { <-a.turn }()
+func (l localLock) Do(ctx context.Context, _ string, f func(context.Context) error) error {
+	l.held <- struct{}{}
+	defer func() { <-l.held }()
 	return f(ctx)
 }
 
-func (a alone) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
-	return a.Do(ctx, name, f)
+func (l localLock) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
+	return l.Do(ctx, name, f)
 }
 
-// stores are those of a world, shared by all its processes.
+// stores are what all processes of a world share.
 type stores struct {
-	redis *redisstore.Store
-	sql   *sqlstore.Store
-	count *redisstore.Counter
-	key   [16]byte
-	bank  *bank
-	log   *slog.Logger
+	redis    *redisstore.Store
+	sql      *sqlstore.Store
+	count    *redisstore.Counter
+	key      [16]byte
+	provider *provider
+	log      *slog.Logger
 }
 
-// startProcess starts nothing yet; asked hears of everybody who is sent to Redis.
-func startProcess(s stores, asked func(order.Batch)) *process {
-	p := &process{fate: newFate()}
-	p.ledger = ledger{s.sql, p.fate}
-	redis := redisSide{s.redis, p.fate, asked}
+// newProcess starts no job. It calls sent with each batch that it sends to Redis.
+func newProcess(s stores, sent func(order.Batch)) *process {
+	p := &process{faults: newFaults()}
+	p.ledger = ledger{s.sql, p.faults}
+	redis := redisStore{s.redis, p.faults, sent}
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	p.ids = idworker.New(s.count, s.sql, s.key, idworker.Options{})
-	p.catalog = order.NewCatalog(p.ledger)
-	p.complaints = order.NewComplaints()
-	room := order.NewWaitroom(p.ledger, s.log)
-	p.outbox = order.NewOutbox(order.OutboxStores{Ledger: p.ledger, Sales: redis}, p.catalog, p.complaints, room, metrics, s.log)
-	p.keeper = order.NewKeeper(order.KeeperStores{
-		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Retirer: redis, Locker: alone{make(chan struct{}, 1)}, Outbox: p.outbox,
-	}, p.catalog, p.complaints, metrics, s.log)
-	p.admission = order.NewAdmission(order.AdmissionStores{Gate: redis, Winners: redis, Rows: p.ledger},
-		p.catalog, order.NewDiary(), p.complaints, metrics, 1000, s.log)
-	lookup := order.NewLookup(p.ledger, redis, p.ledger, p.catalog)
-	p.desk = order.NewDesk(p.admission, lookup, p.ledger, p.ids, room, order.DeskOptions{})
-	p.clerk = order.NewClerk(p.ledger, lookup, room, p.catalog, p.outbox, idworker.Time)
-	p.cashier = order.NewCashier(p.ledger, s.bank, order.CashierDesk{Lookup: lookup, Room: room, Outbox: p.outbox},
+	p.catalog = catalog.New(p.ledger)
+	p.repairs = recovery.NewRepairQueue()
+	notifier := service.NewNotifier(p.ledger, s.log)
+	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
+	p.reconciler = recovery.New(recovery.Stores{
+		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)}, Outbox: p.outbox,
+	}, p.catalog, p.repairs, metrics, s.log)
+	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
+		p.catalog, p.repairs, metrics, 1000, s.log)
+	lookup := service.NewLookup(p.ledger, redis, p.ledger, p.catalog)
+	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
+	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
+	p.payments = service.NewPayments(p.ledger, s.provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.keeper, p.ledger, p.outbox, time.Now)
-	p.newJob = func() *order.Recorder {
-		q := queue{s.redis.Consumer(0, "the one"), p.fate}
-		return order.NewRecorder(
-			order.RecorderStores{Queue: q, Membership: q, Ledger: p.ledger, Places: redis, Outbox: p.outbox},
-			order.RecorderOptions{Batch: 3}, p.ids, p.complaints, room, metrics, s.log)
+	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, time.Now)
+	p.newRecorder = func() *recorder.Recorder {
+		q := queue{s.redis.Consumer(0, "life"), p.faults}
+		return recorder.New(
+			recorder.Stores{Queue: q, Membership: q, Ledger: p.ledger, Holders: redis, Outbox: p.outbox},
+			recorder.Options{Batch: 3}, p.repairs, notifier, metrics, s.log)
 	}
 	return p
 }
 
-// run runs a job until done says so, the process dies, or limit is over. A job of a process that has died ends by itself,
-// some time: it hears nothing any more.
+// run runs a job until done reports true, the process dies, or limit has passed. A job of a dead process ends by itself, some
+// time later, because it no longer reaches the stores.
 func (p *process) run(ctx context.Context, job func(context.Context) error, limit time.Duration, done func() bool) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	p.jobs.Go(func() {
 		defer close(ended)
-		_ = job(ctx) // it ends because it is stopped
+		_ = job(ctx) // its error is that it was stopped
 	})
-	for end := time.Now().Add(limit); !done() && !p.fate.isDead() && time.Now().Before(end); {
+	for end := time.Now().Add(limit); !done() && !p.faults.isDead() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
-	if !p.fate.isDead() {
+	if !p.faults.isDead() {
 		<-ended
 	}
 }
 
-// bury waits until nothing of a process is left.
-func (p *process) bury(ctx context.Context) {
-	p.fate.kill()
+// shutdown kills the process and waits until all its goroutines have ended.
+func (p *process) shutdown(ctx context.Context) {
+	p.faults.kill()
 	p.jobs.Wait()
 	p.admission.Close()
 	p.outbox.Close()
-	_ = p.ids.Close(ctx) // nobody takes ids any more
+	_ = p.ids.Close(ctx) // no id is needed any more
 	p.catalog.Close()
 }

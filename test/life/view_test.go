@@ -11,16 +11,16 @@ import (
 	"seckill/internal/order"
 )
 
-// view is everything that both stores hold of the world's one sale.
+// view is everything that both stores have of the world's sale.
 type view struct {
-	sale   saleRow
-	orders []orderRow
-	pays   []payRow
-	open   int64 // operations that are still pending
+	sale     saleRow
+	orders   []orderRow
+	payments []paymentRow
+	pending  int64 // operations
 
 	stock   int64 // in Redis, returned units included
-	applied int64 // number of the last operation that Redis contains
-	places  map[int64]int64
+	applied int64 // number of the last operation applied in Redis
+	holders map[int64]int64
 	waiting int64 // entries in the stream
 }
 
@@ -29,16 +29,16 @@ type saleRow struct{ stock, issued, last int64 }
 type orderRow struct {
 	id, user int64
 	status   order.Status
-	last     order.Status // of its history; its own when it has none
+	last     order.Status // of its history; its own if it has none
 }
 
-type payRow struct {
+type paymentRow struct {
 	id    string
 	order int64
 	state order.PaymentState
 }
 
-// live counts the orders that hold a unit.
+// live counts the orders that have a unit.
 func (v view) live() int64 {
 	n := int64(0)
 	for _, o := range v.orders {
@@ -62,12 +62,12 @@ func (v view) oneLiveOrderEach(t *rapid.T) {
 	}
 }
 
-// check holds the invariants against the stores at rest.
+// check checks the invariants of the quiescent stores.
 func (m *model) check(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t) // I2
-	if v.waiting != 0 || v.open != 0 {
-		t.Fatalf("not at rest: %d entries wait, %d operations are pending", v.waiting, v.open)
+	if v.waiting != 0 || v.pending != 0 {
+		t.Fatalf("not quiescent: %d entries wait, %d operations are pending", v.waiting, v.pending)
 	}
 	if v.sale.stock+v.live() != v.sale.issued { // I1, I5
 		t.Fatalf("ledger: stock %d + %d live orders, %d issued", v.sale.stock, v.live(), v.sale.issued)
@@ -76,61 +76,61 @@ func (m *model) check(t *rapid.T) {
 		t.Fatalf("Redis has %d units to sell, the ledger %d", v.stock, v.sale.stock)
 	}
 	if v.applied != v.sale.last {
-		t.Fatalf("Redis contains %d operations of %d", v.applied, v.sale.last)
+		t.Fatalf("Redis has applied %d operations of %d", v.applied, v.sale.last)
 	}
-	held := map[int64]int64{}
+	live := map[int64]int64{}
 	for _, o := range v.orders {
 		if o.status.Live() {
-			held[o.user] = o.id
+			live[o.user] = o.id
 		}
 		if o.last != o.status {
 			t.Fatalf("order %d is %s, its history ends with %s", o.id, o.status, o.last)
 		}
 	}
-	if !maps.Equal(held, v.places) { // I2, I6
-		t.Fatalf("live orders of users %v, places in Redis %v", held, v.places)
+	if !maps.Equal(live, v.holders) { // I2, I6
+		t.Fatalf("live orders of users %v, holders in Redis %v", live, v.holders)
 	}
-	m.everybodySettled(t, v)
-	m.moneyAddsUp(t, v)
-	m.winnersAreTold(t, held)
+	m.allSettled(t, v)
+	m.paymentsAddUp(t, v)
+	m.winnersGetTheirOrder(t, live)
 }
 
-// everybodySettled: what was told has a row of the same user (I3), and no row came from nowhere (I4).
-func (m *model) everybodySettled(t *rapid.T, v view) {
+// allSettled checks that each answered order has a row of the same user (I3), and that each row was asked for (I4).
+func (m *model) allSettled(t *rapid.T, v view) {
 	rows := map[int64]int64{}
 	for _, o := range v.orders {
 		rows[o.id] = o.user
-		if _, asked := m.w.asked[o.id]; !asked {
-			t.Fatalf("order %d of user %d was never asked for", o.id, o.user)
+		if _, sent := m.w.sent[o.id]; !sent {
+			t.Fatalf("order %d of user %d was never sent for", o.id, o.user)
 		}
 		if o.status == order.Failed {
 			t.Fatalf("order %d failed, though no store lost anything", o.id)
 		}
 	}
-	for id, user := range m.told {
+	for id, user := range m.owners {
 		if rows[id] != user {
-			t.Fatalf("user %d was told order %d, the ledger has it for user %d", user, id, rows[id])
+			t.Fatalf("user %d was answered order %d, the ledger has it for user %d", user, id, rows[id])
 		}
 	}
 }
 
-// moneyAddsUp: an order is paid by exactly one payment whose money is here, and no money stays without such an order.
-func (m *model) moneyAddsUp(t *rapid.T, v view) {
+// paymentsAddUp checks that exactly one received payment pays for each paid order, and that no other money is kept.
+func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	paidBy := map[int64][]string{}
-	for _, p := range v.pays {
+	for _, p := range v.payments {
 		switch p.state {
 		case order.PaymentReceived:
 			paidBy[p.order] = append(paidBy[p.order], p.id)
 		case order.PaymentOpen:
-			if m.noticed[p.id] {
+			if m.confirmed[p.id] {
 				t.Fatalf("payment %s was confirmed and is still open", p.id)
 			}
 		case order.PaymentRefunded:
-			if !m.noticed[p.id] && !m.w.maybeNoticed[p.id] {
-				t.Fatalf("payment %s was sent back, though nobody ever paid it", p.id)
+			if !m.confirmed[p.id] && !m.w.maybeConfirmed[p.id] {
+				t.Fatalf("payment %s was refunded, though it was never paid", p.id)
 			}
 		case order.PaymentLate, order.PaymentRefunding:
-			t.Fatalf("payment %s of order %d is %s at rest", p.id, p.order, p.state)
+			t.Fatalf("payment %s of order %d is %s, though all is quiescent", p.id, p.order, p.state)
 		}
 	}
 	for _, o := range v.orders {
@@ -142,15 +142,15 @@ func (m *model) moneyAddsUp(t *rapid.T, v view) {
 			t.Fatalf("order %d is %s and has the received payments %v", o.id, o.status, paidBy[o.id])
 		}
 	}
-	for id, refunds := range m.w.sentBack() {
-		if refunds == 0 || paidFor(v.pays, id) != order.PaymentRefunded {
-			t.Fatalf("payment %s was sent back and is %s", id, paidFor(v.pays, id))
+	for id, refunds := range m.w.refunded() {
+		if refunds == 0 || stateOf(v.payments, id) != order.PaymentRefunded {
+			t.Fatalf("payment %s was refunded by the provider and is %s", id, stateOf(v.payments, id))
 		}
 	}
 }
 
-func paidFor(pays []payRow, id string) order.PaymentState {
-	for _, p := range pays {
+func stateOf(payments []paymentRow, id string) order.PaymentState {
+	for _, p := range payments {
 		if p.id == id {
 			return p.state
 		}
@@ -158,11 +158,11 @@ func paidFor(pays []payRow, id string) order.PaymentState {
 	return 0
 }
 
-// winnersAreTold: whoever has a live order is told it when he asks again, whatever the sale does (I6).
-func (m *model) winnersAreTold(t *rapid.T, held map[int64]int64) {
-	for user, id := range held {
-		if got := m.w.askAgain(t, user); got != id {
-			t.Fatalf("user %d has order %d and is told %d", user, id, got)
+// winnersGetTheirOrder checks that a user who has a live order and asks again is answered it, in every mode of the sale (I6).
+func (m *model) winnersGetTheirOrder(t *rapid.T, live map[int64]int64) {
+	for user, id := range live {
+		if got := m.w.buyAgain(t, user); got != id {
+			t.Fatalf("user %d has order %d and is answered %d", user, id, got)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -24,50 +25,50 @@ import (
 
 var errOffShelf = voucher.ErrOffShelf
 
-const patience = time.Minute // for coming to rest
+const quiesceTimeout = time.Minute // until nothing is under way
 
 var admin = voucher.Author{AdminID: 1}
 
-// bank is a payment provider that remembers what it was told to send back.
-type bank struct {
-	mu       sync.Mutex
-	returned map[string]int
+// provider is a payment provider that counts refunds.
+type provider struct {
+	mu      sync.Mutex
+	refunds map[string]int // by payment
 }
 
-func (b *bank) Begin(context.Context, order.Payment) (string, error) { return "/pay", nil }
+func (p *provider) Begin(context.Context, order.Payment) (string, error) { return "/pay", nil }
 
-func (b *bank) Refund(_ context.Context, p order.Payment) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.returned[p.ID]++
+func (p *provider) Refund(_ context.Context, paid order.Payment) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refunds[paid.ID]++
 	return nil
 }
 
-// site is the stores that all worlds of one test use, one voucher for each world.
-type site struct {
+// env has the stores that all worlds of one test use. Each world has its own voucher.
+type env struct {
 	stores stores
 	rdb    *redis.Client
 	prefix string
 	db     *sql.DB
 
-	dead []*process
+	dead []*process // are shut down when the test ends
 }
 
 // world is one sale and the process that sells it.
 type world struct {
-	*site
+	*env
 	rt      *rapid.T
-	ctx     context.Context //nolint:containedctx // of the test; a world is a test's own
+	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
 	process *process
-	token   int64
+	token   int64 // of the expirer's lock
 
-	mu           sync.Mutex
-	asked        map[int64]int64 // order ids that were sent to Redis, and for whom
-	maybeNoticed map[string]bool // payments whose notice was sent and not answered
+	mu             sync.Mutex
+	sent           map[int64]int64 // order ids that were sent to Redis, with their users
+	maybeConfirmed map[string]bool // payments whose notice was sent, answered or not
 }
 
-func newSite(t *testing.T) *site {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	rdb, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
@@ -88,17 +89,17 @@ func newSite(t *testing.T) *site {
 	must(t, err)
 	db, err := sql.Open("mysql", dsn)
 	must(t, err)
-	t.Cleanup(func() { _ = db.Close() }) // it only read, and set clocks forward
-	s := &site{
+	t.Cleanup(func() { _ = db.Close() }) // it only reads, and sets deadlines
+	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
-		stores: stores{redis: store, sql: ledger, count: count, key: key, bank: &bank{returned: map[string]int{}}, log: log},
+		stores: stores{redis: store, sql: ledger, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log},
 	}
 	t.Cleanup(func() {
-		for _, p := range s.dead {
-			p.bury(context.WithoutCancel(t.Context()))
+		for _, p := range e.dead {
+			p.shutdown(context.WithoutCancel(t.Context()))
 		}
 	})
-	return s
+	return e
 }
 
 func must(t testing.TB, err error) {
@@ -108,28 +109,28 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func (s *site) newWorld(t *testing.T, rt *rapid.T) *world {
+func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	t.Helper()
 	w := &world{
-		site: s, rt: rt, ctx: t.Context(),
-		asked: map[int64]int64{}, maybeNoticed: map[string]bool{},
+		env: e, rt: rt, ctx: t.Context(),
+		sent: map[int64]int64{}, maybeConfirmed: map[string]bool{},
 	}
 	w.start()
 	now := time.Now()
-	shown, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
+	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00},
 		voucher.SaleDraft{Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
-	w.voucher = shown.ID
+	w.voucher = created.ID
 	return w
 }
 
 func (w *world) start() {
-	w.process = startProcess(w.stores, func(b order.Batch) {
+	w.process = newProcess(w.stores, func(b order.Batch) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		for _, a := range b.Applicants {
-			w.asked[a.OrderID] = a.UserID
+		for _, r := range b.Requests {
+			w.sent[r.OrderID] = r.UserID
 		}
 	})
 }
@@ -140,33 +141,33 @@ func (w *world) crash() {
 	w.start()
 }
 
-// alive is the process, or its successor when it has died.
+// alive returns the process, or a new one if it has died.
 func (w *world) alive() *process {
-	if w.process.fate.isDead() {
+	if w.process.faults.isDead() {
 		w.crash()
 	}
 	return w.process
 }
 
-// end kills the process. What it has under way is waited for at the end of the test.
+// end kills the process. The end of the test waits for what it has under way.
 func (w *world) end() {
-	w.process.fate.kill()
+	w.process.faults.kill()
 	w.dead = append(w.dead, w.process)
 }
 
-// brief is the time that an action may take: who waits for something that does not come gives up.
-func (w *world) brief() (context.Context, context.CancelFunc) {
+// withTimeout returns a context for one action: with injected faults its answer may never come.
+func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(w.ctx, 300*time.Millisecond)
 }
 
 func (w *world) buy(user int64) (order.Order, error) {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	return w.alive().desk.Buy(ctx, user, w.voucher, 0)
+	return w.alive().purchases.Buy(ctx, user, w.voucher, 0)
 }
 
-// askAgain buys once more for a user who has an order, and returns which one he is told.
-func (w *world) askAgain(t *rapid.T, user int64) int64 {
+// buyAgain buys once more for a user who has an order, and returns the order that is answered.
+func (w *world) buyAgain(t *rapid.T, user int64) int64 {
 	_, err := w.buy(user)
 	bought, is := errors.AsType[*order.AlreadyBoughtError](err)
 	if !is {
@@ -176,42 +177,42 @@ func (w *world) askAgain(t *rapid.T, user int64) int64 {
 }
 
 func (w *world) pay(user, id int64) (order.Payment, error) {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	p, _, err := w.alive().cashier.Pay(ctx, user, id)
+	p, _, err := w.alive().payments.Pay(ctx, user, id)
 	return p, err
 }
 
 func (w *world) confirm(n order.Notice) error {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	w.maybeNoticed[n.PaymentID] = true
-	return w.alive().cashier.Confirm(ctx, n)
+	w.maybeConfirmed[n.PaymentID] = true
+	return w.alive().payments.Confirm(ctx, n)
 }
 
 func (w *world) cancel(user, id int64) error {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_, err := w.alive().clerk.Cancel(ctx, user, id)
+	_, err := w.alive().orders.Cancel(ctx, user, id)
 	return err
 }
 
 func (w *world) refund(user, id int64) error {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_, err := w.alive().cashier.Refund(ctx, user, id)
+	_, err := w.alive().payments.Refund(ctx, user, id)
 	return err
 }
 
 func (w *world) restock(key string, delta int64) error {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
 	_, _, err := w.alive().vouchers.AddStock(ctx, admin, w.voucher, delta, key)
 	return err
 }
 
 func (w *world) pause(t *rapid.T, paused bool) {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
 	set := w.alive().vouchers.Resume
 	if paused {
@@ -223,65 +224,65 @@ func (w *world) pause(t *rapid.T, paused bool) {
 }
 
 func (w *world) shelve(t *rapid.T, on bool) {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
 	if _, _, err := w.alive().vouchers.Change(ctx, admin, w.voucher, voucher.Change{OnShelf: &on}); err != nil {
 		w.expected(t, err)
 	}
 }
 
-// closeOverdue lets an order's payment deadline pass, and closes what is overdue.
-func (w *world) closeOverdue(id int64) {
+// expire lets an order's payment deadline pass, and expires overdue orders.
+func (w *world) expire(id int64) {
 	_, err := w.db.ExecContext(w.ctx, "UPDATE tb_voucher_order SET pay_deadline = '2020-01-01' WHERE id = ?", id)
 	w.must(w.rt, err)
 	w.token++
 	p := w.alive()
-	orders, err := p.ledger.CloseDue(w.ctx, w.token, 10)
+	orders, err := p.ledger.ExpireDue(w.ctx, w.token, 10)
 	if err == nil && len(orders) > 0 {
-		p.outbox.Notify(w.voucher)
+		p.outbox.RequestFlush(w.voucher)
 	}
 }
 
 // record lets the recorder work until the stream is empty.
 func (w *world) record() {
 	p := w.alive()
-	p.run(w.ctx, p.newJob().Run, time.Second, func() bool { return w.waiting() == 0 })
+	p.run(w.ctx, p.newRecorder().Run, time.Second, func() bool { return w.waiting() == 0 })
 }
 
-// work lets the other jobs do what there is to do.
+// work runs the other jobs until they have nothing to do.
 func (w *world) work() {
-	ctx, cancel := w.brief()
+	ctx, cancel := w.withTimeout()
 	defer cancel()
 	p := w.alive()
-	_ = p.keeper.Open(ctx, w.voucher)   // looks, and rebuilds if it has to
-	_ = p.outbox.Follow(ctx, w.voucher) // what fails is pending still
-	p.run(w.ctx, p.cashier.Run, 2*time.Second, func() bool { return w.unsettledMoney() == 0 })
+	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
+	_ = p.outbox.Flush(ctx, w.voucher)    // what fails stays pending
+	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
 
-// rebuild has the sale rebuilt though nothing is wrong with it.
+// rebuild has a healthy sale rebuilt.
 func (w *world) rebuild() {
 	p := w.alive()
 	var epoch int64
 	w.must(w.rt, w.db.QueryRowContext(w.ctx, "SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).Scan(&epoch))
-	p.complaints.Mend(w.voucher, epoch)
-	ctx, cancel := w.brief()
+	p.repairs.RequestRepair(w.voucher, epoch)
+	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_ = p.keeper.Open(ctx, w.voucher) // what fails stands still until the next one
+	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next one
 }
 
-// rest lets everything come to its end, with nothing in the way.
-func (w *world) rest() {
-	w.alive().fate.forgive()
-	for end := time.Now().Add(patience); ; {
+// quiesce runs all jobs without faults until nothing is under way.
+func (w *world) quiesce() {
+	w.alive().faults.clear()
+	for end := time.Now().Add(quiesceTimeout); ; {
 		w.record()
 		w.work()
-		if w.waiting() == 0 && w.unsettledMoney() == 0 && w.isOpen() && w.pending() == 0 {
+		if w.waiting() == 0 && w.unfinishedPayments() == 0 && w.isOpen() && w.pending() == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			mode, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
-			w.rt.Fatalf("no rest: %d entries wait, %d payments are unsettled, the sale is %v (%v), %d operations are pending; Redis cannot follow: %v",
-				w.waiting(), w.unsettledMoney(), mode, err, w.pending(), w.alive().outbox.Follow(w.ctx, w.voucher))
+			sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
+			w.rt.Fatalf("not quiescent: %d entries wait, %d payments are unfinished, the sale is %v (%v), %d operations are pending; flushing them: %v",
+				w.waiting(), w.unfinishedPayments(), sale, err, w.pending(), w.alive().outbox.Flush(w.ctx, w.voucher))
 		}
 	}
 }
@@ -292,7 +293,8 @@ func (w *world) waiting() int64 {
 	return n
 }
 
-func (w *world) unsettledMoney() int64 {
+// unfinishedPayments counts late payments and those that are being refunded.
+func (w *world) unfinishedPayments() int64 {
 	return w.count("SELECT COUNT(*) FROM tb_payment WHERE state IN (3, 4) AND voucher_id = ?", w.voucher)
 }
 
@@ -321,13 +323,13 @@ func (w *world) redeliver(id, user int64) {
 	}).Err())
 }
 
-// sentBack is how often each of this world's payments was sent back.
-func (w *world) sentBack() map[string]int {
-	w.stores.bank.mu.Lock()
-	defer w.stores.bank.mu.Unlock()
+// refunded returns how often the provider refunded each of this world's payments.
+func (w *world) refunded() map[string]int {
+	w.stores.provider.mu.Lock()
+	defer w.stores.provider.mu.Unlock()
 	ours := map[string]int{}
-	for id, n := range w.stores.bank.returned {
-		if w.maybeNoticed[id] {
+	for id, n := range w.stores.provider.refunds {
+		if w.maybeConfirmed[id] {
 			ours[id] = n
 		}
 	}
@@ -336,10 +338,10 @@ func (w *world) sentBack() map[string]int {
 
 // view reads both stores.
 func (w *world) view(t *rapid.T) view {
-	v := view{places: map[int64]int64{}, waiting: w.waiting()}
+	v := view{holders: map[int64]int64{}, waiting: w.waiting()}
 	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
 		Scan(&v.sale.stock, &v.sale.issued, &v.sale.last))
-	v.open = w.pending()
+	v.pending = w.pending()
 	w.each(t, func(rows *sql.Rows) error {
 		var o orderRow
 		err := rows.Scan(&o.id, &o.user, &o.status, &o.last)
@@ -349,26 +351,26 @@ func (w *world) view(t *rapid.T) view {
 		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
 		FROM tb_voucher_order o WHERE voucher_id = ?`)
 	w.each(t, func(rows *sql.Rows) error {
-		var p payRow
+		var p paymentRow
 		err := rows.Scan(&p.id, &p.order, &p.state)
-		v.pays = append(v.pays, p)
+		v.payments = append(v.payments, p)
 		return err
 	}, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?")
 	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
 	w.must(t, err)
 	v.stock, v.applied = number(sale["stock"])+number(sale["returned"]), number(sale["op"])
-	places, err := w.rdb.HGetAll(w.ctx, w.buyersKey()).Result()
+	holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey()).Result()
 	w.must(t, err)
-	for user, id := range places {
-		v.places[number(user)] = number(id)
+	for user, id := range holders {
+		v.holders[number(user)] = number(id)
 	}
 	return v
 }
 
-// balance is what an auditor finds now.
-func (w *world) balance(t *rapid.T) order.Balance {
-	auditor := order.NewAuditor(order.AuditorStores{Vouchers: w.stores.sql, Accounts: w.stores.sql, Redis: w.stores.redis},
-		w.process.complaints, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
+// balance returns what an auditor finds now.
+func (w *world) balance(t *rapid.T) audit.Balance {
+	auditor := audit.New(audit.Stores{Vouchers: w.stores.sql, Totals: w.stores.sql, Redis: w.stores.redis},
+		w.process.repairs, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
 	b, err := auditor.Balance(w.ctx, w.voucher)
 	w.must(t, err)
 	return b
@@ -391,9 +393,9 @@ func (w *world) must(t *rapid.T, err error) {
 	}
 }
 
-// expected fails for an error that nothing which befell a call explains.
+// expected fails for an error that no injected fault explains and that is not one of also.
 func (w *world) expected(t *rapid.T, err error, also ...error) {
-	for _, e := range append(also, errHarmed, errDead, order.ErrUnavailable, order.ErrUnknownOutcome, voucher.ErrUndecided, context.DeadlineExceeded) {
+	for _, e := range append(also, errInjected, errDead, order.ErrUnavailable, order.ErrUnknownOutcome, voucher.ErrUndecided, context.DeadlineExceeded) {
 		if errors.Is(err, e) {
 			return
 		}
@@ -402,14 +404,14 @@ func (w *world) expected(t *rapid.T, err error, also ...error) {
 	t.Fatalf("unexpected: %v; the sale is %v (%v)", err, sale, errSale)
 }
 
-// expectedOrState is expected for what an order's state may forbid.
+// expectedOrState is expected for actions that an order's state may forbid.
 func (w *world) expectedOrState(t *rapid.T, err error) {
 	if _, is := errors.AsType[*order.StateError](err); !is {
 		w.expected(t, err, order.ErrNotFound) // a queued one is not found while Redis is rebuilt
 	}
 }
 
-// expectedOrStock is expected for what a sale's stock may forbid.
+// expectedOrStock is expected for changes that a sale's stock may forbid.
 func (w *world) expectedOrStock(t *rapid.T, err error) {
 	if _, is := errors.AsType[*voucher.InsufficientStockError](err); !is {
 		w.expected(t, err)

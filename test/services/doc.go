@@ -1,4 +1,4 @@
-// Services runs a command with a Redis and a MariaDB at its side:
+// Services runs a command with a Redis and a MariaDB for it:
 //
 //	go run ./test/services -- go test ./...
 //
@@ -8,5 +8,5 @@
 // that the environment already names is checked and used instead.
 //
 // What can go wrong: if this program is killed, its servers are killed with it (on Linux) and their directories are
-// removed by the next run; the command is on its own then. If a server dies during the run, the command notices.
+// removed by the next run; the command goes on without them. If a server dies during the run, the command has to notice.
 package main

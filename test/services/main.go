@@ -53,7 +53,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run does it all and returns the exit code. What it says goes to stderr, so that the command's output stays its own.
+// run starts the services, runs the command and returns the exit code. It writes only to stderr: stdout is the command's.
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -64,7 +64,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		}
 		return exitUsage
 	}
-	// Caught from before the servers start, so that a signal always finds somebody who stops them.
+	// Caught before the servers start, so that every signal stops them.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -94,7 +94,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	return command(flags.Args(), s.environment(), signals, stdout, stderr)
 }
 
-// services are the two servers: started here, or only named here.
+// services are the two servers: started here, or named by the environment.
 type services struct {
 	log       io.Writer
 	redis     *server.Redis // nil when the environment names one
@@ -131,7 +131,7 @@ func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error
 	return nil, nil
 }
 
-// describe says which servers the command will find, one line each.
+// describe prints the servers that the command gets, one line each.
 func (s *services) describe() {
 	if s.redis != nil {
 		fmt.Fprintf(s.log, "services: redis %s on %s\n", s.redis.Version, s.redisAddr)
@@ -173,7 +173,7 @@ func (s *services) startMariaDB(ctx context.Context) (err error) {
 	return nil
 }
 
-// environment returns the variables that tell the command where the servers are.
+// environment returns the variables with the servers' addresses.
 func (s *services) environment() []string {
 	return []string{server.EnvRedisAddr + "=" + s.redisAddr, server.EnvMySQLDSN + "=" + s.mysqlDSN}
 }
@@ -204,7 +204,7 @@ func command(args, environment []string, signals <-chan os.Signal, stdout, stder
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = cmd.Wait() // the process's state says more than the error
+		_ = cmd.Wait() // the process's state has more than the error
 	}()
 	for {
 		select {
@@ -222,7 +222,7 @@ func command(args, environment []string, signals <-chan os.Signal, stdout, stder
 	}
 }
 
-// exitSignal returns the exit code that says which signal ended a program.
+// exitSignal returns the exit code for the signal that ended a program.
 func exitSignal(sig os.Signal) int {
 	if s, ok := sig.(syscall.Signal); ok {
 		return exitSignalBase + int(s)

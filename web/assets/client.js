@@ -3,7 +3,7 @@
 // explains what it relies on. Nothing here throws or rejects because of what the network or the service does.
 
 /**
- * What became of one request. status is 0 when no answer came; then code is "NO_ANSWER".
+ * The result of one request. status is 0 when no answer came; then code is "NO_ANSWER".
  * @typedef {object} Answer
  * @property {boolean} success
  * @property {number} status HTTP status
@@ -14,7 +14,7 @@
  * @property {number} [total] of lists
  * @property {string} [next] of lists: the cursor of the following page
  * @property {string} [serverTime]
- * @property {number} retryAfter seconds; 0: the answer does not say
+ * @property {number} retryAfter seconds; 0: not in the answer
  */
 
 /**
@@ -37,7 +37,7 @@
 
 /**
  * @typedef {object} Order
- * @property {string} id a string: it goes beyond what JavaScript counts exactly
+ * @property {string} id a string: JavaScript cannot represent it exactly
  * @property {number} voucherId
  * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded or failed
  * @property {number} [amount] cents
@@ -48,32 +48,32 @@
  */
 
 /**
- * What a request may have besides its method and path.
+ * What a request may have in addition to its method and path.
  * @typedef {object} Options
  * @property {any} [body] sent as JSON
  * @property {string} [key] Idempotency-Key
  * @property {number} [timeout] milliseconds; default 20,000, more than every ?wait= here
- * @property {AbortSignal} [signal] gives the request up
+ * @property {AbortSignal} [signal] aborts the request
  */
 
-/** How many times something is asked before the page says that it does not know: for some fifteen seconds. */
+/** How many attempts are made before the outcome counts as unknown: for some fifteen seconds. */
 const ATTEMPTS = 6;
 
 /** Order states after which nothing changes any more. */
 export const FINAL = new Set(['redeemed', 'refunded', 'failed']);
 
-/** Order states that hold a unit and the buyer's one place in a sale. */
+/** Order states in which a unit is taken and the buyer is a holder in the sale. */
 export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding']);
 
 /**
- * The server's clock, reckoned over the browser's monotonic one: a buyer's clock may be wrong or be changed.
+ * The server's clock, calculated from the browser's monotonic one: a buyer's clock may be wrong or be changed.
  */
 export class ServerClock {
-  #ahead = Date.now() - performance.now(); // until the server has said something, the browser's own clock
+  #ahead = Date.now() - performance.now(); // until the server's time is known, the browser's own clock
   #doubt = Infinity; // milliseconds by which it may be wrong
 
   /**
-   * Takes what the server said between two readings of performance.now(). The answer that came fastest tells best.
+   * Takes a server time that was received between two readings of performance.now(). The fastest answer is the best one.
    * @param {string | undefined} serverTime @param {number} sent @param {number} received
    */
   note(serverTime, sent, received) {
@@ -93,7 +93,7 @@ export class ServerClock {
 
 /**
  * Seconds to wait before the attempt that follows so many: what the service asked for, else longer each time. The random
- * part keeps a crowd from coming back all in the same second.
+ * part keeps many clients from coming back in the same second.
  * @param {number} attempts @param {number} retryAfter
  */
 const pauseAfter = (attempts, retryAfter) => (retryAfter || Math.min(8, 0.4 * 2 ** (attempts - 1))) * (1 + Math.random() / 2);
@@ -105,10 +105,10 @@ const pause = (seconds, signal) =>
     signal?.addEventListener('abort', () => (clearTimeout(timer), done(undefined)), { once: true });
   });
 
-/** Whether an answer says for certain that nothing was done, and asking again later can help. @param {Answer} a */
+/** Whether an answer means for certain that nothing was done, and a later retry can help. @param {Answer} a */
 export const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
 
-/** Whether asking again would give the same answer. @param {Answer} a */
+/** Whether a retry would give the same answer. @param {Answer} a */
 export const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
 
 export class Client {
@@ -116,12 +116,12 @@ export class Client {
   clock = new ServerClock();
   #token;
   #language;
-  /** @type {Map<string, Promise<any>>} purchases under way, by what is bought and whose they are */
+  /** @type {Map<string, Promise<any>>} purchases under way, by what is bought and by whom */
   #buying = new Map();
 
   /**
    * @param {object} [from]
-   * @param {() => string} [from.token] who is asking; "" for nobody
+   * @param {() => string} [from.token] the token; "" when signed out
    * @param {() => string} [from.language] in which errorMsg is to be
    */
   constructor({ token = () => '', language = () => 'en' } = {}) {
@@ -150,7 +150,7 @@ export class Client {
         cache: 'no-store',
         signal: signal ? AbortSignal.any([signal, patience]) : patience,
       });
-      const answer = await response.json().catch(() => ({})); // something on the way may answer in HTML
+      const answer = await response.json().catch(() => ({})); // a proxy may answer in HTML
       this.clock.note(answer.serverTime ?? answer.data?.serverTime, sent, performance.now());
       return {
         ...answer,
@@ -164,10 +164,10 @@ export class Client {
   }
 
   /**
-   * Asks until the answer is certain, at most ATTEMPTS times. Only for what may be repeated. What is uncertain at the end has
-   * unknown set: it may have been done. A paused sale is not waited for: that is a person's decision, and may last.
+   * Retries until the answer is certain, at most ATTEMPTS times. Only for what may be repeated. What is uncertain at the end has
+   * unknown set: it may have been done. A paused sale is not retried: a person has decided it, and it may last.
    * @param {string} method @param {string} path
-   * @param {Options & {again?: (a: Answer) => void}} [options] again is told of each answer that is not the last
+   * @param {Options & {again?: (a: Answer) => void}} [options] again is called with each answer that is not the last
    * @returns {Promise<Answer & {unknown?: boolean}>}
    */
   async insist(method, path, { again, ...options } = {}) {
@@ -180,13 +180,13 @@ export class Client {
       if (answer.code === 'PAUSED' || attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
       again?.(answer);
       await pause(pauseAfter(attempt, answer.retryAfter), options.signal);
-      if (this.#token() !== who) return { ...answer, unknown }; // somebody else would ask now
+      if (this.#token() !== who) return { ...answer, unknown }; // another user is signed in now
     }
   }
 
   /**
-   * Buys a unit in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also what a
-   * repeated press is told whose first answer was lost.
+   * Buys a unit in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also the
+   * answer to a repeated request whose first answer was lost.
    * @param {number} voucherId @param {(a: Answer) => void} [again]
    * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
    */
@@ -258,7 +258,7 @@ export class Client {
 
   /**
    * Calls changed with the order at once and at every change, until its end. Returns a function that stops it. Where the
-   * service gives no stream it is asked now and then instead.
+   * service gives no stream it is polled instead.
    * @param {string} id @param {(order: Order) => void} changed
    */
   follow(id, changed) {
@@ -280,7 +280,7 @@ export class Client {
   }
 }
 
-/** Who a token says it is; null when it is no token. Only the service can tell whether it is valid. @param {string} token */
+/** The claims of a token; null when it is no token. Only the service can decide whether it is valid. @param {string} token */
 export function claims(token) {
   try {
     const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');

@@ -1,6 +1,6 @@
 // @ts-check
 // What all pages have in common: the bar at the top, the choice of language and of light or dark, and the one place
-// from which screen readers are told what has happened.
+// from which screen readers get announcements.
 
 import { html, render, useEffect, useRef, useState } from './vendor/htm-preact.js';
 import { LANGUAGES, choose, preferred, speak } from './words.js';
@@ -28,7 +28,7 @@ function applyTheme(theme) {
  * @param {(words: import('./words.js').Words) => any} page renders the page in the words that it is given
  * @param {Record<string, Record<import('./words.js').Language, string>>} table
  * @param {{title: string, home?: string, extra?: (words: import('./words.js').Words) => any}} options title is a key of the
- * table; home is where the brand leads; extra renders what the bar shows besides
+ * table; home is where the brand leads; extra renders what the bar shows in addition
  */
 export function show(page, table, options) {
   applyTheme(localStorage.getItem(THEME) ?? 'auto');
@@ -71,7 +71,7 @@ function Theme({ t }) {
     onChoose=${(/** @type {string} */ v) => (localStorage.setItem(THEME, v), applyTheme(v), setTheme(v))} />`;
 }
 
-/** A small native choice: it works with every keyboard, telephone and screen reader. @param {any} props */
+/** A small native select: it works with every keyboard, phone and screen reader. @param {any} props */
 function Choice({ label, icon, value, values, onChoose }) {
   return html`<label class="choice" title=${label}>
     <span aria-hidden="true">${icon}</span>
@@ -81,7 +81,7 @@ function Choice({ label, icon, value, values, onChoose }) {
   </label>`;
 }
 
-/** The sign of the house: a coupon with its tear-off edge. */
+/** The logo: a coupon with its tear-off edge. */
 function Mark() {
   return html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d="M3 6.5A1.5 1.5 0 0 1 4.5 5h15A1.5 1.5 0 0 1 21 6.5V10a2 2 0 0 0 0 4v3.5a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 17.5V14a2 2 0 0 0 0-4z" />
@@ -89,7 +89,7 @@ function Mark() {
   </svg>`;
 }
 
-/** Tells screen readers something, once, when they have finished what they say. @param {string} text */
+/** Announces a text to screen readers, once, when they have finished the one before. @param {string} text */
 export function announce(text) {
   const place = document.getElementById('announcer');
   if (!place) return;
@@ -98,7 +98,7 @@ export function announce(text) {
 }
 
 /**
- * Renders again every so many milliseconds while the page is looked at.
+ * Renders again every so many milliseconds while the page is visible.
  * @param {number} every
  */
 export function useTick(every) {

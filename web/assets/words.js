@@ -8,7 +8,7 @@ const CHOSEN = 'seckill.language';
 /** Names of the languages in themselves. @type {Record<Language, string>} */
 export const LANGUAGES = { en: 'English', zh: '中文' };
 
-/** What was chosen on this browser, else the first that the browser prefers and we have, else English. @returns {Language} */
+/** What was chosen on this browser, else the first that the browser prefers and that is supported, else English. @returns {Language} */
 export function preferred() {
   const wanted = [localStorage.getItem(CHOSEN) ?? '', ...navigator.languages];
   for (const tag of wanted) {

@@ -1,10 +1,10 @@
 // Package linear checks short records of a sale in another way than package checker: whether the answers could come from
-// a shop that serves one request at a time, each at some moment between its sending and its answer (linearizability).
+// a shop that serves one request at a time, each at some time between its sending and its answer (linearizability).
 // That finds what no sum at the end shows, such as "sold out" to one buyer and a purchase by another who came later.
 //
 // The search is by porcupine and takes exponential time in the number of requests that overlap: it is for some two
 // hundred requests of eight clients. Requests without an answer are left open: they may have had their effect at any
-// time after they were sent, or never. So are the units of cancelled orders, which come back some time after.
+// time after they were sent, or never. So are the units of cancelled orders, which come back some time later.
 package linear
 
 import (
@@ -18,7 +18,7 @@ import (
 	"seckill/internal/checker"
 )
 
-// Verdict is what the search came to.
+// Verdict is the result of the search.
 type Verdict string
 
 // The verdicts.
@@ -29,7 +29,7 @@ const (
 )
 
 // Check reports whether a record, and the live orders in the end (user → order), could come from a shop that sells so
-// many units, one to a person, one request at a time. Every answer must have its times.
+// many units, one per user, one request at a time. Every answer must have its times.
 func Check(units int64, answers []checker.Answer, live map[int64]int64, patience time.Duration) Verdict {
 	m := newShop(units, answers, live)
 	switch porcupine.CheckOperationsTimeout(m.model(), m.history(answers), patience) {
@@ -42,8 +42,8 @@ func Check(units int64, answers []checker.Answer, live map[int64]int64, patience
 	}
 }
 
-// unnamed is the place of a buyer who was admitted by a request without an answer.
-const unnamed = -1
+// unknownOrder is the order of a buyer who was admitted by a request without an answer.
+const unknownOrder = -1
 
 // kind is what an operation of the model does.
 type kind int8
@@ -65,7 +65,7 @@ type input struct {
 type state struct {
 	left     int64   // units to sell
 	released int64   // units of cancelled orders that have not come back
-	places   []int64 // order of each buyer; 0: none
+	holders  []int64 // order of each buyer; 0: none
 }
 
 // shop is the model: the buyers by index, and what there is in the end.
@@ -100,17 +100,17 @@ func newShop(units int64, answers []checker.Answer, live map[int64]int64) *shop 
 func (s *shop) history(answers []checker.Answer) (ops []porcupine.Operation) {
 	end := int64(0)
 	for _, a := range answers {
-		if a.Verdict == checker.Later {
+		if a.Outcome == checker.Later {
 			continue // it had no effect and says nothing
 		}
 		in := input{user: s.index[a.User], answer: a}
-		op := porcupine.Operation{Input: in, Call: a.Sent.UnixNano(), Return: a.Told.UnixNano()}
+		op := porcupine.Operation{Input: in, Call: a.Sent.UnixNano(), Return: a.Received.UnixNano()}
 		end = max(end, op.Return)
-		if a.Verdict == checker.Unknown {
+		if a.Outcome == checker.Unknown {
 			op.Return = math.MaxInt64
 		}
 		ops = append(ops, op)
-		if a.Action != checker.Buy && a.Verdict != checker.Refused {
+		if a.Action != checker.Buy && a.Outcome != checker.Refused {
 			in.kind = giveBack
 			ops = append(ops, porcupine.Operation{Input: in, Call: op.Call, Return: math.MaxInt64})
 		}
@@ -120,7 +120,7 @@ func (s *shop) history(answers []checker.Answer) (ops []porcupine.Operation) {
 
 func (s *shop) model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return state{left: s.units, places: make([]int64, len(s.index))} },
+		Init: func() any { return state{left: s.units, holders: make([]int64, len(s.index))} },
 		Step: func(before, in, _ any) (bool, any) {
 			return s.step(before.(state), in.(input)) // porcupine knows no types
 		},
@@ -129,8 +129,8 @@ func (s *shop) model() porcupine.Model {
 	}
 }
 
-func (now state) equal(b state) bool {
-	return now.left == b.left && now.released == b.released && slices.Equal(now.places, b.places)
+func (st state) equal(b state) bool {
+	return st.left == b.left && st.released == b.released && slices.Equal(st.holders, b.holders)
 }
 
 func (s *shop) hash(a state) uint64 {
@@ -138,82 +138,82 @@ func (s *shop) hash(a state) uint64 {
 	h.SetSeed(s.seed)
 	maphash.WriteComparable(&h, a.left)
 	maphash.WriteComparable(&h, a.released)
-	for _, order := range a.places {
+	for _, order := range a.holders {
 		maphash.WriteComparable(&h, order)
 	}
 	return h.Sum64()
 }
 
 // step reports whether the shop could do this next, and what it is afterwards.
-func (s *shop) step(now state, in input) (bool, any) {
+func (s *shop) step(st state, in input) (bool, any) {
 	switch {
 	case in.kind == audit:
-		return s.agrees(now), now
+		return s.agrees(st), st
 	case in.kind == giveBack:
-		if now.released > 0 {
-			now.left, now.released = now.left+1, now.released-1
+		if st.released > 0 {
+			st.left, st.released = st.left+1, st.released-1
 		}
-		return true, now
+		return true, st
 	case in.answer.Action == checker.Buy:
-		return now.buy(in)
+		return st.buy(in)
 	default:
-		return now.release(in)
+		return st.release(in)
 	}
 }
 
 // agrees reports whether the live orders are those of the state.
-func (s *shop) agrees(now state) bool {
-	for i, order := range now.places {
-		if order != s.live[i] && (order != unnamed || s.live[i] == 0) {
+func (s *shop) agrees(st state) bool {
+	for i, order := range st.holders {
+		if order != s.live[i] && (order != unknownOrder || s.live[i] == 0) {
 			return false
 		}
 	}
 	return true
 }
 
-func (now state) buy(in input) (bool, any) {
-	place, order := now.places[in.user], in.answer.Order
-	switch in.answer.Verdict {
+func (st state) buy(in input) (bool, any) {
+	holder, order := st.holders[in.user], in.answer.Order
+	switch in.answer.Outcome {
 	case checker.Accepted:
-		if place != 0 || now.left < 1 {
-			return false, now
+		if holder != 0 || st.left < 1 {
+			return false, st
 		}
-		now.left--
-		return true, now.seat(in.user, order)
+		st.left--
+		return true, st.withHolder(in.user, order)
 	case checker.Held:
-		if place == unnamed {
-			return true, now.seat(in.user, order)
+		if holder == unknownOrder {
+			return true, st.withHolder(in.user, order)
 		}
-		return place == order, now
+		return holder == order, st
 	case checker.Refused:
-		return place == 0 && (in.answer.Code != checker.CodeSoldOut || now.left == 0), now
+		return holder == 0 && (in.answer.Code != checker.CodeSoldOut || st.left == 0), st
 	case checker.Unknown, checker.Later:
 	}
-	if place != 0 || now.left < 1 {
-		return true, now
+	if holder != 0 || st.left < 1 {
+		return true, st
 	}
-	now.left--
-	return true, now.seat(in.user, unnamed)
+	st.left--
+	return true, st.withHolder(in.user, unknownOrder)
 }
 
 // release is a cancel or a refund.
-func (now state) release(in input) (bool, any) {
-	place := now.places[in.user]
-	holds := place == in.answer.Order || place == unnamed
+func (st state) release(in input) (bool, any) {
+	holder := st.holders[in.user]
+	holds := holder == in.answer.Order || holder == unknownOrder
 	switch {
-	case in.answer.Verdict == checker.Refused:
-		return true, now
+	case in.answer.Outcome == checker.Refused:
+		return true, st
 	case holds:
-		now.released++
-		return true, now.seat(in.user, 0)
+		st.released++
+		return true, st.withHolder(in.user, 0)
 	default: // repeating it is harmless
-		return true, now
+		return true, st
 	}
 }
 
-// seat returns the state with an order in a buyer's place.
-func (now state) seat(user int, order int64) state {
-	now.places = slices.Clone(now.places)
-	now.places[user] = order
-	return now
+// withHolder returns the state in which a buyer holds an order.
+func (st state) withHolder(user int, order int64) state {
+	st.holders = slices.Clone(st.holders)
+	st.holders[user] = order
+	return st
 }

@@ -17,28 +17,28 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 const patience = 30 * time.Second
 
 // at is an answer whose request was under way from one millisecond to another.
-func at(sent, told int, a checker.Answer) checker.Answer {
+func at(sent, received int, a checker.Answer) checker.Answer {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	a.Sent, a.Told = noon.Add(time.Duration(sent)*time.Millisecond), noon.Add(time.Duration(told)*time.Millisecond)
+	a.Sent, a.Received = noon.Add(time.Duration(sent)*time.Millisecond), noon.Add(time.Duration(received)*time.Millisecond)
 	return a
 }
 
 func accepted(user, order int64) checker.Answer {
-	return checker.Answer{User: user, Verdict: checker.Accepted, Order: order}
+	return checker.Answer{User: user, Outcome: checker.Accepted, Order: order}
 }
 
 func held(user, order int64) checker.Answer {
-	return checker.Answer{User: user, Verdict: checker.Held, Order: order}
+	return checker.Answer{User: user, Outcome: checker.Held, Order: order}
 }
 
 func soldOut(user int64) checker.Answer {
-	return checker.Answer{User: user, Verdict: checker.Refused, Code: checker.CodeSoldOut}
+	return checker.Answer{User: user, Outcome: checker.Refused, Code: checker.CodeSoldOut}
 }
 
 func unknown(user int64) checker.Answer { return checker.Answer{User: user} }
 
 func cancelled(user, order int64) checker.Answer {
-	return checker.Answer{Action: checker.Cancel, User: user, Verdict: checker.Accepted, Order: order}
+	return checker.Answer{Action: checker.Cancel, User: user, Outcome: checker.Accepted, Order: order}
 }
 
 // TestCheck: one unit.
@@ -53,14 +53,14 @@ func TestCheck(t *testing.T) {
 		{"one wins", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, accepted(1, 11)), at(1, 4, soldOut(2))}},
 		{"sold out before it was", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, soldOut(2)), at(2, 3, accepted(1, 11))}},
 		{"sold twice", map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(0, 5, accepted(2, 12))}},
-		{"told again", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, accepted(1, 11)), at(2, 4, held(1, 11))}},
-		{"told another", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, held(1, 12))}},
-		{"a winner told sold out", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, soldOut(1))}},
+		{"named again", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, accepted(1, 11)), at(2, 4, held(1, 11))}},
+		{"another order named", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, held(1, 12))}},
+		{"a winner is refused", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, soldOut(1))}},
 		{"unknown was a purchase", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2)), at(4, 5, held(1, 11))}},
 		{"unknown was nothing", map[int64]int64{2: 12}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, accepted(2, 12)), at(4, 5, soldOut(1))}},
 		{"unknown came late", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, accepted(1, 11))}},
 		{"not in the list", nil, linear.No, []checker.Answer{at(0, 5, accepted(1, 11))}},
-		{"in the list, never told", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, soldOut(1))}},
+		{"in the list, never named", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, soldOut(1))}},
 		{"unknown, and in the list", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, unknown(1))}},
 		{"a cancelled one's unit", map[int64]int64{2: 12}, linear.Yes, []checker.Answer{
 			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 4, soldOut(2)), at(10, 11, soldOut(3)), at(12, 13, accepted(2, 12)),
@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 		{"accepted, cancelled, and accepted without the cancel's end", map[int64]int64{1: 12}, linear.Yes, []checker.Answer{
 			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 8, accepted(1, 12)),
 		}},
-		{"a unit gone to nobody", nil, linear.No, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2))}},
+		{"a unit that disappeared", nil, linear.No, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2))}},
 		{"cancelled and still live", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11))}},
 	}
 	for _, tt := range tests {
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOnePerUser: two units, and one buyer who is given both.
+// TestOnePerUser: one buyer gets both units.
 func TestOnePerUser(t *testing.T) {
 	t.Parallel()
 	answers := []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, accepted(1, 12))}
@@ -96,9 +96,9 @@ func TestOnePerUser(t *testing.T) {
 	}
 }
 
-// TestCrowd checks two hundred requests of eight clients to a shop that is right, loses answers, and takes cancelled
-// units back; then with one answer turned round.
-func TestCrowd(t *testing.T) {
+// TestSimulatedSale checks two hundred requests of eight clients to a shop that is right, loses answers, and takes
+// cancelled units back; then with one acceptance turned into a refusal.
+func TestSimulatedSale(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -108,13 +108,13 @@ func TestCrowd(t *testing.T) {
 				t.Fatalf("a shop that is right: %s", got)
 			}
 			for i, a := range answers {
-				if a.Verdict == checker.Accepted && a.Action == checker.Buy {
-					answers[i].Verdict, answers[i].Code = checker.Refused, checker.CodeSoldOut
+				if a.Outcome == checker.Accepted && a.Action == checker.Buy {
+					answers[i].Outcome, answers[i].Code = checker.Refused, checker.CodeSoldOut
 					break
 				}
 			}
 			if got := linear.Check(20, answers, live, patience); got != linear.No {
-				t.Errorf("a winner was told sold out: %s", got)
+				t.Errorf("a winner was refused: %s", got)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func simulate(seed uint64) (answers []checker.Answer, live map[int64]int64) {
 				if a.Action == checker.Buy && random.IntN(20) == 0 {
 					a = unknown(user)
 				}
-				a.Sent, a.Told = sent, time.Now()
+				a.Sent, a.Received = sent, time.Now()
 				recording.Lock()
 				answers = append(answers, a)
 				recording.Unlock()

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// mutant is one bug, and who should notice it.
-type mutant struct {
+// mutation is one bug, and the row of the conformance suite that must notice it.
+type mutation struct {
 	name    string
 	changes []change
 	kind    string // of lock
@@ -14,94 +14,101 @@ type mutant struct {
 type change struct{ file, from, to string }
 
 // mutants returns all bugs. A new kind of lock adds its own.
-func mutants() []mutant { return slices.Concat(inScripts(), inPackage(), inQueues()) }
+func mutants() []mutation {
+	return slices.Concat(inScripts(), inPackage(), inQueues(), atEdges(), inUse())
+}
 
 // inScripts are those in what Redis runs.
-func inScripts() []mutant {
-	return []mutant{
+func inScripts() []mutation {
+	return []mutation{
 		{"release without owner check", []change{
-			{"mutex_release.lua", `if plain or state == ARGV[1] .. ' w' then`, `if state then`},
+			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[1]) == ARGV[1] then`, `if state then`},
 		}, "Mutex", 6},
 		{"release without owner check, reentrant", []change{
-			{"reentrant_release.lua", `if holding(KEYS[1], ARGV[1], ARGV[4], now) then`, `if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DEL', KEYS[1])`},
+			{"lua/release.lua", `if holding(KEYS[1], ARGV[4], now) then`, `if redis.call('EXISTS', KEYS[1]) == 1 then`},
+			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 6},
 		{"expiry not atomic with acquire", []change{
-			{"mutex_acquire.lua", `.. token, 'PX', ARGV[2])`, `.. token)`},
-			{"mutex_take.lua", `.. token, 'PX', ARGV[2])`, `.. token)`},
-			{"attempt.go", `		l.locker.sawToken(n)`, `		if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.ms()).Err(); err != nil {
+			{"lua/mutex_acquire.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
+			{"lua/mutex_take.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
+			{"attempt.go", `		l.locker.sawToken(a.token)`, `		if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.ms()).Err(); err != nil {
 		return answer{}, err
 	}
-	l.locker.sawToken(n)`},
+	l.locker.sawToken(a.token)`},
 		}, "Mutex", 1},
 		{"hold count raised by a retried acquire", []change{
-			{"reentrant_acquire.lua", `token, ARGV[4], now`, `token, ARGV[4] .. redis.call('HLEN', KEYS[1]), now`},
+			{"lua/acquire.lua", `token, ARGV[4], now`, `token, redis.call('ZCARD', KEYS[1]) .. ARGV[4], now`},
 		}, "Reentrant", 14},
 		{"an acquire that arrives late is obeyed", []change{
-			{"mutex_acquire.lua", `if found[2] then`, `if false then`},
+			{"lua/mutex_acquire.lua", `if found[2] then`, `if false then`},
 		}, "Mutex", 14},
 		{"an acquire that arrives late is obeyed after a release", []change{
-			{"mutex_take.lua", `if state and not found[2] and`, `if state and`},
+			{"lua/mutex_take.lua", `if state and not found[2] and`, `if state and`},
 		}, "Mutex", 14},
 		{"a repeated release is not recognised by its token", []change{
-			{"mutex_again.lua", `if released(`, `if false and released(`},
+			{"lua/mutex_release.lua", `elseif released(`, `elseif false and released(`},
 		}, "Mutex", 15},
 		{"every repeated release is recognised", []change{
-			{"mutex_again.lua", `if released(`, `if true or released(`},
+			{"lua/mutex_release.lua", `elseif released(state, ARGV[5]) then`, `elseif ARGV[5] ~= '' then`},
 		}, "Mutex", 15},
 		{"a lock that was forced counts as released", []change{
-			{"mutex_force.lua", `tonumber(token) + 1)`, `1)`},
+			{"lua/mutex_force.lua", `token + 1)`, `1)`},
 		}, "Mutex", 15},
 		{"a lease that was over counts as released", []change{
-			{"mutex_token.lua", `note(key, token, last and tonumber(since) or token)`, `note(key, token, tonumber(since) or token)`},
+			{"lua/mutex_acquire.lua", `(since or token)`, `(since or '1')`},
 		}, "Mutex", 15},
 		{"the release's answer is not kept", []change{
-			{"mutex_leave.lua", `if redis.call('GET', KEYS[2]) == '1' then`, `if false then`},
+			{"lua/mutex_release.lua", `if redis.call('GET', KEYS[2]) == '1' then`, `if false then`},
 		}, "Mutex", 15},
 		{"the lock's mark is lost on the way", []change{
-			{"mutex_release.lua", `  elseif not plain then`, `  elseif false then`},
+			{"lua/mutex_release.lua", `elseif string.sub(state, -2) == ' w' then`, `elseif false then`},
 		}, "Mutex", 3},
 		{"token counted from what is left", []change{
-			{"token.lua", `math.max(now[1] * 1000000 + now[2], (tonumber(last or 0)) + 1, tonumber(floor) + 1)`, `tonumber(last or 0) + 1`},
+			{"lua/token.lua", `math.max(now[1] * 1000000 + now[2], tonumber(last or high or 0) + 1, tonumber(floor) + 1)`, `tonumber(last or high or 0) + 1`},
 		}, "Reentrant", 47},
-		{"a mutex's token counted from what is left", []change{
-			{"mutex_token.lua", `math.max(now[1] * 1000000 + now[2], tonumber(last or 0) + 1, tonumber(floor) + 1)`, `tonumber(last or 0) + 1`},
-		}, "Mutex", 47},
-		{"a mutex's tokens go with its key", []change{
-			{"mutex_token.lua", `token = math.max(token, tonumber(highest or 0) + 1)`, ``},
+		{"tokens go with their lock", []change{
+			{"lua/token.lua", `tonumber(last or high or 0) + 1`, `tonumber(last or 0) + 1`},
 		}, "Mutex", 47},
 		{"a mutex's last token is not heeded", []change{
-			{"mutex_take.lua", `if token > last and`, `if`},
-			{"mutex_token.lua", `tonumber(last or 0) + 1`, `0`},
+			{"lua/token.lua", `tonumber(last or high or 0) + 1`, `tonumber(not last and high or 0) + 1`},
+			{"lua/mutex_take.lua", `token > string.sub(state, 2, 17) and`, ``},
+			{"lua/mutex_take.lua", `if string.sub(token, 1, 12) == string.sub(state, 2, 13) and`, `if`},
 		}, "Mutex", 47},
+		{"the high water is not written again", []change{
+			{"lua/release.lua", `  cover(`, `  local _ = (`},
+		}, "Reentrant", 47},
 		{"a partial release gives a whole lease", []change{
-			{"holds.lua", `whole(last - now)`, `40000`},
+			{"lua/holds.lua", `  redis.call('PEXPIRE', key, whole(last[2] - now))`, `  redis.call('PEXPIRE', key, 40000)`},
+			{"lua/state.lua", `table.insert(state, math.max(found[i + 1] - now, 0))`, `table.insert(state, redis.call('PTTL', KEYS[1]))`},
 		}, "Reentrant", 19},
 		{"the first release frees a reentrant lock", []change{
-			{"reentrant_release.lua", `drop(KEYS[1], ARGV[1], ARGV[4])`, `redis.call('DEL', KEYS[1])`},
+			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 18},
-		{"passed to a waiter who has gone", []change{
-			{"mutex_pass.lua", `if found[2] then`, `if false then`},
+		{"handed to a waiter who has gone", []change{
+			{"lua/mutex_handoff.lua", `if found[2] then`, `if false then`},
 		}, "Mutex", 12},
-		{"a pass that is repeated is not remembered", []change{
-			{"mutex_pass.lua", `if before then`, `if false then`},
+		{"a hand-off that is repeated is not remembered", []change{
+			{"lua/mutex_handoff.lua", `if before then`, `if false then`},
 		}, "Mutex", 15},
 	}
 }
 
 // inPackage are those in Go alone.
-func inPackage() []mutant {
-	return []mutant{
+func inPackage() []mutation {
+	return []mutation{
 		{"watchdog not stopped", []change{
 			{"hold.go", `	h.lock.locker.watchdog.remove(h)`, ``},
 		}, "Mutex", 23},
 		{"subscribe without a second try", []change{
-			{"hub.go", `if e.Kind == "subscribe" {`, `if e.Kind == "never" {`},
+			{"pubsub.go", `if e.Kind == "subscribe" {`, `if e.Kind == "never" {`},
 		}, "Mutex", 29},
 		{"loss told after the lease", []change{
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease + 100*time.Millisecond`},
 		}, "Mutex", 26},
 		{"nothing is remembered of one who asked twice", []change{
-			{"attempt.go", `		c.latched = true // the first may arrive yet`, ``},
+			{"attempt.go", `		c.unsure, c.latched = true, true // the first may arrive yet`, ``},
+			{"attempt.go", `		c.latched = true // it may arrive yet
+		l.locker.silent()`, `		l.locker.silent()`},
 		}, "Mutex", 14},
 		{"release under the caller's context", []change{
 			{"attempt.go", `limit(context.WithoutCancel(ctx), releaseTimeout)`, `limit(ctx, releaseTimeout)`},
@@ -131,25 +138,24 @@ func inPackage() []mutant {
 		}
 	}`},
 		}, "Multi", 43},
-		{"copies are not counted", []change{
-			{"attempt.go", `case a.copies < l.settings.copies:`, `case a.copies < 0:`},
+		{"replicas are not counted", []change{
+			{"attempt.go", `case a.replicas < l.settings.replicas:`, `case a.replicas < 0:`},
 		}, "Mutex", 49},
-		{"a lock with too few copies is kept", []change{
-			{"attempt.go", `		l.giveUp(ctx, *c)
-		return nil, 0, fmt.Errorf("lock %q: %w: %d of`, `		return nil, 0, fmt.Errorf("lock %q: %w: %d of`},
+		{"a lock with too few replicas is kept", []change{
+			{"attempt.go", `		c.unsure = true // it has the lock`, ``},
 		}, "Mutex", 49},
-		{"red without the validity rule", []change{
-			{"round.go", `if a.hold.valid() {`, `if a.hold != nil {`},
-		}, "Red", 45},
-		{"red keeps who answers late", []change{
+		{"redlock without the validity rule", []change{
+			{"round.go", `if a.hold.Err() == nil {`, `if a.hold != nil {`},
+		}, "Redlock", 45},
+		{"redlock keeps who answers late", []change{
 			{"round.go", `(whole == nil || !whole.adopt(a.hold))`, `whole != nil && !whole.adopt(a.hold)`},
-		}, "Red", 45},
-		{"red takes the token of its members' clocks", []change{
-			{"lift.go", `if !ok || h.token >= token {`, `if true || !ok {`},
-		}, "Red", 45},
-		{"red waits for all", []change{
+		}, "Redlock", 45},
+		{"redlock takes the token of its members' clocks", []change{
+			{"raise.go", `if h.parts != nil || h.token >= token {`, `if true {`},
+		}, "Redlock", 45},
+		{"redlock waits for all", []change{
 			{"round.go", `if !decided && r.decided() {`, `if decided {`},
-		}, "Red", 45},
+		}, "Redlock", 45},
 		{"who waits for one of several keeps the others", []change{
 			{"round.go", `firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })`, `time.Sleep(0)`},
 		}, "Multi", 43},
@@ -167,42 +173,35 @@ func inPackage() []mutant {
 }
 
 // inQueues are those in what the fair and the read-write lock have besides.
-func inQueues() []mutant {
-	return []mutant{
+func inQueues() []mutation {
+	return []mutation{
 		{"fair queue by client clock", []change{
-			{"fair.go", `c.request, c.placeMS()}}
-}
-
-func (f fair) release`, `c.request, c.placeMS(), time.Now().UnixMicro()}}
-}
-
-func (f fair) release`},
-			{"fair.go", `	_ "embed"
-`, `	_ "embed"
-	"time"
-`},
-			{"queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[6])`},
+			{"reentrant.go", `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock)`, `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock, time.Now().UnixMicro())`},
+			{"lua/queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[8])`},
 		}, "Fair", 36},
 		{"a dead head is never skipped", []change{
-			{"queue.lua", `ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now)))`, `ipairs({})`},
+			{"lua/queue.lua", `    if first and not alive(`, `    if false and not alive(`},
 		}, "Fair", 34},
 		{"the dead at the head add up", []change{
-			{"queue.lua", `for _, request in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now))) do
-    vacate(request)`, `for i, request in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', whole(now))) do
-    if i > 1 then redis.call('ZADD', KEYS[5], whole(now + 4000), request) else vacate(request) end`},
+			{"lua/queue.lua", `        redis.call('ZREM', queue, place)
+      end`, `        redis.call('ZREM', queue, place)
+        redis.call('ZADD', KEYS[5], whole(now + 4000), process)
+        break
+      end`},
 		}, "Fair", 34},
 		{"places are not renewed", []change{
-			{"places.go", `time.AfterFunc(placeRenewal, p.renew)`, `time.AfterFunc(time.Hour, p.renew)`},
+			{"places.go", `		p.places = time.AfterFunc(time.Until(at), p.keepPlaces)`, `		p.places = time.AfterFunc(time.Hour, p.keepPlaces)
+		at = time.Now()`},
 		}, "Fair", 35},
-		{"one who leaves keeps his place", []change{
-			{"reentrant_release.lua", `if vacate(ARGV[4]) then`, `if false then`},
+		{"one who leaves keeps their place", []change{
+			{"lua/release.lua", `if vacate(ARGV[1]) then`, `if false then`},
 		}, "Fair", 33},
 		{"who comes last is asked first", []change{
-			{"fair.lua", `redis.call('ZRANGE', KEYS[4], 0, 0)[1]`, `redis.call('ZREVRANGE', KEYS[4], 0, 0)[1]`},
-			{"queue.lua", `tonumber(first[2]) < tonumber(arrival)`, `false`},
+			{"lua/fair.lua", `redis.call('ZRANGE', KEYS[4], 0, 0)`, `redis.call('ZREVRANGE', KEYS[4], 0, 0)`},
+			{"lua/queue.lua", `tonumber(first[2]) < tonumber(arrival)`, `false`},
 		}, "Fair", 32},
 		{"TryLock goes past those who wait", []change{
-			{"queue.lua", `  return true
+			{"lua/queue.lua", `  return true
 end
 
 -- tell`, `  return false
@@ -211,29 +210,141 @@ end
 -- tell`},
 		}, "Fair", 34},
 		{"a queue's key stays", []change{
-			{"queue.lua", `  redis.call('PEXPIRE', queue, ms)`, ``},
+			{"lua/queue.lua", `    redis.call('PEXPIRE', queue, ms)`, ``},
 		}, "Fair", 37},
 		{"a writer beside readers", []change{
-			{"write.lua", `redis.call('PTTL', KEYS[8])`, `-2`},
+			{"lua/write.lua", `redis.call('PTTL', KEYS[8])`, `-2`},
 		}, "Write", 38},
 		{"downgrade without waking readers", []change{
-			{"readwrite.lua", `if redis.call('EXISTS', KEYS[7]) == 1 then`, `if redis.call('EXISTS', KEYS[7], KEYS[8]) > 0 then`},
+			{"lua/readwrite.lua", `if redis.call('EXISTS', KEYS[7]) == 1 then`, `if redis.call('EXISTS', KEYS[7], KEYS[8]) > 0 then`},
 		}, "Write", 39},
-		{"a reader who wants to write waits for himself", []change{
-			{"write.lua", `and reads(ARGV[1], now) then`, `and false then`},
+		{"a reader who wants to write waits for themselves", []change{
+			{"lua/write.lua", `    if own then`, `    if false then`},
 		}, "Write", 39},
 		{"a reader's renewal is everybody's", []change{
-			{"readers.lua", `whole(over), request .. ' ' .. owner)`, `whole(over), request .. ' ' .. owner)
-  for _, hold in ipairs(redis.call('ZRANGE', key, 1, -1)) do redis.call('ZADD', key, whole(over), hold) end`},
+			{"lua/holds.lua", `  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)`, `  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)
+  for _, other in ipairs(redis.call('ZRANGE', key, 1, -1)) do redis.call('ZADD', key, whole(over), other) end`},
 		}, "Read", 40},
 		{"a reader's leases add up", []change{
-			{"readers.lua", `whole(over), request`, `whole(over + math.max(redis.call('PTTL', key), 0)), request`},
+			{"lua/holds.lua", `whole(over), hold)`, `whole(over + math.max(redis.call('PTTL', key), 0)), hold)`},
 		}, "Read", 41},
 		{"readers pass a waiting writer", []change{
-			{"read.lua", `not ahead(KEYS[4]) or`, `true or`},
+			{"lua/read.lua", `ahead(KEYS[4]) and`, `false and`},
 		}, "Write", 42},
 		{"a reader who reads already waits behind a writer", []change{
-			{"read.lua", `or reads(ARGV[1], now))`, `)`},
+			{"lua/read.lua", `and not reads(ARGV[1], now))`, `)`},
 		}, "Read", 42},
+	}
+}
+
+// atEdges are those that the suite did not notice once, and those in what is done at the edges.
+func atEdges() []mutation {
+	return []mutation{
+		{"ForceUnlock of a mutex tells nobody", []change{
+			{"lua/mutex_force.lua", `redis.call('PUBLISH', ARGV[1], 'forced')`, ``},
+		}, "Mutex", 55},
+		{"ForceUnlock tells nobody", []change{
+			{"lua/force.lua", `wake(ARGV[1], clock())`, ``},
+		}, "Fair", 55},
+		{"a writer passes waiting readers", []change{
+			{"lua/write.lua", ` and not ahead(KEYS[6])`, ``},
+		}, "Read", 55},
+		{"a reader passes a waiting writer who is stopped", []change{
+			{"lua/read.lua", `ahead(KEYS[4]) and`, `false and`},
+		}, "Write", 55},
+		{"an error is told only to the first waiter", []change{
+			{"queue.go", `		q.fail(o.err)`, ``},
+		}, "Mutex", 55},
+		{"an error is told only to the first in the queue", []change{
+			{"pubsub.go", `				q.fail(o.err)`, `				_ = q`},
+		}, "Fair", 55},
+		{"no margin for clocks that drift", []change{
+			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease`},
+		}, "Reentrant", 55},
+		{"a connection that says nothing is kept", []change{
+			{"pubsub.go", `case silent >= ticksToDrop:`, `case silent >= 1000*ticksToDrop:`},
+		}, "Mutex", 51},
+		{"waiters rely on being told", []change{
+			{"wait.go", `lookAgain   = 4 * time.Second`, `lookAgain   = time.Hour`},
+		}, "Reentrant", 51},
+		{"places are kept, and turns not told", []change{
+			{"places.go", `	t.tell(turns)`, ``},
+		}, "Write", 51},
+		{"the zero owner is somebody", []change{
+			{"attempt.go", `if l.owner == "" {`, `if false {`},
+		}, "Reentrant", 52},
+		{"one lock twice is two", []change{
+			{"group.go", `again := seen[p]`, `again := false`},
+		}, "Multi", 52},
+		{"one server twice is two", []change{
+			{"round.go", `r.twice = r.twice || r.answered(a.hold.server)`, `_ = r.answered(a.hold.server)`},
+		}, "Redlock", 52},
+		{"a full Redis keeps a mutex", []change{
+			{"lua/mutex_free.lua", `if redis.pcall('SET', key, state, 'PX', ms).err then`, `if redis.call('SET', key, state, 'PX', ms).err then`},
+		}, "Mutex", 53},
+		{"a full Redis keeps holds", []change{
+			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('SET', KEYS[3], '1', 'PX', ARGV[2])
+  drop(KEYS[1], ARGV[4]) --`},
+		}, "Fair", 53},
+	}
+}
+
+// inUse are those in what keeps locks cheap and callers informed.
+func inUse() []mutation {
+	return []mutation{
+		{"a cancelled call waits for its answer", []change{
+			{"leave.go", `leaveTime = 30 * time.Millisecond`, `leaveTime = time.Minute`},
+		}, "Mutex", 54},
+		{"what was obtained too late is kept", []change{
+			{"attempt.go", `		if late.err == nil {
+			_ = late.hold.Release(ctx)`, `		if late.err == nil {
+			_ = ctx`},
+		}, "Mutex", 54},
+		{"calls that were left are not counted", []change{
+			{"leave.go", `if l.left.Load() >= mostLeft {`, `if false {`},
+		}, "Mutex", 54},
+		{"Err reads a flag", []change{
+			{"hold.go", `		h.expire()
+	}
+	return h.ended()`, `	}
+	return h.ended()`},
+		}, "Mutex", 56},
+		{"the context's Err reads a flag", []change{
+			{"hold.go", `	_ = c.hold.Err() // ends the context`, ``},
+		}, "Mutex", 56},
+		{"a token's key for each name", []change{
+			{"keys.go", `number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots))`, `number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots)) + "}" + name + "}"`},
+		}, "Mutex", 57},
+		{"all holds that are over are removed at once", []change{
+			{"lua/holds.lua", `'LIMIT', 0, 500)`, `'LIMIT', 0, 5000)`},
+		}, "Reentrant", 57},
+		{"only the first readers are told", []change{
+			{"lua/read.lua", `      tell(ARGV[7], {edge[1]})`, ``},
+			{"lua/stay.lua", `local turns = due()`, `local turns = {}`},
+		}, "Read", 57},
+		{"every waiter looks for itself", []change{
+			{"wait.go", `		leaseOver.Stop() // one`, `		leaseOver.Reset(time.Second) // one`},
+			{"wait.go", `		if name == "" {
+			leaseOver.Reset(`, `		if true {
+			leaseOver.Reset(`},
+			{"wait.go", `lookAgain   = 4 * time.Second`, `lookAgain   = time.Second`},
+		}, "Fair", 57},
+		{"Refresh does not move the end", []change{
+			{"hold.go", `	h.extend(sent)
+	return h.Err()`, `	_ = sent
+	return h.Err()`},
+		}, "Mutex", 58},
+		{"Refresh of what was taken away succeeds", []change{
+			{"hold.go", `	case held != 1:`, `	case false && held != 1:`},
+		}, "Fair", 58},
+		{"holders have no label", []change{
+			{"locker.go", `l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())`, `l.label = fmt.Sprintf("%s", strings.Repeat("-", 1+0*os.Getpid()+0*len(strings.Fields(host))))`},
+		}, "Write", 58},
+		{"a server that was restarted counts", []change{
+			{"attempt.go", `a.server.uptime < l.settings.lease+time.Second &&`, `a.server.uptime < 0 &&`},
+		}, "Redlock", 59},
+		{"children outlive the suite", []change{
+			{"procattr_linux_test.go", `Pdeathsig: syscall.SIGKILL`, `Pdeathsig: 0 * syscall.SIGKILL`},
+		}, "Mutex", 60},
 	}
 }

@@ -1,13 +1,12 @@
-// Package contract holds answers of the service to the description of its HTTP interface, web/openapi.yaml. Only tests
-// import it.
+// Package contract compares the service's answers with the description of its HTTP interface, web/openapi.yaml. Only
+// tests import it.
 //
-// An answer agrees when its route is described, with its status; when every header that the description requires is there;
-// when its body has the described type and nothing in it is undescribed; and when the code of a failure is among those
-// that the route lists for the status, which are the names of its examples. What succeeded must besides have been asked
-// as the description says: else it would ask for more than the service does.
+// An answer conforms if its route and status are described, every required header is there, its body has the described
+// type and no undescribed member, and the code of a failure is one that the route lists for the status (the names of its
+// examples). The request of a success must conform too: otherwise the description would ask for more than the service.
 //
-// What is at no described path, or has no described method there, must be told 404 NOT_FOUND or 405 METHOD, unless it is
-// a page or what pages load, which all have a Content-Security-Policy, or of the operations listener.
+// A request for an undescribed path or method must be answered 404 NOT_FOUND or 405 METHOD, except for pages and what they
+// load, which all have a Content-Security-Policy, and for the operations listener.
 package contract
 
 import (
@@ -51,7 +50,7 @@ type Exchange struct {
 	Body        []byte
 }
 
-// Load reads the description. An error says that it is no valid one; its examples are checked too.
+// Load reads the description. It returns an error if the description or one of its examples is invalid.
 func Load(ctx context.Context) (*Contract, error) {
 	text, err := web.FS.ReadFile("openapi.yaml")
 	if err != nil {
@@ -83,7 +82,7 @@ func Load(ctx context.Context) (*Contract, error) {
 // Operations returns every described operation.
 func (c *Contract) Operations() []Operation { return c.operations }
 
-// Failures returns the examples of problem documents by their codes. They are the caller's.
+// Failures returns the examples of problem documents by their codes, as a copy.
 func (c *Contract) Failures() map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for name, example := range c.doc.Components.Examples {
@@ -111,6 +110,9 @@ func (o Operation) Outcomes() []string {
 	return all
 }
 
+// TakesBody reports whether a request of the operation has a body.
+func (o Operation) TakesBody() bool { return o.described.RequestBody != nil }
+
 // Find returns the operation that a request is for, or false. HEAD is GET without the body.
 func (c *Contract) Find(method, path string) (Operation, bool) {
 	if method == http.MethodHead {
@@ -131,19 +133,19 @@ func (o Operation) matches(segments []string) bool {
 	})
 }
 
-// Check returns everything in which the exchange differs from the description, or nil. An answer to a browser's preflight
-// request (CORS) is none of the interface's.
+// Check returns all differences between the exchange and the description, or nil. It ignores answers to a browser's
+// preflight requests (CORS), which the description leaves out.
 func (c *Contract) Check(x Exchange) error {
 	if x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent {
 		return nil
 	}
 	o, found := c.Find(x.Request.Method, x.Request.URL.Path)
 	if !found {
-		return c.checkLost(x)
+		return c.checkUndescribed(x)
 	}
 	response := o.described.Responses.Status(x.Status)
 	if response == nil && x.Status == http.StatusNotFound && o.described.Extensions["x-optional"] == true {
-		return c.checkLost(x)
+		return c.checkUndescribed(x)
 	}
 	if response == nil {
 		return fmt.Errorf("%s %s: status %d is not described: %s", o.Method, o.Path, x.Status, x.Body)
@@ -158,14 +160,14 @@ func (c *Contract) Check(x Exchange) error {
 	return nil
 }
 
-// checkLost checks the answer to what is not described.
-func (c *Contract) checkLost(x Exchange) error {
+// checkUndescribed checks the answer to an undescribed request.
+func (c *Contract) checkUndescribed(x Exchange) error {
 	path := x.Request.URL.Path
 	if x.Header.Get("Content-Security-Policy") != "" || path == "/metrics" || strings.HasPrefix(path, "/debug/pprof/") {
 		return nil
 	}
-	told := strings.TrimSpace(strconv.Itoa(x.Status) + " " + CodeOf(x.Body)) // HEAD has no body
-	switch told {
+	answer := strings.TrimSpace(strconv.Itoa(x.Status) + " " + CodeOf(x.Body)) // HEAD has no body
+	switch answer {
 	case "404 NOT_FOUND", "404", "413 TOO_LARGE", "413":
 		return nil
 	case "405 METHOD", "405":
@@ -174,7 +176,7 @@ func (c *Contract) checkLost(x Exchange) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("%s %s is not described, and is answered %s", x.Request.Method, x.Request.URL.Path, told)
+		return fmt.Errorf("%s %s is not described, and is answered %s", x.Request.Method, x.Request.URL.Path, answer)
 	}
 }
 
@@ -256,7 +258,7 @@ func (c *Contract) checkEvents(body []byte) error {
 	return nil
 }
 
-// checkRequest checks what was asked: the body, and the parameters that are needed.
+// checkRequest checks the request: its body and the required parameters.
 func (o Operation) checkRequest(x Exchange) error {
 	for _, p := range o.described.Parameters {
 		if p.Value.In == openapi3.ParameterInHeader && p.Value.Required && x.Request.Header.Get(p.Value.Name) == "" {
@@ -286,12 +288,12 @@ func CodeOf(body []byte) string {
 	var p struct {
 		Code string `json:"code"`
 	}
-	_ = json.Unmarshal(body, &p) // what cannot be read has none
+	_ = json.Unmarshal(body, &p) // a body that is no JSON has no code
 	return p.Code
 }
 
-// codesOf returns the codes that a response lists, which are the examples that are named by one, and whether it is an
-// answer without a code as well.
+// codesOf returns the codes that a response lists (the examples that are named by one), and whether it may also be an
+// answer without a code.
 func codesOf(r *openapi3.Response) (codes []string, plain bool) {
 	plain = true
 	for _, media := range r.Content {
@@ -305,5 +307,5 @@ func codesOf(r *openapi3.Response) (codes []string, plain bool) {
 	return codes, plain
 }
 
-// isCode says whether the name of an example is a failure's code.
+// isCode reports whether the name of an example is a failure's code.
 func isCode(name string) bool { return name == strings.ToUpper(name) }

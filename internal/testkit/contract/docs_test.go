@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"seckill/web"
 )
@@ -89,7 +90,44 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	if is, err := os.ReadFile(path); err != nil || string(is) != want {
-		t.Errorf("web/docs.html is not what openapi.yaml says (%v): make docs", err)
+		t.Errorf("web/docs.html does not follow openapi.yaml (%v): make docs", err)
+	}
+}
+
+// TestDocumentNamesRoutesAndCodes: docs/http.md has every described route and code in its tables, and no others.
+func TestDocumentNamesRoutesAndCodes(t *testing.T) {
+	t.Parallel()
+	c, err := Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(heading, pattern string) []string { // what matches in the first cells of the section's table
+		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var all []string
+		for _, cell := range regexp.MustCompile(`(?m)^\| ([^|]*) \|`).FindAllStringSubmatch(section, -1) {
+			for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(cell[1], -1) {
+				all = append(all, match[1])
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	var routes []string
+	for _, o := range c.Operations() {
+		path := regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(o.Path, ":$1")
+		routes = append(routes, o.Method+" "+path)
+	}
+	slices.Sort(routes)
+	if diff := cmp.Diff(routes, first("Routes", "`([A-Z]+ /[^`]*)`")); diff != "" {
+		t.Errorf("routes of openapi.yaml (-) and docs/http.md (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(c.Failures())), first("Codes", "`([A-Z_]+)`")); diff != "" {
+		t.Errorf("codes of openapi.yaml (-) and docs/http.md (+):\n%s", diff)
 	}
 }
 
@@ -158,7 +196,7 @@ func examplesOf(media *openapi3.MediaType) []string {
 	return all
 }
 
-// fieldsOf is a table of an object's members, or what typeOf says of anything else.
+// fieldsOf is a table of an object's members, or typeOf of anything else.
 func fieldsOf(s *openapi3.SchemaRef) template.HTML {
 	if s.Ref != "" || len(s.Value.Properties) == 0 {
 		return typeOf(s)
@@ -180,7 +218,7 @@ func fieldsOf(s *openapi3.SchemaRef) template.HTML {
 	return template.HTML(b.String())
 }
 
-// typeOf says in short what a value may be.
+// typeOf describes in short what a value may be.
 func typeOf(s *openapi3.SchemaRef) template.HTML {
 	if name, is := strings.CutPrefix(s.Ref, "#/components/schemas/"); is {
 		return template.HTML(`<a href="#schema-` + name + `">` + name + `</a>`)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled says that a server program is missing and could not be installed. The message around it says what
+// ErrNotInstalled means that a server program is missing and could not be installed. The wrapping message says what
 // to install or which environment variable to set instead.
 var ErrNotInstalled = errors.New("not installed")
 
@@ -78,7 +78,16 @@ func PromtoolProgram(ctx context.Context) (string, error) {
 	return find("promtool"), nil
 }
 
-// ensure installs the first of the package sets that apt-get accepts, unless found says that there is nothing to do.
+// NginxProgram returns the path of nginx, installing it where that is possible.
+func NginxProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("nginx") != "" }
+	if err := ensure(ctx, look, []string{"nginx"}); err != nil {
+		return "", fmt.Errorf("nginx is %w; install it (Debian: apt-get install nginx; its service need not run)", err)
+	}
+	return find("nginx"), nil
+}
+
+// ensure installs the first of the package sets that apt-get accepts, unless found returns true.
 // Processes that run at the same time wait for each other.
 func ensure(ctx context.Context, found func() bool, packageSets ...[]string) error {
 	if found() {
@@ -103,7 +112,7 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 	defer allow()
 
 	fmt.Fprintf(os.Stderr, "installing %s with apt-get …\n", strings.Join(packageSets[0], " "))
-	errs := []error{aptGet(ctx, apt, "update", "-q")} // without a fresh list the packages may still be had
+	errs := []error{aptGet(ctx, apt, "update", "-q")} // without a fresh list the packages may still be available
 	for _, set := range packageSets {
 		err := aptGet(ctx, apt, append([]string{"install", "-q", "-y", "--no-install-recommends"}, set...)...)
 		if err == nil && found() {
@@ -124,7 +133,7 @@ func aptGet(ctx context.Context, apt string, args ...string) error {
 	return nil
 }
 
-// policyPath is where Debian's package scripts ask whether they may start a service. It cannot be configured.
+// policyPath is the script that Debian's packages run to know whether they may start a service. The path is fixed.
 const policyPath = "/usr/sbin/policy-rc.d"
 
 // forbidServices keeps packages from starting system services while they are installed, and returns the function that

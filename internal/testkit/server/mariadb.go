@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -23,12 +24,12 @@ type MariaDB struct {
 	Addr     string // host:port, the same after every Start
 	Dir      string // where it keeps its files
 	Version  string // such as "10.11.6"
-	password string // of the user "seckill", who may do everything
+	password string // of the user "seckill", which has all rights
 	proc     *process
 }
 
 // StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. What is committed is on disk, as in
-// production; the server is small, not lax. args are appended to the command line, such as "--read-only=1".
+// production; only its caches are small. args are appended to the command line, such as "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 	daemon, installDB, err := MariaDBPrograms(ctx)
 	if err != nil {
@@ -56,8 +57,8 @@ func (m *MariaDB) run(ctx context.Context, installDB string, args []string) erro
 		return err
 	}
 	initFile := filepath.Join(m.Dir, "init.sql")
-	// Root can log in only through the socket. The password is random: whoever shares the machine must not get in, for
-	// this user may write files as whoever runs the tests.
+	// Root can log in only through the socket. The password is random: other users of the machine must not log in,
+	// because this user may write files with the rights of the test process.
 	statement := fmt.Sprintf("CREATE OR REPLACE USER seckill@'%%' IDENTIFIED BY '%s';\n"+
 		"GRANT ALL ON *.* TO seckill@'%%' WITH GRANT OPTION;\n", m.password)
 	if err := os.WriteFile(initFile, []byte(statement), 0o600); err != nil {
@@ -82,17 +83,17 @@ func (m *MariaDB) Start(ctx context.Context) error {
 	return m.proc.start(ctx, func(ctx context.Context) error { return PingMySQL(ctx, m.DSN("")) })
 }
 
-// Stop ends the server in order.
+// Stop shuts the server down with SIGTERM.
 func (m *MariaDB) Stop() { m.proc.stop() }
 
 // Kill ends the server with SIGKILL.
 func (m *MariaDB) Kill() { m.proc.kill() }
 
 // Pause stops the server's process with SIGSTOP: connections stay open and nothing answers, until Resume.
-func (m *MariaDB) Pause() { m.proc.signal(sigStop) }
+func (m *MariaDB) Pause() { m.proc.signal(syscall.SIGSTOP) }
 
 // Resume continues a paused server.
-func (m *MariaDB) Resume() { m.proc.signal(sigCont) }
+func (m *MariaDB) Resume() { m.proc.signal(syscall.SIGCONT) }
 
 // Close kills the server and removes its directory.
 func (m *MariaDB) Close() error { return m.proc.close() }
@@ -121,7 +122,7 @@ func DropSchema(ctx context.Context, dsn, schema string) error {
 	return err
 }
 
-// PingMySQL returns nil when the server that the DSN names lets its user in.
+// PingMySQL returns nil when the DSN's user can log in to its server.
 func PingMySQL(ctx context.Context, dsn string) error {
 	_, err := exec1(ctx, dsn, "DO 1")
 	return err
@@ -135,7 +136,7 @@ func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
 	}
 	outside := c.Clone()
 	outside.DBName = ""
-	outside.Logger = &mysql.NopLogger{} // a server that does not answer yet is not worth a line
+	outside.Logger = &mysql.NopLogger{} // a server that does not answer yet is expected
 	connector, err := mysql.NewConnector(outside)
 	if err != nil {
 		return nil, err

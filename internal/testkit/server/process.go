@@ -22,7 +22,7 @@ const (
 	pollEvery    = 10 * time.Millisecond
 )
 
-// errExited says that a server ended before it answered: the port may have been taken meanwhile.
+// errExited: a server ended before it answered; its port may have been taken meanwhile.
 var errExited = errors.New("exited")
 
 // process is one server program that can be started again and again with the same arguments.
@@ -113,11 +113,11 @@ func (p *process) running() bool {
 // signal sends a signal to the server if it runs.
 func (p *process) signal(sig os.Signal) {
 	if p.running() {
-		_ = p.cmd.Process.Signal(sig) // fails only when it has just ended, which done tells
+		_ = p.cmd.Process.Signal(sig) // fails only when it has just ended, which closes done
 	}
 }
 
-// stop ends the server in order, and kills it if that takes too long.
+// stop shuts the server down with SIGTERM, and kills it if that takes too long.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
 	select {
@@ -133,7 +133,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// close kills the server, whose data nobody needs any more, and removes its directory.
+// close kills the server and removes its directory.
 func (p *process) close() error {
 	p.kill()
 	return p.dir.remove()

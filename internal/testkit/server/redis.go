@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -59,17 +60,17 @@ func (r *Redis) Start(ctx context.Context) error {
 	return r.proc.start(ctx, func(ctx context.Context) error { return PingRedis(ctx, r.Addr) })
 }
 
-// Stop ends the server in order: it writes what its settings ask for.
+// Stop shuts the server down with SIGTERM: it saves what its settings demand.
 func (r *Redis) Stop() { r.proc.stop() }
 
 // Kill ends the server with SIGKILL.
 func (r *Redis) Kill() { r.proc.kill() }
 
 // Pause stops the server's process with SIGSTOP: connections stay open and nothing answers, until Resume.
-func (r *Redis) Pause() { r.proc.signal(sigStop) }
+func (r *Redis) Pause() { r.proc.signal(syscall.SIGSTOP) }
 
 // Resume continues a paused server.
-func (r *Redis) Resume() { r.proc.signal(sigCont) }
+func (r *Redis) Resume() { r.proc.signal(syscall.SIGCONT) }
 
 // Close kills the server and removes its directory.
 func (r *Redis) Close() error { return r.proc.close() }

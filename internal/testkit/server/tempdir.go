@@ -39,15 +39,15 @@ func newTempDir(name string) (*tempDir, error) {
 	return &tempDir{path: path, lock: lock}, nil
 }
 
-// remove deletes the directory with all that is in it.
+// remove deletes the directory and its contents.
 func (d *tempDir) remove() error {
 	err := os.RemoveAll(d.path)
-	_ = d.lock.Close() // read by nobody
+	_ = d.lock.Close() // nothing was written
 	return err
 }
 
-// removeOrphans removes directories whose owners are gone. Whatever cannot be removed is somebody else's. A young one
-// may be about to be locked.
+// removeOrphans removes directories whose owners are gone. It ignores errors: such a directory belongs to another user. It
+// leaves young ones, whose owner may be about to lock them.
 func removeOrphans() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
 	if err != nil {
@@ -70,7 +70,7 @@ func removeOrphans() {
 	}
 }
 
-// lockFile waits for an exclusive lock on the file, which it creates, and returns the function that gives it up.
+// lockFile waits for an exclusive lock on the file, which it creates, and returns the function that releases it.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

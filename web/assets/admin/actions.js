@@ -1,23 +1,23 @@
 // @ts-check
-// What can be done to a voucher. What stops or takes something asks first and says what will happen.
+// The actions on a voucher. Those that stop or take something ask first and show what will happen.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { decided } from '../client.js';
-import { newKey } from './desk.js';
+import { newKey } from './admin-client.js';
 import { VoucherForm } from './form.js';
-import { Ask, Field, problems, tellChange, tied, trouble } from './parts.js';
+import { Ask, Field, problems, announceChange, tied, trouble } from './parts.js';
 
 /** @param {any} props left is how many units are left to sell */
-export function Actions({ voucher, desk, words, left, onDone }) {
+export function Actions({ voucher, client, words, left, onDone }) {
   const { t } = words;
   const [open, setOpen] = useState('');
   const close = () => setOpen('');
-  const wish = useRef(/** @type {any} */ ({ key: newKey(), delta: '' })); // it outlives its dialog: an answer that was lost is asked for again
+  const attempt = useRef(/** @type {any} */ ({ key: newKey(), delta: '' })); // it is kept when its dialog closes: after a lost answer the same request is sent again
   /** @param {string} method @param {string} path @param {any} [body] */
   const change = async (method, path, body) => {
-    const answer = await desk.insist(method, `/voucher/${voucher.id}${path}`, { body });
+    const answer = await client.insist(method, `/voucher/${voucher.id}${path}`, { body });
     if (!answer.success) return trouble(answer, t);
-    tellChange(answer, t);
+    announceChange(answer, t);
     onDone();
     return '';
   };
@@ -37,27 +37,27 @@ export function Actions({ voucher, desk, words, left, onDone }) {
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
-    ${open === 'edit' && html`<${VoucherForm} desk=${desk} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
-    ${open === 'restock' && html`<${Restock} voucher=${voucher} desk=${desk} words=${words} left=${left} wish=${wish} onClose=${close} onDone=${onDone} />`}
+    ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
+    ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;
 }
 
 /**
- * Adds units, or takes some of what is left; once, however often it is sent, until the service has said what became of it.
+ * Adds units, or takes some of what is left; once, however often it is sent, until the service has answered with the result.
  * @param {any} props
  */
-function Restock({ voucher, desk, words, left, wish, onClose, onDone }) {
+function Restock({ voucher, client, words, left, attempt, onClose, onDone }) {
   const { t, number } = words;
   const [delta, setDelta] = useState('');
   const [wrong, setWrong] = useState('');
   const n = /^[+-]?\d+$/.test(delta.trim()) ? Number(delta) : NaN;
   const run = async () => {
-    if (wish.current.delta !== delta) wish.current = { key: newKey(), delta }; // another wish
+    if (attempt.current.delta !== delta) attempt.current = { key: newKey(), delta }; // another change
     const body = { delta: Number.isNaN(n) ? delta : n };
-    const answer = await desk.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: wish.current.key });
-    if (decided(answer)) wish.current = { key: newKey(), delta: '' };
+    const answer = await client.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: attempt.current.key });
+    if (decided(answer)) attempt.current = { key: newKey(), delta: '' };
     setWrong(problems(answer).delta ?? '');
-    if (answer.success) return tellChange(answer, t), onDone(), '';
+    if (answer.success) return announceChange(answer, t), onDone(), '';
     if (answer.code === 'INSUFFICIENT_STOCK') return t('restock.few', { left: number(answer.data.left) });
     return answer.errors ? ' ' : trouble(answer, t);
   };

@@ -1,12 +1,12 @@
 // @ts-check
-// The operator's console. Where one is stands in the address: #/vouchers, #/voucher/7, #/orders, #/deadletters, #/audit.
+// The operator's console. The address has the section: #/vouchers, #/voucher/7, #/orders, #/deadletters, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
 import { preferred } from '../words.js';
 import { Audit } from './audit.js';
-import { Desk } from './desk.js';
-import { Letters } from './letters.js';
+import { AdminClient } from './admin-client.js';
+import { DeadLetters } from './dead-letters.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
 import { Session } from './session.js';
@@ -15,32 +15,32 @@ import { TEXTS } from './texts.js';
 import { Vouchers } from './vouchers.js';
 
 const session = new Session();
-const desk = new Desk(session, preferred);
+const client = new AdminClient(session, preferred);
 
-// The bar's button has to know when somebody signs in or out.
+// The bar's button has to know of signing in and out.
 /** @type {{changed: () => void, signOut: () => void}} */
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const PLACES = { vouchers: Vouchers, orders: Orders, deadletters: Letters, audit: Audit };
+const SECTIONS = { vouchers: Vouchers, orders: Orders, deadletters: DeadLetters, audit: Audit };
 
-/** Where the address says that one is: a place, and for a voucher its number. */
-function place() {
+/** The section in the address, and for a voucher its number. */
+function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
   if (name === 'voucher' && Number(rest) > 0) return { name, id: Number(rest) };
-  return { name: name in PLACES ? name : 'vouchers', id: 0 };
+  return { name: name in SECTIONS ? name : 'vouchers', id: 0 };
 }
 
 /** @param {{words: import('../words.js').Words}} props */
 function Console({ words }) {
   const { t } = words;
-  const [at, go] = useState(place());
+  const [at, go] = useState(section());
   const [signedIn, setSignedIn] = useState(session.token !== '');
   const [why, setWhy] = useState('');
   useEffect(() => {
-    const moved = () => go(place());
+    const moved = () => go(section());
     window.addEventListener('hashchange', moved);
-    desk.refused = (answer) => {
+    client.refused = (answer) => {
       const expired = Session.problem(session.token, Date.now());
       session.forget();
       setWhy(answer.code === 'FORBIDDEN' ? 'sign.buyer' : expired || 'sign.refused');
@@ -51,16 +51,16 @@ function Console({ words }) {
   }, []);
   bar.signOut = () => (session.forget(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
-    return html`<${SignIn} desk=${desk} session=${session} words=${words} why=${why} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
+    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
   }
-  const Place = PLACES[at.name];
+  const Section = SECTIONS[at.name];
   return html`
     <nav class="places" aria-label=${t('places')}>
-      ${Object.keys(PLACES).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || (name === 'vouchers' && at.name === 'voucher') ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
+      ${Object.keys(SECTIONS).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || (name === 'vouchers' && at.name === 'voucher') ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
     </nav>
     ${at.name === 'voucher'
-      ? html`<${Live} key=${at.id} id=${at.id} desk=${desk} words=${words} />`
-      : html`<${Place} desk=${desk} words=${words} />`}
+      ? html`<${Live} key=${at.id} id=${at.id} client=${client} words=${words} />`
+      : html`<${Section} client=${client} words=${words} />`}
   `;
 }
 

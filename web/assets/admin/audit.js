@@ -5,7 +5,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Foot, usePages } from './parts.js';
 
 /** @param {any} props */
-export function Audit({ desk, words }) {
+export function Audit({ client, words }) {
   const { t } = words;
   const [filter, setFilter] = useState({ voucherId: '', adminId: '' });
   /** @param {any} e */
@@ -22,14 +22,14 @@ export function Audit({ desk, words }) {
         <button class="button quiet small">${t('search')}</button>
       </form>
     </header>
-    <${Trail} desk=${desk} words=${words} filter=${{ ...filter, limit: '30' }} version=${0} />
+    <${Trail} client=${client} words=${words} filter=${{ ...filter, limit: '30' }} version=${0} />
   `;
 }
 
-/** Lines of the audit trail. It is read again when version changes. @param {any} props */
-export function Trail({ desk, words, filter, version }) {
+/** Entries of the audit trail. They are read again when version changes. @param {any} props */
+export function Trail({ client, words, filter, version }) {
   const { t, time } = words;
-  const pages = usePages(desk, '/admin/audit', filter);
+  const pages = usePages(client, '/admin/audit', filter);
   useEffect(() => void (version && pages.again()), [version]);
   return html`
     <div class="sheet" tabindex="0" role="region" aria-label=${t('place.audit')}>
@@ -49,7 +49,7 @@ export function Trail({ desk, words, filter, version }) {
   `;
 }
 
-/** The colour of what became of a change of stock. @type {Record<string, string>} */
+/** The colour of the state of a change of stock. @type {Record<string, string>} */
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
 /** @param {any} props */

@@ -1,5 +1,5 @@
 // @ts-check
-// The conservation light: whether every unit that was issued is accounted for, with the numbers.
+// The balance of a sale: whether every unit that was issued is accounted for, with the numbers.
 
 import { html } from '../vendor/htm-preact.js';
 

@@ -1,5 +1,5 @@
 // @ts-check
-// A sale over time: units left, and how many were accepted each second. uPlot draws it; the figures beside it say the same.
+// A sale over time: units left, and how many were accepted each second. uPlot draws it; the numbers beside it are the same.
 
 import { html, useEffect, useRef } from '../vendor/htm-preact.js';
 

@@ -1,10 +1,10 @@
 // @ts-check
-// Creating a voucher, and changing its texts and window. What is wrong is said at the field, in the service's words: it
-// alone knows the rules. The page only says what it cannot even read.
+// Creating a voucher, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
+// alone knows the rules. The page itself only reports what it cannot read.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Field, problems, tellChange, tied, trouble } from './parts.js';
+import { Field, problems, announceChange, tied, trouble } from './parts.js';
 
 /** What is typed as a number. @param {string} text */
 const NUMBER = /^-?\d+([.,]\d+)?$/;
@@ -21,7 +21,7 @@ function local(time) {
 }
 
 /** @param {any} props voucher is the one to be changed; without one, a new one is made */
-export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
+export function VoucherForm({ client, words, voucher, onClose, onDone }) {
   const { t, has, locale } = words;
   const [seckill, setSeckill] = useState(voucher ? voucher.type === 1 : true);
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
@@ -40,15 +40,15 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
     const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
     const answer = voucher
-      ? await desk.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved(window, voucher) } })
-      : await desk.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
+      ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved(window, voucher) } })
+      : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
         ...(seckill && { stock: whole(text('stock')) }), ...window,
       } });
     setSending(false);
     if (answer.success) {
-      tellChange(answer, t);
+      announceChange(answer, t);
       onClose();
       onDone(answer.data);
       return;
@@ -62,7 +62,7 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
     const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
     say(found, answer.status === 0 && !voucher ? t('create.unknown') : said);
   };
-  /** Says what is wrong at the fields and in all, and goes to the first. @param {Record<string, string>} found @param {string} said */
+  /** Shows what is wrong at the fields and in all, and focuses the first. @param {Record<string, string>} found @param {string} said */
   const say = (found, said) => {
     setWrong(found);
     setProblem(said);
@@ -74,7 +74,7 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
     <${Field} name=${name} label=${t(has(`form.${name}`) ? `form.${name}` : `field.${name}`)} wrong=${wrong[name]} class=${kind}>
       <input ...${tied(name, wrong[name])} defaultValue=${value} autocomplete="off" ...${props} />
     <//>`;
-  const now = desk.clock.now();
+  const now = client.clock.now();
   const begin = voucher?.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
   const end = voucher?.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
   return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
@@ -106,12 +106,12 @@ export function VoucherForm({ desk, words, voucher, onClose, onDone }) {
   <//>`;
 }
 
-/** What the service says of an amount in cents, in yuan as the form has it. @param {string} problem @param {string} locale */
+/** The service's problem with an amount in cents, in yuan as the form has it. @param {string} problem @param {string} locale */
 function inYuan(problem, locale) {
   return problem.replace('a whole number', 'an amount').replace(/\d+(\.\d+)?/g, (n) => (Number(n) / 100).toLocaleString(locale));
 }
 
-/** Fields whose text is not even of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */
+/** Fields whose text is not of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
@@ -125,7 +125,7 @@ function unreadable(form, text, t) {
 }
 
 /**
- * The window without what the form shows to the second and nobody changed.
+ * The window without the times that were not changed: the form shows them to the second only.
  * @param {any} window @param {any} voucher
  */
 function unmoved(window, voucher) {

@@ -1,5 +1,5 @@
 // @ts-check
-// One voucher: how its sale goes, live, and what can be done to it.
+// One voucher: its sale's stats, live, and the actions on it.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce, useTick } from '../shell.js';
@@ -9,23 +9,21 @@ import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Chart, SPAN } from './chart.js';
 import { State, trouble } from './parts.js';
+import { REFUSALS } from './refusals.js';
 
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
 const SUMMARY = 30;
 
-/** Why applicants are refused, in the order shown: rows that change places each second cannot be read. */
-const REASONS = ['SOLD_OUT', 'ALREADY_BOUGHT', 'NOT_STARTED', 'ENDED', 'PAUSED', 'OFF_SHELF', 'UNAVAILABLE', 'UNKNOWN_OUTCOME'];
-
 /** @param {any} props */
-export function Live({ id, desk, words }) {
-  const { t, number } = words;
+export function Live({ id, client, words }) {
+  const { t, number, language } = /** @type {import('../words.js').Words} */ (words);
   const [voucher, setVoucher] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(/** @type {any} */ (null));
-  const [version, setVersion] = useState(0); // raised by what was done here
-  const sale = useSale(id, desk, voucher?.type === 1, words);
+  const [version, setVersion] = useState(0); // raised by each action here
+  const sale = useSale(id, client, voucher?.type === 1, words);
   useTick(1000);
   const read = async () => {
-    const answer = await desk.ask('GET', `/voucher/${id}`);
+    const answer = await client.ask('GET', `/voucher/${id}`);
     setFailed(answer.success ? null : answer);
     if (answer.success) setVoucher(answer.data);
   };
@@ -39,9 +37,9 @@ export function Live({ id, desk, words }) {
       <div>
         <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
-        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, desk.clock.now(), words)}`}</p>
+        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}</p>
       </div>
-      <${Actions} voucher=${shown} desk=${desk} words=${words} left=${f?.stock ?? voucher.stock} onDone=${() => setVersion(version + 1)} />
+      <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} onDone=${() => setVersion(version + 1)} />
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
@@ -64,12 +62,12 @@ export function Live({ id, desk, words }) {
           <${Balance} figures=${f} words=${words} />
           <section class="panel flat"><h2>${t('refused.why')}</h2>
             <table class="plain figures"><tbody>
-              ${REASONS.map((code) => [code, f.refused[code] ?? 0]).map(([code, n]) => html`<tr key=${code} class=${n ? '' : 'soft'}><th scope="row">${t(`code.${code}`)}</th><td class="n">${number(n)}</td></tr>`)}
+              ${REFUSALS.map((r) => html`<tr key=${r.code} class=${f.refused[r.code] ? '' : 'soft'}><th scope="row">${r[language]}</th><td class="n">${number(f.refused[r.code] ?? 0)}</td></tr>`)}
             </tbody></table>
           </section>
         </div>
       </div>`}
-    <section><h2>${t('place.audit')}</h2><${Trail} desk=${desk} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
+    <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;
 }
 
@@ -96,21 +94,21 @@ function clockOf(v, now, { t, time }) {
 }
 
 /**
- * The figures of a sale as they come, what they are a second, and those of the last minutes for the chart.
- * @param {number} id @param {any} desk @param {boolean} wanted @param {import('../words.js').Words} words
+ * The stats of a sale as they come, their rates a second, and those of the last minutes for the chart.
+ * @param {number} id @param {any} client @param {boolean} wanted @param {import('../words.js').Words} words
  */
-function useSale(id, desk, wanted, words) {
+function useSale(id, client, wanted, words) {
   const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, points: [[], [], []] }));
   const said = useRef(/** @type {any} */ ({ state: '', at: 0 }));
   const speaker = useRef(/** @type {any} */ (words));
   speaker.current = words;
   useEffect(() => {
     if (!wanted) return undefined;
-    return desk.watch(id, {
-      /** @param {import('./desk.js').Figures} f */
+    return client.watch(id, {
+      /** @param {import('./admin-client.js').Figures} f */
       figures(f) {
         set((/** @type {any} */ s) => next(s, f));
-        tell(f, said.current, speaker.current);
+        speak(f, said.current, speaker.current);
       },
       /** @param {string} why */
       away: (why) => set((/** @type {any} */ s) => ({ ...s, away: why })),
@@ -119,12 +117,12 @@ function useSale(id, desk, wanted, words) {
   return sale;
 }
 
-/** @param {any} s @param {import('./desk.js').Figures} f */
+/** @param {any} s @param {import('./admin-client.js').Figures} f */
 function next(s, f) {
   const at = Date.parse(f.at) / 1000;
   const before = s.now;
   const passed = before ? at - Date.parse(before.at) / 1000 : 0;
-  // What was counted may lack a second of an instance, or begin anew after a day: a rate is never negative.
+  // Counts may lack a second of an instance, or start again after a day: a rate is never negative.
   const rate = (/** @type {number} */ a, /** @type {number} */ b) => (passed > 0 ? Math.max(0, Math.round((a - b) / passed)) : 0);
   const rates = before
     ? { accepted: rate(f.accepted, before.accepted), refused: rate(total(f.refused), total(before.refused)), recorded: rate(f.recorded, before.recorded) }
@@ -135,10 +133,10 @@ function next(s, f) {
 }
 
 /**
- * Says aloud that the sale's state has changed, and now and then how it goes.
- * @param {import('./desk.js').Figures} f @param {{state: string, at: number}} said @param {import('../words.js').Words} words
+ * Announces to screen readers that the sale's state has changed, and now and then its stats.
+ * @param {import('./admin-client.js').Figures} f @param {{state: string, at: number}} said @param {import('../words.js').Words} words
  */
-function tell(f, said, { t, number }) {
+function speak(f, said, { t, number }) {
   const now = Date.now();
   if (said.state !== '' && said.state !== f.saleState) announce(t('tell.state', { state: t(`state.${f.saleState}`) }));
   else if (f.saleState === 'on_sale' && now - said.at > SUMMARY * 1000) announce(t('tell.figures', { accepted: number(f.accepted), stock: number(f.stock) }));

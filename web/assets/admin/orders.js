@@ -1,5 +1,5 @@
 // @ts-check
-// Anybody's orders, by user, voucher and state, or one by its number; each with its history.
+// Every user's orders, by user, voucher and state, or one by its number; each with its history.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
@@ -11,11 +11,11 @@ const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunde
 const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn', failed: 'bad' };
 
 /** @param {any} props */
-export function Orders({ desk, words }) {
+export function Orders({ client, words }) {
   const { t, time, money } = words;
   const [filter, setFilter] = useState({ userId: '', voucherId: '', status: '' });
   const [open, setOpen] = useState('');
-  const pages = usePages(desk, '/admin/order', { ...filter, limit: '50' });
+  const pages = usePages(client, '/admin/order', { ...filter, limit: '50' });
   /** @param {any} e */
   const search = (e) => {
     e.preventDefault();
@@ -45,15 +45,15 @@ export function Orders({ desk, words }) {
       </table>
     </div>
     <${Foot} pages=${pages} t=${t} empty=${t('orders.none')} />
-    ${open && html`<${Order} id=${open} desk=${desk} words=${words} onClose=${() => setOpen('')} />`}
+    ${open && html`<${Order} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} />`}
   `;
 }
 
 /** One order with its history. @param {any} props */
-function Order({ id, desk, words, onClose }) {
+function Order({ id, client, words, onClose }) {
   const { t, time, money } = words;
   const [answer, setAnswer] = useState(/** @type {any} */ (null));
-  useEffect(() => void desk.ask('GET', `/admin/order/${encodeURIComponent(id)}`).then(setAnswer), [id]);
+  useEffect(() => void client.ask('GET', `/admin/order/${encodeURIComponent(id)}`).then(setAnswer), [id]);
   const o = answer?.success && answer.data;
   return html`<${Dialog} title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
     ${!answer && html`<p class="soft">${t('loading')}</p>`}

@@ -1,5 +1,5 @@
 // @ts-check
-// What several places of the console are made of: states, problems at fields, dialogs that ask first, pages of lists.
+// Parts of several sections of the console: states, problems at fields, dialogs that ask first, pages of lists.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
@@ -16,7 +16,7 @@ export function State({ voucher, t }) {
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
 export const trouble = (answer, t) => answer.errorMsg || t('no.answer');
 
-/** What is wrong with the fields of a request, by field, as INVALID says it. @param {import('../client.js').Answer} answer */
+/** What is wrong with the fields of a request, by field, from an INVALID. @param {import('../client.js').Answer} answer */
 export function problems(answer) {
   /** @type {Record<string, string>} */
   const found = {};
@@ -41,7 +41,7 @@ export const tied = (name, wrong, hint) => ({
 });
 
 /**
- * Asks before something is done, and says what will happen. run does it and returns what went wrong, "" for nothing.
+ * Asks before something is done, and shows what will happen. run does it and returns what went wrong, "" for nothing.
  * @param {any} props
  */
 export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
@@ -72,17 +72,17 @@ export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
 
 /**
  * Pages of a list: what it holds so far, more of it, and what went wrong.
- * @param {any} desk @param {string} path @param {Record<string, string>} filter @param {string} [cursor] the parameter of the next page
+ * @param {any} client @param {string} path @param {Record<string, string>} filter @param {string} [cursor] the parameter of the next page
  */
-export function usePages(desk, path, filter, cursor = 'before') {
+export function usePages(client, path, filter, cursor = 'before') {
   const [list, setList] = useState(/** @type {any} */ ({ rows: null, next: '', total: undefined, answer: null }));
   const asked = useRef(/** @type {any} */ (0));
   const key = JSON.stringify(filter);
   /** @param {any[]} before @param {string} from */
   const load = async (before, from) => {
     const mine = ++asked.current;
-    const answer = await desk.list(path, { ...filter, ...(from && { [cursor]: from }) });
-    if (mine !== asked.current) return; // another question was asked since
+    const answer = await client.list(path, { ...filter, ...(from && { [cursor]: from }) });
+    if (mine !== asked.current) return; // another request was made since
     if (answer.success) setList({ rows: [...before, ...answer.data], next: answer.next ?? '', total: answer.total, answer });
     else setList((/** @type {any} */ l) => ({ ...l, answer }));
   };
@@ -90,7 +90,7 @@ export function usePages(desk, path, filter, cursor = 'before') {
   return { ...list, again: () => load([], ''), more: () => load(list.rows, list.next) };
 }
 
-/** What stands below a list. @param {any} props */
+/** What is below a list. @param {any} props */
 export function Foot({ pages, t, empty }) {
   if (pages.answer && !pages.answer.success) return html`<p class="note warn" role="alert">${pages.answer.errors ? Object.entries(problems(pages.answer)).map(([f, p]) => `${f} ${p}`).join('; ') : trouble(pages.answer, t)}</p>`;
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
@@ -98,7 +98,7 @@ export function Foot({ pages, t, empty }) {
   return pages.next && html`<p><button type="button" class="button quiet small" onClick=${pages.more}>${t('more')}</button></p>`;
 }
 
-/** Says what became of a change: done, or followed later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
-export function tellChange(answer, t) {
+/** Announces the result of a change: done, or applied later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
+export function announceChange(answer, t) {
   announce(t(answer.status === 202 ? 'done.later' : 'done'));
 }

@@ -8,13 +8,13 @@ const KEPT = 'seckill.admin';
 export class Session {
   token = sessionStorage.getItem(KEPT) ?? '';
 
-  /** The admin's number; "" for nobody. */
+  /** The admin's number; "" when signed out. */
   get user() {
     return claims(this.token)?.user ?? '';
   }
 
   /**
-   * Says what is wrong with a token, as far as it says so itself: the key of a text, "" for nothing.
+   * Returns what is wrong with a token, as far as its own claims show: the key of a text, "" for nothing.
    * @param {string} token @param {number} now
    */
   static problem(token, now) {

@@ -1,12 +1,12 @@
 // @ts-check
-// Signing in: with an admin's token. What is wrong with one is said before the service is asked, where the token says it.
+// Signing in: with an admin's token. What its own claims show to be wrong is reported before the service is asked.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { claims } from '../client.js';
 import { Session } from './session.js';
 
-/** @param {any} props why is the key of a text that says why one has to sign in again, or "" */
-export function SignIn({ desk, session, words, why, onSignedIn }) {
+/** @param {any} props why is the key of the reason to sign in again, or "" */
+export function SignIn({ client, session, words, why, onSignedIn }) {
   const { t } = words;
   const [problem, setProblem] = useState('');
   const [asking, setAsking] = useState(false);
@@ -16,14 +16,14 @@ export function SignIn({ desk, session, words, why, onSignedIn }) {
   const submit = async (e) => {
     e.preventDefault();
     const token = field.current.value.trim().replace(/^bearer\s+/i, '');
-    const wrong = Session.problem(token, desk.clock.now());
+    const wrong = Session.problem(token, client.clock.now());
     if (wrong) return setProblem(t(wrong, { user: claims(token)?.user ?? '' }));
     setAsking(true);
-    session.token = token; // only for this question
-    const refused = desk.refused;
-    desk.refused = () => {};
-    const answer = await desk.list('/admin/voucher', { limit: '1' });
-    desk.refused = refused;
+    session.token = token; // only for this request
+    const refused = client.refused;
+    client.refused = () => {};
+    const answer = await client.list('/admin/voucher', { limit: '1' });
+    client.refused = refused;
     setAsking(false);
     if (answer.success) return session.keep(token), onSignedIn();
     session.token = '';

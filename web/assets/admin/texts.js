@@ -1,5 +1,5 @@
 // @ts-check
-// What the console says.
+// The console's texts.
 
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const TEXTS = {
@@ -133,14 +133,6 @@ export const TEXTS = {
   'over.time': { en: 'Over time', zh: '趋势' },
   'chart.says': { en: 'Units left over the last minutes, now {stock}; accepted a second, now {rate}.', zh: '最近几分钟的剩余库存（当前 {stock}）与每秒成功数（当前 {rate}）。' },
   'refused.why': { en: 'Refused, why', zh: '拒绝原因' },
-  'code.ALREADY_BOUGHT': { en: 'Has bought already', zh: '已抢购过' },
-  'code.SOLD_OUT': { en: 'Sold out', zh: '已售罄' },
-  'code.NOT_STARTED': { en: 'Not started', zh: '未开始' },
-  'code.ENDED': { en: 'Ended', zh: '已结束' },
-  'code.PAUSED': { en: 'Paused', zh: '已暂停' },
-  'code.OFF_SHELF': { en: 'Off the shelf', zh: '已下架' },
-  'code.UNAVAILABLE': { en: 'Busy', zh: '系统繁忙' },
-  'code.UNKNOWN_OUTCOME': { en: 'Outcome not known', zh: '结果未知' },
   balance: { en: 'Conservation', zh: '库存守恒' },
   'balance.none': { en: 'Not checked yet.', zh: '尚未核对。' },
   'balance.balanced': { en: 'Every unit is accounted for.', zh: '账目相符，每一份库存都有去处。' },

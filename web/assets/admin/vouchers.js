@@ -5,15 +5,15 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { VoucherForm } from './form.js';
 import { Foot, State, usePages } from './parts.js';
 
-/** Milliseconds between two looks at the list while it is looked at. */
+/** Milliseconds between two reads of the list while it is visible. */
 const EVERY = 10_000;
 
 /** @param {any} props */
-export function Vouchers({ desk, words }) {
+export function Vouchers({ client, words }) {
   const { t, number, money, moment } = words;
   const [shop, setShop] = useState('');
   const [creating, setCreating] = useState(false);
-  const pages = usePages(desk, '/admin/voucher', { shopId: shop, limit: '50' });
+  const pages = usePages(client, '/admin/voucher', { shopId: shop, limit: '50' });
   useEffect(() => {
     const timer = setInterval(() => document.hidden || pages.rows?.length > 50 || pages.again(), EVERY);
     return () => clearInterval(timer);
@@ -49,7 +49,7 @@ export function Vouchers({ desk, words }) {
       </table>
     </div>
     <${Foot} pages=${pages} t=${t} empty=${t('vouchers.none')} />
-    ${creating && html`<${VoucherForm} desk=${desk} words=${words} onClose=${() => setCreating(false)}
+    ${creating && html`<${VoucherForm} client=${client} words=${words} onClose=${() => setCreating(false)}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
 }

@@ -13,7 +13,7 @@ const PALETTES = [
   ['#59400a', '#8d6814', '#ffffff'],
 ];
 
-/** @param {{id: number, value: string}} props value is what stands on it; the card's text says it too */
+/** @param {{id: number, value: string}} props value is the text on it; the card has it too */
 export function Art({ id, value }) {
   const [deep, bright, ink] = PALETTES[id % PALETTES.length];
   const gradient = `art-${id}`;

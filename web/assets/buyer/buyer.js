@@ -1,5 +1,5 @@
 // @ts-check
-// The buyer's page: what a shop offers, and what the buyer has. The shop is 1, or ?shop= in the address.
+// The buyer's page: a shop's vouchers, and the buyer's orders. The shop is 1, or ?shop= in the address.
 
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Client } from '../client.js';
@@ -27,7 +27,7 @@ function Page({ words }) {
   const [signing, setSigning] = useState(/** @type {{why: string, then?: () => void} | null} */ (null));
   const shop = useMemo(() => new Shop(client, session, shopId, {
     changed: () => changed((/** @type {number} */ n) => n + 1),
-    tell: (event, values = {}) => tell(event, values),
+    notify: (event, values = {}) => notify(event, values),
     signedOut: () => (account.changed(), setSigning({ why: 'signed.out' })),
   }), []);
   useTick(500);
@@ -66,15 +66,15 @@ function Page({ words }) {
     <${Starts} shop=${shop} now=${now} t=${t} />
   `;
 
-  /** Says aloud what has happened. @param {string} event @param {any} values */
-  function tell(event, values) {
+  /** Announces what has happened. @param {string} event @param {any} values */
+  function notify(event, values) {
     if (event === 'refused') announce(values.message || t('note.refused'));
     else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
     else announce(t(`tell.${event}`, values));
   }
 }
 
-/** Says aloud that a sale has started, once. @param {any} props */
+/** Announces that a sale has started, once. @param {any} props */
 function Starts({ shop, now, t }) {
   const waiting = useMemo(() => new Set(), []);
   useEffect(() => {

@@ -4,16 +4,13 @@
 import { html } from '../vendor/htm-preact.js';
 import { countdown } from '../words.js';
 import { Art } from './art.js';
-import { UNDER_WAY, stateOf } from './state.js';
+import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 
-/** States in which pressing does something. */
+/** States in which the button does something. */
 const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
 
-/** States in which nobody asks what is left. */
+/** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf']);
-
-/** Codes of refusals that say nothing new beside the button's own words. */
-const SAID_BY_BUTTON = new Set(['SOLD_OUT', 'ENDED', 'OFF_SHELF', 'PAUSED']);
 
 /**
  * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
@@ -65,7 +62,7 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
     return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }
   if (['unknown', 'again', 'busy'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
-  if (press?.phase === 'refused' && !SAID_BY_BUTTON.has(press.code) && state === 'grab') {
+  if (press?.phase === 'refused' && !(press.code in LEARNED) && state === 'grab') {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };

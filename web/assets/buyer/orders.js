@@ -1,5 +1,5 @@
 // @ts-check
-// The buyer's orders, with what happened to each and what he can do about it.
+// The buyer's orders, each with its history and the actions on it.
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';

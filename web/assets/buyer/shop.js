@@ -1,6 +1,6 @@
 // @ts-check
-// The page's memory: what is on offer, what the buyer has, and what is under way. It asks the service and tells whoever
-// shows it; it knows nothing of how it is shown.
+// The page's state: what is on offer, what the buyer has, and what is under way. It asks the service and notifies the view;
+// it knows nothing of how it is shown.
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
 import { LEARNED, UNDER_WAY } from './state.js';
@@ -9,10 +9,10 @@ import { LEARNED, UNDER_WAY } from './state.js';
 /** @typedef {import('../client.js').Order} Order */
 /** @typedef {import('./state.js').Press} Press */
 
-/** Event streams that a page keeps open: a browser has six connections to a host, and needs some for asking. */
+/** Event streams that a page keeps open: a browser has six connections to a host, and needs some for requests. */
 const STREAMS = 2;
 
-/** Milliseconds between two looks at the list, while something sells or is about to, and else. */
+/** Milliseconds between two reads of the list, while something sells or is about to, and otherwise. */
 const SOON = 4_000;
 const LATER = 20_000;
 
@@ -21,27 +21,27 @@ export class Shop {
   vouchers = null;
   /** @type {Order[]} newest first */
   orders = [];
-  /** Of the list, when the last look at it failed. @type {import('../client.js').Answer | null} */
+  /** Of the list, when reading it failed last. @type {import('../client.js').Answer | null} */
   trouble = null;
   /** @type {Map<number, Press>} by voucher */
   presses = new Map();
   /** What is being done to an order: pay, cancel or refund. @type {Map<string, string>} by order */
   doing = new Map();
-  /** What an order's owner was refused. @type {Map<string, import('../client.js').Answer>} by order */
+  /** The refused action of an order. @type {Map<string, import('../client.js').Answer>} by order */
   refusals = new Map();
 
   /** @type {Map<string, () => void>} stops, by order */
   #followed = new Map();
-  /** When something was told of an order, by performance.now(). @type {Map<string, number>} by order */
-  #heard = new Map();
+  /** When an order was last updated, by performance.now(). @type {Map<string, number>} by order */
+  #updated = new Map();
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
   #timer = 0;
-  #turn = 0; // how often somebody began to watch
+  #turn = 0; // how often watching has begun
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
-   * @param {{changed: () => void, tell: (event: string, values?: any) => void, signedOut: () => void}} view
+   * @param {{changed: () => void, notify: (event: string, values?: any) => void, signedOut: () => void}} view
    */
   constructor(client, session, shopId, view) {
     this.client = client;
@@ -55,19 +55,19 @@ export class Shop {
     return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
   }
 
-  /** Looks at the list now, and from then on now and then while the page is looked at. */
+  /** Reads the list now, and then at intervals while the page is visible. */
   async watch() {
     clearTimeout(this.#timer);
     const turn = ++this.#turn;
     const answer = document.hidden ? null : await this.client.vouchers(this.shopId);
-    if (turn !== this.#turn) return; // somebody has begun to look since then, and goes on
+    if (turn !== this.#turn) return; // watching has begun again since then
     if (answer) this.#take(answer);
     const now = this.client.clock.now();
     const busy = this.trouble !== null || this.vouchers?.some((v) => v.type === 1 && nearSale(v, now));
     this.#timer = window.setTimeout(() => this.watch(), (busy ? SOON : LATER) * (1 + Math.random() / 4));
   }
 
-  /** Takes a list. @param {import('../client.js').Answer} answer */
+  /** Stores a list. @param {import('../client.js').Answer} answer */
   #take(answer) {
     if (answer.success) {
       this.trouble = null;
@@ -85,14 +85,14 @@ export class Shop {
     const asked = performance.now();
     const who = this.session.token;
     const answer = await this.client.orders({ limit: '20' });
-    if (this.session.token !== who) return; // somebody else looks now
+    if (this.session.token !== who) return; // another user is signed in now
     if (answer.status === 401) return this.signOut();
     if (!answer.success) return;
     const all = new Map(this.orders.map((o) => [o.id, o]));
     for (const order of answer.data) {
       const known = all.get(order.id);
-      // What was told of an order since then is newer than the list.
-      if (!known || (this.#heard.get(order.id) ?? 0) < asked) all.set(order.id, { ...known, ...order });
+      // An update of an order since then is newer than the list.
+      if (!known || (this.#updated.get(order.id) ?? 0) < asked) all.set(order.id, { ...known, ...order });
     }
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     this.#followNewest();
@@ -112,7 +112,7 @@ export class Shop {
   }
 
   /**
-   * The button. While a press is under way, or its order is there, pressing again does nothing: one click, one order.
+   * The button. While a press is under way, or its order exists, pressing again does nothing: one click, one order.
    * @param {Voucher} voucher
    */
   async press(voucher) {
@@ -130,14 +130,14 @@ export class Shop {
       this.presses.delete(voucher.id);
       this.#keys.delete(voucher.id);
       this.#put({ id: outcome.orderId, voucherId: voucher.id, status: outcome.status });
-      this.view.tell('bought', { title: voucher.title });
-      this.watch(); // there is one fewer now
+      this.view.notify('bought', { title: voucher.title });
+      this.watch(); // the stock has changed
       await this.#settle(outcome.orderId);
       return;
     }
     if (outcome.refused === 'UNKNOWN_OUTCOME') {
       this.#note(voucher.id, { phase: 'unknown' });
-      this.view.tell('unknown');
+      this.view.notify('unknown');
       return;
     }
     this.#keys.delete(voucher.id);
@@ -148,11 +148,11 @@ export class Shop {
     }
     this.vouchers = (this.vouchers ?? []).map((v) => (v.id === voucher.id ? { ...v, ...LEARNED[outcome.refused] } : v));
     this.#note(voucher.id, { phase: 'refused', code: outcome.refused, message: outcome.message });
-    this.view.tell('refused', outcome);
+    this.view.notify('refused', outcome);
   }
 
   /**
-   * Pays, cancels or asks for the money back; once, however often it is pressed meanwhile. Paying leaves the page.
+   * Pays, cancels or refunds; once, however often it is pressed meanwhile. Paying leaves the page.
    * @param {'pay' | 'cancel' | 'refund'} what @param {Order} order
    */
   async act(what, order) {
@@ -174,7 +174,7 @@ export class Shop {
     this.watch();
   }
 
-  /** Forgets what was being done: the buyer has come back from where he paid. */
+  /** Forgets what was being done: the buyer has come back from paying. */
   cameBack() {
     this.doing.clear();
     this.view.changed();
@@ -210,14 +210,14 @@ export class Shop {
     this.view.changed();
   }
 
-  /** Takes what is known of an order now. @param {Order} order */
+  /** Stores an order as it is now. @param {Order} order */
   #put(order) {
     const i = this.orders.findIndex((o) => o.id === order.id);
     const old = this.orders[i];
-    this.#heard.set(order.id, performance.now());
+    this.#updated.set(order.id, performance.now());
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, { ...old, ...order });
-    if (old && old.status !== order.status) this.view.tell('order', { status: order.status });
+    if (old && old.status !== order.status) this.view.notify('order', { status: order.status });
     if (FINAL.has(order.status)) this.#unfollow(order.id);
     this.view.changed();
   }
@@ -228,10 +228,10 @@ export class Shop {
     for (const id of this.#followed.keys()) if (!wanted.some((o) => o.id === id)) this.#unfollow(id);
     for (const { id } of wanted) {
       if (this.#followed.has(id)) continue;
-      this.#followed.set(id, this.client.follow(id, async (told) => {
+      this.#followed.set(id, this.client.follow(id, async (update) => {
         const known = this.orders.find((o) => o.id === id);
-        if (known?.status === told.status && known.history) return;
-        this.#put(told);
+        if (known?.status === update.status && known.history) return;
+        this.#put(update);
         await this.readOrder(id);
         this.watch(); // a unit may have gone, or come back
       }));

@@ -1,12 +1,12 @@
 // @ts-check
-// What a voucher's one button is at a moment. Nothing else decides it.
+// The state of a voucher's one button. Nothing else decides it.
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
 
 /**
  * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
- * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: nobody knows, and pressing again finds out.
+ * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: the outcome is not known, and pressing again finds it out.
  * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown', code?: string, message?: string}} Press
  */
 
@@ -14,8 +14,8 @@
  *   'busy' | 'unknown' | 'queued' | 'unpaid' | 'yours'} State */
 
 /**
- * A list is a moment old, and nobody should have to ask again only because the clock has moved on: begin and end are
- * reckoned here, by the server's clock. What is live of the buyer's own comes first, because it stays his after the end.
+ * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
+ * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press]
  * @returns {State}
@@ -44,7 +44,7 @@ export function stateOf(voucher, now, order, press) {
 /** Phases in which a press is not answered yet. */
 export const UNDER_WAY = new Set(['asking', 'again', 'busy']);
 
-/** What each refusal of a purchase tells of the sale. @type {Record<string, Partial<Voucher>>} */
+/** What refusals of a purchase reveal of the sale; the button then says it. @type {Record<string, Partial<Voucher>>} */
 export const LEARNED = {
   SOLD_OUT: { saleState: 'sold_out', stock: 0 },
   ENDED: { saleState: 'ended' },

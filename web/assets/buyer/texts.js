@@ -1,5 +1,5 @@
 // @ts-check
-// What the buyer's page says.
+// The texts of the buyer's page.
 
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const TEXTS = {
@@ -60,7 +60,7 @@ export const TEXTS = {
   },
   'sign.or': { en: 'Or with a token', zh: '或使用令牌登录' },
   'sign.token': { en: 'Token', zh: '令牌' },
-  'sign.token.hint': { en: 'From whoever runs this shop.', zh: '由商家提供。' },
+  'sign.token.hint': { en: 'From the operator of this shop.', zh: '由商家提供。' },
   'sign.bad': { en: 'This is not a token, or it has expired.', zh: '令牌无效或已过期。' },
   'sign.failed': { en: 'That did not work. Please try again.', zh: '操作失败，请重试。' },
   'signed.out': { en: 'You are signed out. Please sign in again.', zh: '登录已失效，请重新登录。' },

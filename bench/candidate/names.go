@@ -1,0 +1,47 @@
+// Package candidate names what the benchmark compares, as it stands in results and reports: measurements write these
+// names, reports look them up, and neither knows the other.
+package candidate
+
+// The designs that lead to this service (bench/stages), and the service.
+const (
+	Bare      = "bare handler"
+	Check     = "database only, check then write"
+	Update    = "database only, UPDATE … WHERE stock > 0"
+	UserLock  = "the same, a lock per user in the process"
+	RedisLock = "lock around everything, in Redis"
+	Memory    = "in-memory queue"
+	List      = "list as queue"
+	Pubsub    = "pub/sub as queue"
+	Stream    = "stream, as the tutorials do"
+	Service   = "this service"
+)
+
+// Some of them under another condition.
+const (
+	Always      = Service + "; appendfsync always"
+	SoldOut     = Service + "; sold out"
+	StreamHeld  = Stream + "; recording held back"
+	ServiceHeld = Service + "; recording held back"
+	BareHalf    = Bare + "; at the same rate"
+	ServiceHalf = Service + "; at half load"
+	OneSale     = Service + "; one sale, nobody has bought"
+	ManySales   = Service + "; many sales in turn, much stock"
+	SmallSales  = Service + "; many sales in turn, 100 units each"
+	FullSale    = Service + "; one sale, many have bought"
+	TwoOfThem   = " × 2" // behind a name: two processes
+)
+
+// The limits of the stores by themselves.
+const (
+	RawScript  = "raw script, one buyer per call"
+	RawScripts = "raw script, 128 buyers per call"
+	RawInsert  = "raw insert"
+)
+
+// All are all of them in the order in which a report has them: that of the designs.
+func All() []string {
+	return []string{
+		Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut, StreamHeld, ServiceHeld,
+		RawScript, RawScripts, RawInsert, BareHalf, ServiceHalf, OneSale, ManySales, SmallSales, FullSale,
+	}
+}

@@ -1,0 +1,59 @@
+package measures
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/bench/result"
+)
+
+// limitsWarmUp is longer than a comparison's: thousands of connections take a while to open.
+const limitsWarmUp = 2 * time.Second
+
+// FindLimits measures curves in rounds, then the stampede, the long sale, waiting and expiry, once.
+func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
+	patient := *b
+	b = &patient
+	b.plan.WarmUp = min(limitsWarmUp, 4*b.plan.WarmUp)
+	run := b.run(ctx)
+	l := &result.Limits{}
+	run.Limits = l
+	for _, axis := range []struct {
+		to      *[]result.Series
+		measure func(context.Context, *curve) error
+	}{
+		{&l.Connections, b.byConnections}, {&l.Sales, b.bySales}, {&l.Stock, b.byStock},
+	} {
+		points := curve{Bench: b}
+		for points.round = 1; points.round <= b.plan.Rounds; points.round++ {
+			if err := axis.measure(ctx, &points); err != nil {
+				return run, err
+			}
+		}
+		*axis.to = result.Collect(points.trials)
+	}
+	var err error
+	if l.Stampede, err = b.stampede(ctx); err != nil {
+		return run, fmt.Errorf("stampede: %w", err)
+	}
+	fmt.Fprintf(b.progress, "stampede of %d connections: %d accepted, %d failed, the last after %.2f s\n",
+		l.Stampede.Connections, l.Stampede.Accepted, l.Stampede.Failed, l.Stampede.Answered)
+	if l.Sale, err = b.longSale(ctx); err != nil {
+		return run, fmt.Errorf("a long sale: %w", err)
+	}
+	s := l.Sale
+	fmt.Fprintf(b.progress, "%d buyers, %d units: sold out after %.1f s, last row after %.1f s, last answer after %.1f s\n",
+		s.Buyers, s.Units, s.SoldOut, s.LastRow, s.LastAnswer)
+	if l.Waiting, err = b.waiting(ctx); err != nil {
+		return run, fmt.Errorf("waiting for rows: %w", err)
+	}
+	fmt.Fprintf(b.progress, "%d buyers waited for their rows, the last for %.0f ms\n", l.Waiting.Buyers, l.Waiting.LastAnswer)
+	if l.Expiry, err = b.expiry(ctx); err != nil {
+		return run, fmt.Errorf("expiry of a backlog: %w", err)
+	}
+	for _, r := range l.Expiry.Rates {
+		fmt.Fprintf(b.progress, "expiry of at most %d/s: %.0f/s, purchases p99 %.2f ms\n", r.Setting, r.Rate, r.Sale.P99)
+	}
+	return run, nil
+}

@@ -1,0 +1,75 @@
+package measures
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/bench/audit"
+	"seckill/bench/result"
+	"seckill/bench/rig"
+)
+
+// longSale follows a sale with more buyers than units from its start to its last answer.
+func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
+	s = result.LongSale{Buyers: b.plan.Sale.Buyers, Units: b.plan.Sale.Units}
+	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (int64, error) {
+		if err := server.Sell(ctx, s.Units); err != nil {
+			return 0, err
+		}
+		burst := b.burst(server, time.Hour)
+		burst.WarmUp, burst.Limit, burst.Other, burst.Counters = 0, s.Buyers, http.StatusConflict, &rig.Counters{}
+		began := time.Now()
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		var group errgroup.Group
+		group.Go(func() error { return watchSale(watching, at, burst.Counters, began, &s) })
+		answers, err := burst.Send(ctx)
+		s.LastAnswer = answers.Ended.Sub(began).Seconds()
+		if err == nil {
+			err = at.AwaitRecorded(ctx, s.Units)
+		}
+		stop()
+		if werr := group.Wait(); err == nil {
+			err = werr
+		}
+		s.Rate, s.P50, s.P99 = answers.Rate, millis(answers.P50), millis(answers.P99)
+		if err == nil {
+			err = audit.Equal(map[string][2]int64{
+				"accepted are the units": {answers.Want, s.Units}, "refused are the others": {answers.Other, s.Buyers - s.Units},
+			})
+		}
+		return answers.Want, err
+	})
+	return s, err
+}
+
+// watchSale notes how far the sale is until ctx ends.
+func watchSale(ctx context.Context, at *rig.Namespace, c *rig.Counters, began time.Time, s *result.LongSale) error {
+	for {
+		recorded, err := at.Recorded(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the sale is over: so is this
+		case err != nil:
+			return err
+		}
+		// Counted after the rows, so that never less than nothing waits.
+		m := result.Moment{Second: time.Since(began).Seconds(), Accepted: c.Want.Load(), Refused: c.Other.Load(), Recorded: recorded}
+		m.Accepted = max(m.Accepted, recorded) // an answer may not have been counted yet
+		s.MaxWaiting = max(s.MaxWaiting, m.Accepted-m.Recorded)
+		if s.SoldOut == 0 && m.Accepted == s.Units {
+			s.SoldOut = m.Second
+		}
+		if s.LastRow == 0 && m.Recorded == s.Units {
+			s.LastRow = m.Second
+		}
+		s.Progress = append(s.Progress, m)
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

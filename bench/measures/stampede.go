@@ -1,0 +1,118 @@
+package measures
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"seckill/bench/result"
+	"seckill/bench/rig"
+)
+
+// stampede opens as many connections as the machine allows within a second, one purchase on each, with ordinary load
+// before and after it.
+func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
+	s.Connections, s.FileLimit = rig.MaxConnections(b.plan.Stampede)
+	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
+		ordinary := func() (float64, error) {
+			if err = server.Sell(ctx, rig.Unlimited); err != nil {
+				return 0, err
+			}
+			answers, err := b.burst(server, b.plan.Duration/2).Send(ctx)
+			accepted += answers.Want
+			return answers.Rate, err
+		}
+		if s.Before, err = ordinary(); err != nil {
+			return 0, err
+		}
+		if s.Idle, err = server.Memory(); err != nil {
+			return 0, err
+		}
+		if err = server.Sell(ctx, rig.Unlimited); err != nil {
+			return 0, err
+		}
+		b.buyAllAtOnce(ctx, server, &s)
+		if s.Peak, err = server.PeakMemory(); err != nil {
+			return 0, err
+		}
+		if s.After, err = ordinary(); err != nil {
+			return 0, err
+		}
+		if s.Left, err = server.Memory(); err != nil {
+			return 0, err
+		}
+		// Buyers without an answer may have an order all the same.
+		known := accepted + s.Accepted
+		if s.Failed == 0 {
+			return known, nil
+		}
+		time.Sleep(time.Second) // nothing signals the end
+		recorded, err := at.Recorded(ctx)
+		if err == nil && (recorded < known || recorded > known+s.Failed) {
+			err = fmt.Errorf("the counts do not add up: %d orders recorded, %d accepted, %d failed", recorded, known, s.Failed)
+		}
+		return recorded, err
+	})
+	return s, err
+}
+
+// buyAllAtOnce is the stampede itself.
+func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.Stampede) {
+	var mu sync.Mutex
+	var wg, open sync.WaitGroup
+	var micros []uint32
+	all := make(chan struct{}) // closed once every buyer has an answer
+	began := time.Now()
+	open.Add(s.Connections)
+	for i := range s.Connections {
+		wg.Go(func() {
+			time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(s.Connections))))
+			asked := time.Now()
+			conn, connected, err := connectAndBuy(ctx, i, b.users[i], server)
+			answered := time.Now()
+			mu.Lock()
+			if err == nil {
+				s.Accepted++
+				micros = append(micros, uint32(answered.Sub(asked).Microseconds()))
+			} else {
+				s.Failed++
+				if s.FirstError == "" {
+					s.FirstError = err.Error()
+				}
+			}
+			s.Opened = max(s.Opened, connected.Sub(began).Seconds())
+			s.Answered = max(s.Answered, answered.Sub(began).Seconds())
+			mu.Unlock()
+			open.Done()
+			<-all
+			if conn != nil {
+				_ = conn.Close() // its answer has been read
+			}
+		})
+	}
+	open.Wait()
+	close(all)
+	wg.Wait()
+	if len(micros) > 0 {
+		s.P50, s.P99 = millis(rig.Percentile(micros, 0.5)), millis(rig.Percentile(micros, 0.99))
+	}
+}
+
+// connectAndBuy opens one connection, buys, and leaves it open.
+func connectAndBuy(ctx context.Context, number int, token []byte, server *rig.Server) (conn net.Conn, connected time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	conn, err = server.Dial(ctx, number)
+	connected = time.Now()
+	if err == nil {
+		err = server.Buy(conn, "", token)
+	}
+	if err == nil {
+		_, err = rig.ReadAnswer(bufio.NewReaderSize(conn, 1024), http.StatusAccepted, 0)
+	}
+	return conn, connected, err
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+
+	"seckill/bench/candidate"
+	"seckill/bench/chart"
+	"seckill/bench/result"
+)
+
+// targets are all figures that have a target.
+func (c comparison) targets() []result.Target {
+	const costs25PercentMore = 0.8 // of the rate
+	sales, buyers := chart.Number(float64(c.plan.Sales)), chart.Number(float64(c.plan.Buyers))
+	return []result.Target{
+		atLeast(0.95, c.ratio("P1", "sold-out refusals / bare handler", result.Rate, candidate.SoldOut, candidate.Bare)),
+		atLeast(0.5, c.ratio("P2", "accepted, recorders on / bare handler", result.Rate, candidate.Service, candidate.Bare)),
+		atLeast(1.8, c.ratio("P3", "accepted / as the tutorials do, recorders on in both", result.Rate, candidate.Service, candidate.Stream)),
+		atLeast(2.2, c.ratio("P3", "accepted / as the tutorials do, admission alone", result.Rate, candidate.ServiceHeld, candidate.StreamHeld)),
+		atLeast(0.8, c.ratio("P4", "accepted with appendfsync always / everysec", result.Rate, candidate.Always, candidate.Service)),
+		atLeast(0.7, c.ratio("P5", "recorded, draining a backlog / raw insert", result.RecordedDraining, candidate.ServiceHeld, candidate.RawInsert)),
+		atLeast(40, c.ratio("P6", "recorded, draining a backlog / as the tutorials do", result.RecordedDraining, candidate.ServiceHeld, candidate.StreamHeld)),
+		atMost(100, c.figure("P7", "from request to row, p99 at half load", "ms", candidate.ServiceHalf, result.RowP99)),
+		atMost(5, c.drainOf(100_000)),
+		atLeast(costs25PercentMore, c.ratio("P9", "accepted, "+sales+" sales in turn / one sale", result.Rate, candidate.ManySales, candidate.OneSale)),
+		atLeast(costs25PercentMore, c.ratio("P9", "accepted, stock 100 / stock 1,000,000", result.Rate, candidate.SmallSales, candidate.ManySales)),
+		atLeast(costs25PercentMore, c.ratio("P9", "accepted, "+buyers+" have bought / nobody has", result.Rate, candidate.FullSale, candidate.OneSale)),
+		atMost(3, c.ratio("P10", "p99 at half load / bare handler at the same rate", result.P99, candidate.ServiceHalf, candidate.BareHalf)),
+		atMost(100, c.figure("P11", "Redis memory per recorded order", "bytes", candidate.ServiceHeld, result.RecordedBytes)),
+		atMost(300, c.figure("P11", "Redis memory per waiting order", "bytes", candidate.ServiceHeld, result.WaitingBytes)),
+	}
+}
+
+// ratio divides a figure of two candidates round by round.
+func (c comparison) ratio(id, what string, figure result.Name, above, below string) result.Target {
+	upper, lower := c.samples(above, figure), c.samples(below, figure)
+	t := result.Target{ID: id, What: what}
+	for i := range min(len(upper), len(lower)) {
+		if lower[i] > 0 {
+			t.Samples = append(t.Samples, upper[i]/lower[i])
+		}
+	}
+	return t
+}
+
+// figure is a figure of one candidate.
+func (c comparison) figure(id, what, unit, name string, figure result.Name) result.Target {
+	return result.Target{ID: id, What: what, Unit: unit, Samples: c.samples(name, figure)}
+}
+
+// drainOf scales the drain to a backlog of so many orders, where the backlog was large enough to measure by.
+func (c comparison) drainOf(orders float64) result.Target {
+	t := result.Target{ID: "P8", What: "drain of " + chart.Number(orders) + " accepted orders", Unit: "s"}
+	drains := c.samples(candidate.ServiceHeld, result.Drain)
+	for i, backlog := range c.samples(candidate.ServiceHeld, result.Backlog) {
+		if i < len(drains) && backlog >= result.LeastBacklog {
+			t.Samples = append(t.Samples, drains[i]*orders/backlog)
+		}
+	}
+	return t
+}
+
+func atLeast(goal float64, t result.Target) result.Target {
+	t.Goal = goal
+	return t
+}
+
+func atMost(goal float64, t result.Target) result.Target {
+	t.Goal, t.UpperBound = goal, true
+	return t
+}
+
+// verdict says whether the median reaches the target.
+func verdict(t result.Target) string {
+	if reached(t, over(t.Samples).median) >= 1 {
+		return "met"
+	}
+	return "missed"
+}
+
+// reached is how much of the target a figure reaches: 1 is all of it, more is better.
+func reached(t result.Target, figure float64) float64 {
+	switch {
+	case figure <= 0:
+		return 0
+	case t.UpperBound:
+		return t.Goal / figure
+	}
+	return figure / t.Goal
+}
+
+// targetFigure is the figure with its spread and unit.
+func targetFigure(t result.Target) string {
+	s := over(t.Samples)
+	if s == (spread{}) {
+		return "–"
+	}
+	digits := 2
+	if s.median >= 20 {
+		digits = 0
+	}
+	return s.text(digits) + unit(t)
+}
+
+// goal is the target as text.
+func goal(t result.Target) string {
+	sign := "≥"
+	if t.UpperBound {
+		sign = "≤"
+	}
+	return fmt.Sprintf("%s %g%s", sign, t.Goal, unit(t))
+}
+
+func unit(t result.Target) string {
+	if t.Unit == "" {
+		return ""
+	}
+	return " " + t.Unit
+}
+
+// targetTable has a row for each target.
+func (c comparison) targetTable() string {
+	rows := [][]string{{"", "Figure", "Median (low–high)", "Target", ""}}
+	for _, t := range c.Targets {
+		rows = append(rows, []string{t.ID, t.What, targetFigure(t), goal(t), verdict(t)})
+	}
+	return grid(rows)
+}
+
+// targetChart has a bar for how much of each target is reached.
+func (c comparison) targetChart() chart.Bars {
+	const most = 200
+	bars := chart.Bars{Title: "How much of each target is reached, in percent", Series: []string{"reached"}, Most: most, Mark: 100, Marked: "target"}
+	for _, t := range c.Targets {
+		s := over(t.Samples)
+		if s == (spread{}) {
+			continue
+		}
+		a, b := 100*reached(t, s.low), 100*reached(t, s.high)
+		bars.Rows = append(bars.Rows, chart.Row{Label: t.ID + " " + t.What, Bars: []chart.Bar{{
+			Value: 100 * reached(t, s.median), Low: min(a, b, most), High: min(max(a, b), most), Text: targetFigure(t),
+		}}})
+	}
+	return bars
+}

@@ -1,0 +1,87 @@
+package result
+
+// Limits is what the measurement of limits and curves found out.
+type Limits struct {
+	Connections []Series `json:"connections"` // by connections, of the bare handler and the service
+	Sales       []Series `json:"sales"`       // by sales on sale at once
+	Stock       []Series `json:"stock"`       // by units of one sale; late buyers are refused
+	Stampede    Stampede `json:"stampede"`
+	Sale        LongSale `json:"sale"`
+	Waiting     Waiting  `json:"waiting"`
+	Expiry      Expiry   `json:"expiry"`
+}
+
+// Stampede is what became of very many connections that were opened within a second, one purchase on each, and stayed
+// open until all were answered.
+type Stampede struct {
+	Connections int     `json:"connections"`
+	FileLimit   uint64  `json:"fileLimit"` // of each process: what bounds the connections here
+	Accepted    int64   `json:"accepted"`
+	Failed      int64   `json:"failed"` // not answered, or answered with anything else
+	FirstError  string  `json:"firstError,omitempty"`
+	Opened      float64 `json:"openedSeconds"`   // from the first to the last connection
+	Answered    float64 `json:"answeredSeconds"` // from the first connection to the last answer
+	P50         float64 `json:"p50Millis"`       // from the attempt to connect to the answer
+	P99         float64 `json:"p99Millis"`
+	Before      float64 `json:"answeredPerSecondBefore"` // under ordinary load
+	After       float64 `json:"answeredPerSecondAfter"`  // under the same load, at once after the stampede
+	Idle        float64 `json:"serverMegabytesBefore"`
+	Peak        float64 `json:"serverMegabytesPeak"`
+	Left        float64 `json:"serverMegabytesAfter"`
+}
+
+// LongSale is a sale with more buyers than units, from its start to its last row.
+type LongSale struct {
+	Buyers     int64    `json:"buyers"`
+	Units      int64    `json:"units"`
+	Rate       float64  `json:"answeredPerSecond"`
+	P50        float64  `json:"p50Millis"`
+	P99        float64  `json:"p99Millis"`
+	SoldOut    float64  `json:"soldOutSeconds"`    // from the start to the last acceptance
+	LastRow    float64  `json:"lastRowSeconds"`    // to the last row
+	LastAnswer float64  `json:"lastAnswerSeconds"` // to the last answer
+	MaxWaiting int64    `json:"mostWaiting"`       // orders accepted and not recorded, at most
+	Progress   []Moment `json:"points"`
+}
+
+// Moment is how far a sale was at one time, in sums since the start.
+type Moment struct {
+	Second   float64 `json:"second"`
+	Accepted int64   `json:"accepted"`
+	Refused  int64   `json:"refused"`
+	Recorded int64   `json:"recorded"`
+}
+
+// Waiting is what became of many buyers who waited for their rows at the same time, on one instance, while another one
+// recorded as well.
+type Waiting struct {
+	Buyers     int     `json:"buyers"`
+	Kilobytes  float64 `json:"kilobytesEach"`    // of the instance's memory, connection and request included
+	LastRow    float64 `json:"recordedMillis"`   // from when recording could begin to the last row
+	LastAnswer float64 `json:"lastAnswerMillis"` // to the last answer
+	P50        float64 `json:"p50Millis"`        // to the answers
+	P99        float64 `json:"p99Millis"`
+}
+
+// Expiry is how a backlog of overdue orders expired while another sale went on.
+type Expiry struct {
+	Backlog int64        `json:"backlog"`
+	Rate    float64      `json:"purchasesPerSecond"` // of the sale that goes on
+	Quiet   Latency      `json:"withoutExpiry"`
+	Rates   []ExpiryRate `json:"rates"`
+}
+
+// ExpiryRate is one expiry of the backlog at one setting of SECKILL_CLOSE_RATE.
+type ExpiryRate struct {
+	Setting int     `json:"closeRate"`
+	Expired int64   `json:"expired"`
+	Rate    float64 `json:"expiredPerSecond"`
+	Whole   bool    `json:"wholeBacklog"` // it ended within the measured time
+	Sale    Latency `json:"sale"`         // of purchases meanwhile
+}
+
+// Latency is how long requests took, in milliseconds.
+type Latency struct {
+	P50 float64 `json:"p50Millis"`
+	P99 float64 `json:"p99Millis"`
+}

@@ -1,0 +1,132 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Endpoint is where a connection sends its requests.
+type Endpoint struct {
+	Addr     string
+	Vouchers []int64 // users ask for them round robin
+}
+
+// Burst is load: purchases of many users over connections that stay open. Requests are prepared bytes and answers are
+// read with next to no work, because the load generator shares the machine with what it measures.
+type Burst struct {
+	Users       Users
+	Endpoints   []Endpoint // connections are spread over them
+	Connections int
+	First       int64  // users before this one (counted from 0) send nothing
+	Repeats     int64  // requests of each user, on several connections at the same time; 0 is once
+	Query       string // behind the path, with its question mark
+	Want        int    // the status that is counted
+	Other       int    // the only other status that may come; 0 for none
+	WarmUp      time.Duration
+	Duration    time.Duration // measured, after the warm-up
+	Limit       int64         // requests after which it ends early; 0 for no limit
+	Rate        float64       // requests a second, over all connections; 0: each sends its next when it has its answer
+	// ServerDies says that the server will be killed: a broken connection is counted and no error.
+	ServerDies bool
+	// ListUsers lists the users who got the wanted status.
+	ListUsers bool
+	// Counters are raised while answers come, for those who watch.
+	Counters *Counters
+}
+
+// Counters are how far a burst has come: answers with the wanted and the other status, and broken connections.
+type Counters struct{ Want, Other, Broken atomic.Int64 }
+
+// Answers is what a burst came to.
+type Answers struct {
+	Next     int64         // the first user, counted from 0, who surely has not asked
+	Want     int64         // answers with the wanted status, warm-up included
+	Other    int64         // answers with the other one
+	Rate     float64       // answers per second of the measured part
+	P50, P99 time.Duration // latency in the measured part
+	Began    time.Time     // warm-up included
+	Ended    time.Time     // when the last answer had come
+	Users    []int64       // who got the wanted status, if they were to be listed
+}
+
+// MaxRate is more requests per second than two cores can answer: as many tokens are signed for each second of load.
+const MaxRate = 80_000
+
+// errTooFewUsers says that there are not enough users for so fast a server.
+var errTooFewUsers = fmt.Errorf("faster than %d requests a second: more tokens are needed", MaxRate)
+
+// Send sends the purchases and returns when all of them are answered.
+func (b Burst) Send(ctx context.Context) (Answers, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := Answers{Began: time.Now()}
+	from := a.Began.Add(b.WarmUp)
+	until := from.Add(b.Duration)
+	if b.Counters == nil {
+		b.Counters = &Counters{}
+	}
+	b.Repeats = max(b.Repeats, 1)
+	var next atomic.Int64
+	next.Store(b.First * b.Repeats)
+	clients := make([]*client, b.Connections)
+	errs := make(chan error, len(clients))
+	for i := range clients {
+		clients[i] = &client{burst: &b, number: i, began: a.Began, from: from, until: until, next: &next}
+		go func() {
+			err := clients[i].run(ctx)
+			if err != nil {
+				cancel()
+			}
+			errs <- err
+		}()
+	}
+	var err error
+	for range clients {
+		if e := <-errs; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			err = e
+		}
+	}
+	if err != nil {
+		return Answers{}, err
+	}
+	a.Ended = time.Now()
+	a.Next = (next.Load() + b.Repeats - 1) / b.Repeats
+	err = a.sum(clients, from, until)
+	return a, err
+}
+
+// sum adds up what the connections saw.
+func (a *Answers) sum(clients []*client, from, until time.Time) error {
+	latencies := make([][]uint32, 0, len(clients))
+	for _, c := range clients {
+		a.Want += c.want
+		a.Other += c.other
+		a.Users = append(a.Users, c.users...)
+		latencies = append(latencies, c.latencies)
+	}
+	all := slices.Concat(latencies...)
+	switch {
+	case a.Want+a.Other == 0:
+		return errors.New("no purchase was answered")
+	case len(all) == 0: // the measured time was too short: the figures stay zero, and show it
+		return nil
+	}
+	if a.Ended.Before(until) {
+		until = a.Ended
+	}
+	a.Rate = float64(len(all)) / until.Sub(from).Seconds()
+	a.P50, a.P99 = Percentile(all, 0.50), Percentile(all, 0.99)
+	return nil
+}
+
+// Percentile returns the latency below which the share q of all lies. It sorts them.
+func Percentile(micros []uint32, q float64) time.Duration {
+	slices.Sort(micros)
+	i := int(math.Ceil(q*float64(len(micros)))) - 1
+	return time.Duration(micros[max(i, 0)]) * time.Microsecond
+}

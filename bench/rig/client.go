@@ -1,0 +1,118 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// client is one connection of a burst.
+type client struct {
+	burst              *Burst
+	number             int
+	began, from, until time.Time
+	next               *atomic.Int64 // the number of the next request, over all connections
+
+	want, other int64
+	latencies   []uint32 // microseconds, of the measured part
+	users       []int64
+}
+
+func (c *client) run(ctx context.Context) error {
+	err := c.send(ctx)
+	if err != nil && c.burst.ServerDies && ctx.Err() == nil {
+		c.burst.Counters.Broken.Add(1)
+		return nil
+	}
+	return err
+}
+
+// send sends requests, one after the other, until the time, the limit or ctx ends.
+func (c *client) send(ctx context.Context) error {
+	b := c.burst
+	to := b.Endpoints[c.number%len(b.Endpoints)]
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // every answer has been read
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	tail := []byte(b.Query + " HTTP/1.1\r\nHost: " + to.Addr + "\r\nContent-Length: 0\r\nAuthorization: Bearer ")
+	answers := bufio.NewReaderSize(conn, 4096)
+	buffer := make([]byte, 0, 1024)
+	free := time.Now() // since when the connection is idle
+	for sent := 0; ; sent++ {
+		asked, ok := c.await(ctx, sent, free)
+		if !ok {
+			return nil
+		}
+		request := c.next.Add(1) - 1
+		if b.Limit > 0 && request-b.First*b.Repeats >= b.Limit {
+			return nil
+		}
+		user := request / b.Repeats
+		if user >= int64(len(b.Users)) {
+			return errTooFewUsers
+		}
+		buffer = append(buffer[:0], "POST /voucher/seckill/"...)
+		buffer = strconv.AppendInt(buffer, to.Vouchers[user%int64(len(to.Vouchers))], 10)
+		buffer = append(append(append(buffer, tail...), b.Users[user]...), "\r\n\r\n"...)
+		if _, err = conn.Write(buffer); err != nil {
+			return err
+		}
+		status, err := ReadAnswer(answers, b.Want, b.Other)
+		if err != nil {
+			return fmt.Errorf("user %d: %w", user+1, err)
+		}
+		free = time.Now()
+		c.count(user, status, asked, free)
+	}
+}
+
+// await returns when the next request is due, and from when its latency counts; false when the time is over. A request
+// that had to wait for the answer before it counts from when it was due: a slow answer must not hide the requests that
+// it delayed. Where the connection was idle, only the timer is late, and no buyer waited.
+func (c *client) await(ctx context.Context, sent int, free time.Time) (asked time.Time, ok bool) {
+	if c.burst.Rate == 0 {
+		now := time.Now()
+		return now, !now.After(c.until)
+	}
+	interval := float64(time.Second) * float64(c.burst.Connections) / c.burst.Rate
+	due := c.began.Add(time.Duration((float64(sent) + float64(c.number)/float64(c.burst.Connections)) * interval))
+	if due.After(c.until) {
+		return due, false
+	}
+	if free.After(due) {
+		return due, true
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(due)):
+	}
+	return time.Now(), true
+}
+
+// count counts an answer.
+func (c *client) count(user int64, status int, asked, answered time.Time) {
+	if status == c.burst.Want {
+		c.want++
+		c.burst.Counters.Want.Add(1)
+		if c.burst.ListUsers {
+			c.users = append(c.users, user+1)
+		}
+	} else {
+		c.other++
+		c.burst.Counters.Other.Add(1)
+	}
+	at := answered
+	if c.burst.Rate > 0 {
+		at = asked // a slow answer at the end is just what is looked for
+	}
+	if at.After(c.from) && !at.After(c.until) {
+		c.latencies = append(c.latencies, uint32(min(answered.Sub(asked).Microseconds(), 1<<32-1)))
+	}
+}

@@ -1,0 +1,98 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ProcessorTime is how long each process has kept processors busy. Unlike a rate it hardly depends on what else the
+// machine does, and it says which process is in the way of a higher rate.
+type ProcessorTime struct{ LoadGenerator, Server, Redis, Database time.Duration }
+
+// Processes are the processes whose time is read, by id; 0 for those on other machines, which count as no time.
+type Processes struct{ server, redis, database int }
+
+// Processes finds the server, nil if there is none, and the stores.
+func (s *Stores) Processes(ctx context.Context, server *Server) Processes {
+	var p Processes
+	if server != nil {
+		p.server = server.cmd.Process.Pid
+	}
+	if info, err := s.Redis.Info(ctx, "server").Result(); err == nil {
+		_, rest, _ := strings.Cut(info, "\nprocess_id:")
+		text, _, _ := strings.Cut(rest, "\r")
+		p.redis = local(text, "redis")
+	}
+	var dir, file string
+	if s.db.QueryRowContext(ctx, "SELECT @@datadir, @@pid_file").Scan(&dir, &file) == nil {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if text, err := os.ReadFile(file); err == nil {
+			p.database = local(string(bytes.TrimSpace(text)), "m") // mysqld, mariadbd
+		}
+	}
+	return p
+}
+
+// local returns a process id if this machine has such a process, whose name begins so; else 0.
+func local(pid, name string) int {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return 0
+	}
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", n))
+	if err != nil || !strings.HasPrefix(string(comm), name) {
+		return 0
+	}
+	return n
+}
+
+// Time reads the processor time of the processes and of this one, the load generator.
+func (p Processes) Time() ProcessorTime {
+	return ProcessorTime{LoadGenerator: ownTime(), Server: timeOf(p.server), Redis: timeOf(p.redis), Database: timeOf(p.database)}
+}
+
+// Since is what the processes have spent since an earlier reading.
+func (p Processes) Since(before ProcessorTime) ProcessorTime {
+	now := p.Time()
+	return ProcessorTime{
+		LoadGenerator: now.LoadGenerator - before.LoadGenerator, Server: now.Server - before.Server,
+		Redis: now.Redis - before.Redis, Database: now.Database - before.Database,
+	}
+}
+
+func ownTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// timeOf is a process's time, as Linux shows it in /proc; elsewhere, and for a process that has ended, 0.
+func timeOf(pid int) time.Duration {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name, in brackets, may hold anything; behind it, user and system time are the 12th and the 13th field (proc(5)).
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, errUser := strconv.ParseInt(fields[11], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
+	if errUser != nil || errSystem != nil {
+		return 0
+	}
+	return time.Duration(user+system) * tick
+}

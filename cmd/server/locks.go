@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"seckill/internal/config"
+	"seckill/internal/lock"
+)
+
+const locksHelp = `server locks shows who has the service's locks, and takes one away from a holder that hangs. It works
+beside running instances, on the Redis that the settings name.
+
+  server locks list
+  server locks force -why TEXT [-yes] NAME...
+
+The locks: sale:<voucher>, of the instance that rebuilds or retires that sale; auditor and closer, of
+the instance that audits sales and expires unpaid orders. A holder that dies frees its lock within
+seconds, so there is rarely a reason to force one.
+
+server locks <command> --help tells more.`
+
+const listLocksHelp = `server locks list prints who has a lock now: the host and process, until when if it is not renewed,
+and the fencing token.`
+
+const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it shows their holders. The
+holder goes on until it looks next, some two seconds later at most; what it writes until then is
+refused where the fence of its work is checked (a sale's epoch, the token of the closer). The log says
+who forced what, and why.
+
+  server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
+
+// locks is the command locks.
+func locks(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("locks", flag.ContinueOnError)
+	if len(env.args) == 0 || strings.HasPrefix(env.args[0], "-") {
+		if err := parse(env, set, locksHelp); err != nil {
+			return err
+		}
+		return misuseOf(env, set, "what is to be done is missing (list or force)")
+	}
+	what := env.args[0]
+	env.args = env.args[1:]
+	switch what {
+	case "list":
+		return listLocks(ctx, env)
+	case "force":
+		return forceLocks(ctx, env)
+	default:
+		return misuseOf(env, set, fmt.Sprintf("there is no %q (list or force)", what))
+	}
+}
+
+// openLocks opens the tools, and the locks of the service.
+func openLocks(ctx context.Context, env environment) (*toolEnv, *lock.Locker, error) {
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := openToolEnv(ctx, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w, lock.New(w.stores.clients.Commands, cfg.Redis.Prefix+locksPrefix), nil
+}
+
+func listLocks(ctx context.Context, env environment) error {
+	if err := parse(env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
+		return err
+	}
+	w, locker, err := openLocks(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	names, err := locker.Mutexes(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "NAME\tHOST/PROCESS\tENDS IN\tTOKEN")
+	for _, name := range names {
+		state, err := locker.Mutex(name).State(ctx)
+		if err != nil {
+			return err
+		}
+		for _, h := range state.Holders { // none, if it was released meanwhile
+			_, _ = fmt.Fprintf(table, "%q\t%s\t%s\t%d\n", name, h.Label, h.TTL.Round(time.Millisecond), state.Token)
+		}
+	}
+	return table.Flush() // it has kept what went wrong before
+}
+
+func forceLocks(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
+	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"), "`who` does it, for the log")
+	why := set.String("why", "", "for what `reason`, for the log (required)")
+	yes := set.Bool("yes", false, "do it")
+	if err := parseFlags(env, set, forceLocksHelp); err != nil {
+		return err
+	}
+	switch {
+	case set.NArg() == 0:
+		return misuse(set, "no name is given; server locks list shows them")
+	case strings.TrimSpace(*why) == "":
+		return misuse(set, "-why is missing: the log is to say for what reason")
+	}
+	w, locker, err := openLocks(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	var failed []error
+	for _, name := range set.Args() {
+		done, err := forceLock(ctx, locker.Mutex(name), *yes)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if *yes {
+			w.log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why)
+		}
+		if _, err := fmt.Fprintf(env.out, "%s: %s\n", name, done); err != nil {
+			return err
+		}
+	}
+	if !*yes {
+		return errors.Join(append(failed, misuse(set, "nothing was done; -yes does it"))...)
+	}
+	return errors.Join(failed...)
+}
+
+// forceLock takes a lock away if that is to be done, and says whose it was.
+func forceLock(ctx context.Context, l *lock.Lock, really bool) (string, error) {
+	state, err := l.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	was := "free"
+	if state.IsLocked() {
+		was = fmt.Sprintf("held by %s, token %d", state.Holders[0].Label, state.Token)
+	}
+	if !really {
+		return was, nil
+	}
+	held, err := l.ForceUnlock(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !held {
+		return "was free", nil
+	}
+	return was + "; is free now", nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"seckill/internal/config"
+	"seckill/internal/idworker"
+	"seckill/internal/order"
+	"seckill/internal/redisstore"
+	"seckill/internal/telemetry"
+)
+
+// errEmbedded: a command needs Redis, and the embedded mode's is inside the process that serves.
+var errEmbedded = errors.New("in the embedded mode Redis is inside the process that serves, and gone with it: there is nothing to look into from outside")
+
+// toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
+// without touching the schema.
+type toolEnv struct {
+	*shop
+
+	stores *stores
+	ids    *idworker.Worker
+	log    *slog.Logger
+}
+
+func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Embedded() {
+		return nil, errEmbedded
+	}
+	cfg.Stores.Migrate = false
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return nil, err
+	}
+	w := &toolEnv{log: log}
+	if w.stores, err = openStores(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	key, err := w.stores.ledger.IDKey(ctx)
+	if err != nil {
+		w.stores.close(log)
+		return nil, fmt.Errorf("the key of the order ids: %w", err)
+	}
+	counter, err := redisstore.NewCounter(w.stores.clients.Commands, cfg.Redis.Prefix)
+	if err != nil {
+		w.stores.close(log)
+		return nil, err
+	}
+	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
+	w.shop = openShop(cfg, w.stores, w.ids, nil, telemetry.NewMetrics(build()), log)
+	return w, nil
+}
+
+// close releases what the environment holds.
+func (w *toolEnv) close(ctx context.Context) {
+	w.shop.close()
+	closing(w.log, "the order ids", func() error { return w.ids.Close(context.WithoutCancel(ctx)) })
+	w.stores.close(w.log)
+}
+
+// requestRepair rebuilds the sale if Redis does not hold it as the ledger says, or if its epoch is not above badEpoch.
+func (w *toolEnv) requestRepair(ctx context.Context, voucherID, badEpoch int64) error {
+	if badEpoch > order.NoBadEpoch {
+		w.repairs.RequestRepair(voucherID, badEpoch)
+	}
+	if err := w.reconciler.Open(ctx, voucherID); err != nil {
+		return fmt.Errorf("rebuilding the sale of voucher %d: %w", voucherID, err)
+	}
+	return nil
+}

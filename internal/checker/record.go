@@ -1,0 +1,118 @@
+package checker
+
+// buyer is what the record says of one buyer. There may be a million of them.
+type buyer struct {
+	order       int64 // the order that their last answer named; 0: none
+	orderSeen   int64 // when an answer first named it, in ns since 1970; 0: the record has no times
+	firstSent   int64 // when they first asked, likewise
+	lastOutcome Outcome
+}
+
+// promise is an order that an answer named.
+type promise struct {
+	user    int64
+	outcome Outcome
+}
+
+// readAnswers reads the record once, in order.
+func (c *check) readAnswers() {
+	for a := range c.e.Answers {
+		if a.Voucher != c.e.Voucher {
+			continue
+		}
+		if a.Action != Buy {
+			// The request is enough: whatever the answer was, the order may have been cancelled.
+			c.released[a.Order] = true
+			continue
+		}
+		c.buyers[a.User] = c.withAnswer(c.buyers[a.User], a)
+	}
+}
+
+// withAnswer returns what is known of a buyer after one more answer.
+func (c *check) withAnswer(b buyer, a Answer) buyer {
+	if b.lastOutcome = a.Outcome; b.firstSent == 0 && !a.Sent.IsZero() {
+		b.firstSent = a.Sent.UnixNano()
+	}
+	switch a.Outcome {
+	case Accepted, Held:
+		c.addPromise(a)
+		if b.order != 0 && b.order != a.Order && !c.released[b.order] && !c.released[a.Order] {
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d was told order %d, then %d", a.User, b.order, a.Order)
+		}
+		if b.order != a.Order {
+			b.order, b.orderSeen = a.Order, 0
+			if !a.Received.IsZero() {
+				b.orderSeen = a.Received.UnixNano()
+			}
+		}
+	case Refused:
+		if a.Code == CodeSoldOut {
+			c.soldOuts++
+		}
+		if b.order != 0 && !c.released[b.order] && !mayPrecedeOrder(b, a) {
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order), "user %d has order %d and was told %s", a.User, b.order, a.Code)
+		}
+	case Unknown, Later: // only a user's last answer must not be one of these: checkResolved
+	}
+	return b
+}
+
+// mayPrecedeOrder reports whether a refusal was under way when the buyer learned their order: it may be older than the order.
+func mayPrecedeOrder(b buyer, a Answer) bool {
+	return b.orderSeen != 0 && !a.Sent.IsZero() && a.Sent.UnixNano() <= b.orderSeen
+}
+
+// addPromise records that an answer named an order.
+func (c *check) addPromise(a Answer) {
+	if a.Order <= 0 {
+		c.find(IDs, about(a.User), "user %d was told the order id %d", a.User, a.Order)
+	}
+	before, known := c.promises[a.Order]
+	if known && before.user != a.User {
+		c.find(IDs, subject{[]int64{before.user, a.User}, []int64{a.Order}},
+			"order %d was given to the users %d and %d", a.Order, before.user, a.User)
+	}
+	if !known {
+		c.promises[a.Order] = promise{a.User, a.Outcome}
+	}
+}
+
+// checkPromises compares the orders that answers named with the units; it needs no list of orders.
+func (c *check) checkPromises() {
+	if c.e.Expires || c.e.Loss || c.unitsGivenBack() {
+		return
+	}
+	n := int64(len(c.promises))
+	for id := range c.released {
+		if _, named := c.promises[id]; named {
+			n--
+		}
+	}
+	if n > c.e.Issued {
+		c.find(NoOversell, subject{}, "answers named %d orders of %d units", n, c.e.Issued)
+	}
+}
+
+// findUnlessLoss is find for what a loss of acknowledged writes excuses.
+func (c *check) findUnlessLoss(i Invariant, s subject, format string, args ...any) {
+	if !c.e.Loss {
+		c.find(i, s, format, args...)
+	}
+}
+
+// checkResolved finds buyers who asked again and never got an outcome.
+func (c *check) checkResolved() {
+	n := 0
+	for user, b := range c.buyers {
+		if b.lastOutcome != Unknown && b.lastOutcome != Later {
+			continue
+		}
+		if n++; !c.e.GaveUp {
+			c.findUnlessLoss(Resolved, about(user), "user %d asked again and never got an outcome; their last answer was %s", user, b.lastOutcome)
+		}
+	}
+	if n > 0 && c.e.GaveUp {
+		c.undecided(Resolved, "%d buyers stopped asking before they knew", n)
+	}
+}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+)
+
+// Audit is the trail of who changed what: the ledger.
+type Audit interface {
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at most
+	// limit.
+	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note adds an entry for what an admin is about to do outside the ledger, which sets its ID and At.
+	Note(ctx context.Context, e voucher.Entry) error
+}
+
+// audit answers GET /admin/audit: what admins changed, newest first, in pages as GET /order.
+func (a *API) audit(c *gin.Context, _ identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
+	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor); err != nil {
+		return answer{}, err
+	}
+	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}
+	entries, err := a.cfg.Audit.Entries(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	if err != nil {
+		return answer{}, err
+	}
+	next := ""
+	if len(entries) > n {
+		entries = entries[:n]
+		next = strconv.FormatInt(entries[n-1].ID, 10)
+	}
+	views := make([]entryJSON, len(entries))
+	for i, e := range entries {
+		views[i] = entryView(e)
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
+}
+
+// entryJSON is an entry of the audit trail as admins read it.
+type entryJSON struct {
+	ID        string                `json:"id"` // a string, as it is the cursor of the pages
+	At        time.Time             `json:"at"`
+	AdminID   int64                 `json:"adminId"`   // 0: the service itself
+	RequestID string                `json:"requestId"` // as in the log
+	Action    voucher.Action        `json:"action"`
+	VoucherID int64                 `json:"voucherId,omitempty"`
+	Changes   []voucher.FieldChange `json:"changes"`
+	Delta     int64                 `json:"delta,omitempty"`   // of stock
+	Outcome   string                `json:"outcome,omitempty"` // of a change of stock
+}
+
+func entryView(e voucher.Entry) entryJSON {
+	v := entryJSON{
+		ID: strconv.FormatInt(e.ID, 10), At: shownTime(e.At), AdminID: e.By.AdminID, RequestID: e.By.Request,
+		Action: e.Action, VoucherID: e.VoucherID, Changes: e.Changes, Delta: e.Delta,
+	}
+	if v.Changes == nil {
+		v.Changes = []voucher.FieldChange{} // a list, even if it is empty
+	}
+	if e.Action == voucher.Restocked {
+		v.Outcome = e.Outcome.String()
+	}
+	return v
+}

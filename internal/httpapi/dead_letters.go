@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+	"seckill/internal/order/recorder"
+	"seckill/internal/voucher"
+)
+
+// DeadLetters is what admins do about entries that cannot be decoded: *recorder.DeadLetters. by and why go into the log.
+type DeadLetters interface {
+	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how many there
+	// are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
+	List(ctx context.Context, after string, n int) (deadLetters []recorder.DeadLetter, total int64, err error)
+	// Replay queues a dead letter's order again. order.ErrNoDeadLetter, recorder.ErrNotReplayable, order.ErrUnavailable.
+	Replay(ctx context.Context, id, by, why string) (order.Claim, error)
+	// Discard removes a dead letter for good; an order that waits for it fails. order.ErrNoDeadLetter, order.ErrUnavailable.
+	Discard(ctx context.Context, id, by, why string) (recorder.DeadLetter, error)
+}
+
+const (
+	maxWhy          = 200 // characters of a reason; the ledger's columns are wider
+	maxDeadLetterID = 64  // bytes; real ones have some 20
+)
+
+// listDeadLetters answers GET /admin/deadletter: dead letters, oldest first; next is the after of the following page.
+func (a *API) listDeadLetters(c *gin.Context, _ identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	after, _, badAfter := values.Text("after")
+	n, badLimit := values.Limit()
+	if err := invalid.Join(badQuery, badAfter, badLimit); err != nil {
+		return answer{}, err
+	}
+	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1) // one more shows whether a page follows
+	if err != nil {
+		return answer{}, err
+	}
+	next := ""
+	if len(deadLetters) > n {
+		deadLetters = deadLetters[:n]
+		next = deadLetters[n-1].ID
+	}
+	views := make([]deadLetterJSON, len(deadLetters))
+	for i, l := range deadLetters {
+		views[i] = deadLetterView(l)
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: views, Total: &total, Next: next}}, nil
+}
+
+// replayDeadLetter answers POST /admin/deadletter/:id/replay.
+func (a *API) replayDeadLetter(c *gin.Context, who identity) (answer, error) {
+	id, why, err := a.command(c, who, voucher.Replayed)
+	if err != nil {
+		return answer{}, err
+	}
+	claim, err := a.cfg.DeadLetters.Replay(c.Request.Context(), id, adminName(who), why)
+	if err != nil {
+		return answer{}, err
+	}
+	view := replayJSON{OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID, Status: order.Queued.String()}
+	return answer{status: http.StatusAccepted, envelope: envelope{Data: view}}, nil
+}
+
+// discardDeadLetter answers POST /admin/deadletter/:id/discard.
+func (a *API) discardDeadLetter(c *gin.Context, who identity) (answer, error) {
+	id, why, err := a.command(c, who, voucher.Discarded)
+	if err != nil {
+		return answer{}, err
+	}
+	l, err := a.cfg.DeadLetters.Discard(c.Request.Context(), id, adminName(who), why)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: deadLetterView(l)}}, nil
+}
+
+// command reads which dead letter to act on, and why. Dead letters are not in the ledger, where the audit trail is: the
+// trail's entry is written before the act, so that there is no act without an entry.
+func (a *API) command(c *gin.Context, who identity, action voucher.Action) (id, why string, err error) {
+	if id = c.Param("id"); len(id) > maxDeadLetterID {
+		return "", "", order.ErrNoDeadLetter
+	}
+	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
+		return "", "", err
+	}
+	why = strings.TrimSpace(why)
+	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
+		return "", "", invalid.Join(&invalid.Problem{
+			Field: "why", Reason: fmt.Sprintf("has %d characters", n), Allowed: fmt.Sprintf("1 to %d characters", maxWhy),
+		})
+	}
+	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
+		By: author(c, who), Action: action,
+		Changes: []voucher.FieldChange{{Field: "deadLetter", To: id}, {Field: "why", To: why}},
+	})
+}
+
+// adminName names an admin as the log and the ledger do.
+func adminName(who identity) string { return "admin " + strconv.FormatInt(who.userID, 10) }
+
+// deadLetterJSON is a dead letter as admins read it. What its fields do not contain is absent.
+type deadLetterJSON struct {
+	ID        string            `json:"id"`
+	Entry     string            `json:"entry"` // its id among the accepted orders
+	At        time.Time         `json:"at"`
+	Why       string            `json:"why"`
+	Fields    map[string]string `json:"fields"`
+	LeftOut   int               `json:"leftOut,omitempty"` // fields that did not fit
+	OrderID   string            `json:"orderId,omitempty"`
+	UserID    int64             `json:"userId,omitempty"`
+	VoucherID int64             `json:"voucherId,omitempty"`
+	Standing  string            `json:"standing"`         // unreadable, waiting, recorded, unknown
+	Status    string            `json:"status,omitempty"` // of an order that is recorded
+}
+
+func deadLetterView(l recorder.DeadLetter) deadLetterJSON {
+	v := deadLetterJSON{
+		ID: l.ID, Entry: l.Entry, At: shownTime(l.At), Why: l.Why, Fields: l.Fields, LeftOut: l.LeftOut,
+		UserID: l.Claim.UserID, VoucherID: l.Claim.VoucherID, Standing: l.State.String(),
+	}
+	if l.Claim.OrderID != 0 {
+		v.OrderID = strconv.FormatInt(l.Claim.OrderID, 10)
+	}
+	if l.State == recorder.DeadLetterRecorded {
+		v.Status = l.Status.String()
+	}
+	return v
+}
+
+// replayJSON is the order of a dead letter that was replayed.
+type replayJSON struct {
+	OrderID   string `json:"orderId"`
+	UserID    int64  `json:"userId"`
+	VoucherID int64  `json:"voucherId"`
+	Status    string `json:"status"`
+}

@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"seckill/internal/httpapi/problem"
+	"seckill/internal/order"
+)
+
+// problemType is what the type of every problem document begins with; the code follows, in lower case with hyphens.
+const problemType = "urn:seckill:problem:"
+
+// errorTable is the table of rules with every answer rendered, once: most requests of a sale end in one of a handful of
+// refusals.
+type errorTable struct {
+	rows      []errorRow
+	internal  errorRow
+	cancelled errorRow
+}
+
+// errorRow is one rule, rendered.
+type errorRow struct {
+	matches    func(error) bool
+	code       string
+	status     int
+	retryAfter []string // header values, or nil
+	challenge  []string
+	bodies     problem.Bodies
+}
+
+func newErrorTable() (*errorTable, error) {
+	t := &errorTable{rows: make([]errorRow, len(rules))}
+	for i, r := range rules {
+		row, err := render(r.failure)
+		if err != nil {
+			return nil, err
+		}
+		row.matches = r.matches
+		t.rows[i] = row
+	}
+	var err error
+	if t.internal, err = render(internalFailure()); err != nil {
+		return nil, err
+	}
+	t.cancelled, err = render(cancelledFailure())
+	return t, err
+}
+
+// find returns what the caller of r gets for err. A read that was given up means that a store is away; a write that was
+// given up does not, because it may have had its effect: without a rule of its own it stays internal. A caller who has
+// hung up reads no answer, so that what it would have been is no failure of the service.
+func (t *errorTable) find(r *http.Request, err error) *errorRow {
+	row := t.match(err)
+	if row.code == codeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
+		return &t.cancelled
+	}
+	if row != &t.internal && row.code != codeUnavailable {
+		return row
+	}
+	cancelled := errors.Is(err, context.Canceled)
+	switch {
+	case cancelled && r.Context().Err() != nil:
+		return &t.cancelled
+	case isRead(r.Method) && (cancelled || errors.Is(err, context.DeadlineExceeded)):
+		return t.match(order.ErrUnavailable)
+	default:
+		return row
+	}
+}
+
+// isRead says whether a method only reads.
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// match returns the first row whose rule matches err, or the internal one.
+func (t *errorTable) match(err error) *errorRow {
+	for i := range t.rows {
+		if t.rows[i].matches(err) {
+			return &t.rows[i]
+		}
+	}
+	return &t.internal
+}
+
+// body returns what the row says in a format and a language. The result is shared: nobody may change it.
+func (row *errorRow) body(format errorFormat, l language, err error) []byte {
+	if format == plainEnvelope {
+		return row.bodies.Envelope(int(l), err)
+	}
+	return row.bodies.Document(int(l), err)
+}
+
+func render(f failure) (errorRow, error) {
+	row := errorRow{code: f.code, status: f.status}
+	if f.retryAfter != "" {
+		row.retryAfter = []string{f.retryAfter}
+	}
+	if f.challenge != "" {
+		row.challenge = []string{f.challenge}
+	}
+	var err error
+	row.bodies, err = problem.Render(problem.Problem{
+		Type: problemType + strings.ReplaceAll(strings.ToLower(f.code), "_", "-"),
+		Code: f.code, Status: f.status, Title: f.title, Detail: f.detail,
+		Messages: []string{english: f.english, chinese: f.chinese},
+		Members:  f.members,
+	})
+	return row, err
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// alreadyBoughtMembers adds the order that the user has, and its status when it is known.
+func alreadyBoughtMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
+	body = append(body, `,"data":`...)
+	body = appendOrderRef(body, e.OrderID, e.Status)
+	return append(body, '}')
+}
+
+// orderFailedMembers adds the order that failed, and why.
+func orderFailedMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*orderFailedError](err)
+	body = append(body, `,"data":`...)
+	body = appendOrderRef(body, e.order.ID, order.Failed)
+	body = append(body, `,"reason":`...)
+	body = appendJSON(body, string(e.order.Reason))
+	return append(body, '}')
+}
+
+// orderStateMembers adds the order and the state that it is in.
+func orderStateMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*order.StateError](err)
+	body = append(body, `,"data":`...)
+	body = appendOrderRef(body, e.OrderID, e.Status)
+	return append(body, '}')
+}
+
+// insufficientStockMembers adds how many units are left.
+func insufficientStockMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*voucher.InsufficientStockError](err)
+	body = append(body, `,"data":{"left":`...)
+	body = strconv.AppendInt(body, e.Left, 10)
+	return append(body, '}')
+}
+
+// invalidMembers adds everything that is wrong with the request.
+func invalidMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*invalid.Error](err)
+	body = append(body, `,"errors":`...)
+	return appendJSON(body, e.Problems)
+}
+
+// appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.
+func appendOrderRef(body []byte, id int64, s order.Status) []byte {
+	body = append(body, `{"orderId":"`...)
+	body = strconv.AppendInt(body, id, 10)
+	body = append(body, '"')
+	if s != order.StatusUnknown {
+		body = append(body, `,"status":"`...)
+		body = append(body, s.String()...)
+		body = append(body, '"')
+	}
+	return body
+}
+
+// appendJSON appends v, a string or strings in structs, which always have a JSON form.
+func appendJSON(body []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return append(body, "null"...)
+	}
+	return append(body, text...)
+}

@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+const (
+	healthzPath = "/healthz"
+	readyzPath  = "/readyz"
+	// checkTimeout is how long /readyz waits for its checks.
+	checkTimeout = 2 * time.Second
+	// reportAge is how long a report is repeated: anybody may ask /readyz, and the stores should not be loaded by it.
+	reportAge = 500 * time.Millisecond
+)
+
+// Check is one thing that /readyz checks.
+type Check struct {
+	Name string
+	// Required: the service cannot work without it, and answers 503. When a check that is not required fails the service is
+	// degraded, and still ready.
+	Required bool
+	// Run returns what is wrong, or nil. It must end with its context. Everybody can read the error's text, so it must
+	// hold no address with a password in it.
+	Run func(context.Context) error
+}
+
+// report is the body of /readyz.
+type report struct {
+	Status string        `json:"status"` // ready, degraded, unready or draining
+	Checks []checkResult `json:"checks"`
+}
+
+// checkResult is what one check found.
+type checkResult struct {
+	Name     string `json:"name"`
+	Required bool   `json:"required"`
+	OK       bool   `json:"ok"`
+	Detail   string `json:"detail,omitempty"`
+}
+
+// readiness runs the checks for both listeners.
+type readiness struct {
+	checks   []Check
+	now      func() time.Time
+	draining atomic.Bool
+
+	mu     sync.Mutex // held while the checks run, so that many callers cost one run
+	last   report
+	lastAt time.Time
+}
+
+func newReadiness(checks []Check, now func() time.Time) *readiness {
+	return &readiness{checks: checks, now: now}
+}
+
+func (r *readiness) drain() { r.draining.Store(true) }
+
+// answer returns the status and body of /readyz.
+func (r *readiness) answer(ctx context.Context) (int, []byte, error) {
+	rep := report{Status: "draining", Checks: []checkResult{}}
+	if !r.draining.Load() {
+		rep = r.fresh(ctx)
+	}
+	body, err := json.Marshal(rep)
+	if err != nil {
+		return 0, nil, fmt.Errorf("rendering the readiness report: %w", err)
+	}
+	if rep.Status == "ready" || rep.Status == "degraded" {
+		return http.StatusOK, body, nil
+	}
+	return http.StatusServiceUnavailable, body, nil
+}
+
+// fresh returns a report not older than reportAge.
+func (r *readiness) fresh(ctx context.Context) report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.lastAt.IsZero() && r.now().Sub(r.lastAt) < reportAge {
+		return r.last
+	}
+	// The report is for all callers who wait, not only for this one, who may hang up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+	defer cancel()
+	r.last = r.check(ctx)
+	r.lastAt = r.now()
+	return r.last
+}
+
+// check runs all checks at once and waits for them until ctx ends.
+func (r *readiness) check(ctx context.Context) report {
+	rep := report{Status: "ready", Checks: make([]checkResult, len(r.checks))}
+	found := make([]chan error, len(r.checks))
+	for i, check := range r.checks {
+		ch := make(chan error, 1) // so that a late check ends although nobody receives
+		found[i] = ch
+		go func() { ch <- safely(ctx, check) }()
+	}
+	for i, check := range r.checks {
+		res := checkResult{Name: check.Name, Required: check.Required, OK: true}
+		if err := await(ctx, found[i]); err != nil {
+			res.OK, res.Detail = false, err.Error()
+		}
+		rep.Checks[i] = res
+		switch {
+		case res.OK:
+		case check.Required:
+			rep.Status = "unready"
+		case rep.Status == "ready":
+			rep.Status = "degraded"
+		}
+	}
+	return rep
+}
+
+// await returns what a check found, or that it took too long.
+func await(ctx context.Context, found <-chan error) error {
+	select {
+	case err := <-found:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-found: // it ended at the same time
+		return err
+	default:
+		return fmt.Errorf("no answer within %s", checkTimeout)
+	}
+}
+
+// safely runs a check; one that panics has failed, and the process goes on.
+func safely(ctx context.Context, check Check) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the check panicked: %v", p)
+		}
+	}()
+	return check.Run(ctx)
+}
+
+// healthz answers GET /healthz: the process runs.
+func (a *API) healthz(*gin.Context, identity) (answer, error) {
+	return answer{status: http.StatusOK, body: []byte(healthzBody)}, nil
+}
+
+const healthzBody = `{"status":"ok"}`
+
+// readyz answers GET /readyz: whether callers should be sent here.
+func (a *API) readyz(c *gin.Context, _ identity) (answer, error) {
+	status, body, err := a.ready.answer(c.Request.Context())
+	return answer{status: status, body: body}, err
+}

@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func check(name string, required bool, err error) Check {
+	return Check{Name: name, Required: required, Run: func(context.Context) error { return err }}
+}
+
+func withChecks(checks ...Check) func(*Config) { return func(cfg *Config) { cfg.Checks = checks } }
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	away := errors.New("is away")
+	for _, c := range []struct {
+		name   string
+		checks []Check
+		status int
+		body   string
+	}{
+		{"no checks", nil, 200, `{"status":"ready","checks":[]}`},
+		{
+			"ready",
+			[]Check{check("redis", true, nil), check("mysql", false, nil)},
+			200,
+			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":true}]}`,
+		},
+		{
+			"degraded",
+			[]Check{check("redis", true, nil), check("mysql", false, away)},
+			200,
+			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+		},
+		{
+			"unready",
+			[]Check{check("redis", true, away), check("mysql", false, away)},
+			503,
+			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+		},
+		{
+			"panic",
+			[]Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}},
+			200,
+			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the check panicked: oops"}]}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, withChecks(c.checks...))
+			for listener, h := range map[string]http.Handler{"public": a.Handler(), "operations": a.Operations(http.NotFoundHandler())} {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+				if diff := cmp.Diff(c.body, w.Body.String()); diff != "" || w.Code != c.status {
+					t.Errorf("%s: %d %s", listener, w.Code, diff)
+				}
+			}
+			a.Drain()
+			w := do(t, a, request{method: http.MethodGet, target: "/readyz"})
+			if want := `{"status":"draining","checks":[]}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+				t.Errorf("draining: %d %s", w.Code, w.Body)
+			}
+			if w := do(t, a, request{method: http.MethodGet, target: "/healthz"}); w.Code != http.StatusOK || w.Body.String() != healthzBody {
+				t.Errorf("health while draining: %d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+// A check that does not end with its context costs two seconds, not more, and is named in the report.
+func TestCheckThatHangs(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	a := newAPI(t, withChecks(check("redis", true, nil), Check{Name: "mysql", Run: func(context.Context) error {
+		<-release
+		return nil
+	}}))
+	began := time.Now()
+	w := do(t, a, request{method: http.MethodGet, target: "/readyz"})
+	if took := time.Since(began); took > checkTimeout+3*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if !strings.Contains(w.Body.String(), `"degraded"`) || !strings.Contains(w.Body.String(), `{"name":"mysql","required":false,"ok":false,"detail":"no answer within 2s"}`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// However many callers ask, the stores are asked twice a second. A caller who hangs up does not spoil the others' report.
+func TestReportIsShared(t *testing.T) {
+	t.Parallel()
+	var runs, ahead atomic.Int64
+	a := newAPI(t, func(cfg *Config) {
+		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
+		cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(ctx context.Context) error {
+			runs.Add(1)
+			return ctx.Err()
+		}}}
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	var callers sync.WaitGroup
+	for range 50 {
+		callers.Go(func() {
+			if w := doWith(t, gone, a, request{method: http.MethodGet, target: "/readyz"}); w.Code != http.StatusOK {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	callers.Wait()
+	if n := runs.Load(); n != 1 {
+		t.Errorf("the check ran %d times", n)
+	}
+	ahead.Store(int64(reportAge))
+	do(t, a, request{method: http.MethodGet, target: "/readyz"})
+	if n := runs.Load(); n != 2 {
+		t.Errorf("after %s the check has run %d times", reportAge, n)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	h := newAPI(t).Operations(metrics)
+	for target, status := range map[string]int{
+		"/metrics": http.StatusTeapot, "/healthz": 200, "/readyz": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200,
+		"/debug/pprof/cmdline": 200, "/debug/pprof/symbol": 200, "/voucher/5": 404, "/order": 404, "/": 404,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+		if w.Code != status {
+			t.Errorf("%s: %d, want %d", target, w.Code, status)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/metrics", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST /metrics: %d", w.Code)
+	}
+}

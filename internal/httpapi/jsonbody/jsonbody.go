@@ -1,0 +1,212 @@
+// Package jsonbody reads request bodies that are one flat JSON object, and takes none that could be meant otherwise:
+// encoding/json alone would take a repeated name, a name in other letters, and stop at the first wrong type. The caller
+// gives a table of fields; everything that is wrong with a body comes back as one [invalid.Error].
+package jsonbody
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"seckill/internal/invalid"
+)
+
+// maxProblems is how many things that are wrong with a body are reported at once.
+const maxProblems = 20
+
+// Read reads the request's body, at most limit bytes of it, into the fields. Its error is an *invalid.Error with
+// everything that is wrong, or an *http.MaxBytesError. w is the server's own writer, as in [Bytes].
+func Read(w http.ResponseWriter, r *http.Request, limit int64, fields ...Field) error {
+	if err := invalid.Join(wrongContentType(r.Header), wrongEncoding(r.Header)); err != nil {
+		return err
+	}
+	body, err := Bytes(w, r, limit)
+	if err != nil {
+		return err
+	}
+	return decode(body, fields)
+}
+
+// Bytes returns the request's body as it is. Its error is an *http.MaxBytesError for one of more than limit bytes, of
+// which no more is read: w, which has to be the server's own writer, then closes the connection after the answer. Else it is
+// an *invalid.Error.
+func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		return body, nil
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	// Too slow, cut off, or wrongly chunked: the caller's side of the connection in any case.
+	return nil, invalid.Join(&invalid.Problem{Field: "body", Reason: "could not be read to its end", Allowed: "one JSON object"})
+}
+
+func wrongContentType(h http.Header) *invalid.Problem {
+	const allowed = "application/json, in UTF-8"
+	given := h.Get("Content-Type")
+	if given == "" {
+		return &invalid.Problem{Field: "Content-Type", Reason: "is missing", Allowed: allowed}
+	}
+	kind, params, err := mime.ParseMediaType(given)
+	charset := params["charset"]
+	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return &invalid.Problem{Field: "Content-Type", Reason: fmt.Sprintf("is %q", invalid.Clip(given)), Allowed: allowed}
+	}
+	return nil
+}
+
+func wrongEncoding(h http.Header) *invalid.Problem {
+	given := h.Get("Content-Encoding")
+	if given == "" || strings.EqualFold(given, "identity") {
+		return nil
+	}
+	return &invalid.Problem{Field: "Content-Encoding", Reason: fmt.Sprintf("is %q", invalid.Clip(given)), Allowed: "identity"}
+}
+
+// decode reads one flat JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
+// names, and values of the wrong type.
+func decode(body []byte, fields []Field) error {
+	if err := wholeJSON(body); err != nil {
+		return err
+	}
+	d := decoder{tokens: json.NewDecoder(bytes.NewReader(body)), fields: fields, seen: make([]bool, len(fields))}
+	d.tokens.UseNumber()
+	if err := d.object(); err != nil {
+		return err
+	}
+	if len(d.problems) > 0 {
+		return &invalid.Error{Problems: d.problems}
+	}
+	return nil
+}
+
+// wholeJSON accepts a body that is one JSON value in UTF-8 and nothing else.
+func wholeJSON(body []byte) error {
+	var (
+		value  json.RawMessage
+		reason string
+	)
+	switch err := json.Unmarshal(body, &value); {
+	case len(bytes.TrimSpace(body)) == 0:
+		reason = "is empty"
+	case !utf8.Valid(body):
+		reason = "is not UTF-8"
+	case err != nil:
+		reason = "is not JSON: " + err.Error()
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			reason = fmt.Sprintf("is not JSON at byte %d: %s", syntax.Offset, syntax.Error())
+		}
+	default:
+		return nil
+	}
+	return invalid.Join(&invalid.Problem{Field: "body", Reason: reason, Allowed: "one JSON object"})
+}
+
+// decoder walks over the tokens of a valid JSON text.
+type decoder struct {
+	tokens   *json.Decoder
+	fields   []Field
+	seen     []bool // by field, whether its name has come
+	problems []invalid.Problem
+}
+
+func (d *decoder) bad(field, reason, allowed string) {
+	d.problems = append(d.problems, invalid.Problem{Field: invalid.Clip(field), Reason: reason, Allowed: allowed})
+}
+
+// object reads the whole text. Its error is not about the caller's fields: the text was found valid before.
+func (d *decoder) object() error {
+	first, err := d.tokens.Token()
+	if err != nil {
+		return fmt.Errorf("reading JSON: %w", err)
+	}
+	if first != json.Delim('{') {
+		d.bad("body", "is "+kindOf(first), "one JSON object")
+		return nil
+	}
+	for d.tokens.More() && len(d.problems) < maxProblems {
+		if err := d.member(); err != nil {
+			return fmt.Errorf("reading JSON: %w", err)
+		}
+	}
+	for i, f := range d.fields {
+		if f.required && !d.seen[i] && len(d.problems) < maxProblems {
+			d.bad(f.name, "is missing", f.allowed)
+		}
+	}
+	return nil
+}
+
+// member reads one name and its value.
+func (d *decoder) member() error {
+	key, err := d.tokens.Token()
+	if err != nil {
+		return err
+	}
+	value, err := d.tokens.Token()
+	if err != nil {
+		return err
+	}
+	if err := d.skipRest(value); err != nil {
+		return err
+	}
+	name, _ := key.(string) // names are strings in valid JSON
+	for i, f := range d.fields {
+		if f.name != name {
+			continue
+		}
+		if d.seen[i] {
+			d.bad(name, "is given several times", "once")
+			return nil
+		}
+		d.seen[i] = true
+		if wrong := f.read(value); wrong != "" {
+			d.bad(name, wrong, f.allowed)
+		}
+		return nil
+	}
+	d.bad(name, "is not known", d.names())
+	return nil
+}
+
+// skipRest reads the rest of a list or object that value has begun.
+func (d *decoder) skipRest(value json.Token) error {
+	depth := nesting(value)
+	for depth > 0 {
+		t, err := d.tokens.Token()
+		if err != nil {
+			return err
+		}
+		depth += nesting(t)
+	}
+	return nil
+}
+
+// nesting is 1 for a token that opens a list or object, -1 for one that closes one, else 0.
+func nesting(t json.Token) int {
+	switch t {
+	case json.Delim('{'), json.Delim('['):
+		return 1
+	case json.Delim('}'), json.Delim(']'):
+		return -1
+	default:
+		return 0
+	}
+}
+
+func (d *decoder) names() string {
+	var names []string
+	for _, f := range d.fields {
+		if !f.forbidden {
+			names = append(names, f.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,286 @@
+package jsonbody
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/invalid"
+)
+
+// values is what the tests' table of fields fills.
+type values struct {
+	Number   int64
+	Text     string
+	At       time.Time
+	Span     time.Duration
+	On       bool
+	Optional *string
+}
+
+// table is a field of every kind.
+func (v *values) table() []Field {
+	return []Field{
+		Required(Integer("number", &v.Number)),
+		Text("text", &v.Text),
+		Time("at", &v.At, time.UTC),
+		Seconds("span", &v.Span),
+		Choice("on", &v.On, "1 (on) or 2 (off)", map[int64]bool{1: true, 2: false}),
+		Optional(Text, "optional", &v.Optional),
+		Forbidden("id", "never changes"),
+	}
+}
+
+// problems are those of an *invalid.Error; the test fails for any other error.
+func problems(t *testing.T, err error) []invalid.Problem {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*invalid.Error](err)
+	if !ok {
+		t.Fatalf("%v is no *invalid.Error", err)
+	}
+	return e.Problems
+}
+
+// fields are the names of the problems' fields.
+func fields(ps []invalid.Problem) (names []string) {
+	for _, p := range ps {
+		names = append(names, p.Field)
+	}
+	return names
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	const body = `{"number":-7,"text":"a","at":"2026-01-02T20:00:00+08:00","span":90,"on":1,"optional":""}`
+	var got values
+	if err := decode([]byte(body), got.table()); err != nil {
+		t.Fatal(err)
+	}
+	want := values{Number: -7, Text: "a", At: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Span: 90 * time.Second, On: true, Optional: new("")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got = values{}
+	if err := decode([]byte(` {"number":1} `), got.table()); err != nil || !cmp.Equal(got, values{Number: 1}) {
+		t.Errorf("without what is not required: %v, %+v", err, got)
+	}
+}
+
+// What each kind refuses, and with which words.
+func TestFieldsRefuse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ field, value, reason, allowed string }{
+		{"number", `"1"`, "is a string", "a whole number"},
+		{"number", `null`, "is null", "a whole number"},
+		{"number", `true`, "is true", "a whole number"},
+		{"number", `[1]`, "is a list", "a whole number"},
+		{"number", `{"a":{}}`, "is an object", "a whole number"},
+		{"number", `1.0`, "is 1.0, a fraction or a number with an exponent", "a whole number"},
+		{"number", `1e3`, "is 1e3, a fraction or a number with an exponent", "a whole number"},
+		{"number", `9223372036854775808`, "is 9223372036854775808, which is out of range", "a whole number"},
+		{"number", `1` + strings.Repeat("0", 99), "is 1" + strings.Repeat("0", 63) + "…, which is out of range", "a whole number"},
+		{"text", `1`, "is a number", "a string"},
+		{"at", `1`, "is a number", "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC"},
+		{"at", `"2026-02-30T20:00:00"`, `is "2026-02-30T20:00:00", which is not a time`, "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC"},
+		{"span", `0`, "is 0, which is out of range", "a whole number of seconds"},
+		{"span", `9223372037`, "is 9223372037, which is out of range", "a whole number of seconds"},
+		{"span", `"1"`, "is a string", "a whole number of seconds"},
+		{"on", `3`, "is 3", "1 (on) or 2 (off)"},
+		{"on", `257`, "is 257", "1 (on) or 2 (off)"}, // 1 in eight bits
+		{"on", `true`, "is true", "1 (on) or 2 (off)"},
+		{"optional", `null`, "is null", "a string"},
+		{"id", `1`, "never changes", "leave it out"},
+		{"Text", `"a"`, "is not known", "number, text, at, span, on, optional"},
+	} {
+		body := fmt.Sprintf(`{"number":1,%q:%s}`, c.field, c.value)
+		if c.field == "number" {
+			body = fmt.Sprintf(`{"number":%s}`, c.value)
+		}
+		got := values{Number: 1}
+		ps := problems(t, decode([]byte(body), got.table()))
+		if diff := cmp.Diff([]invalid.Problem{{Field: c.field, Reason: c.reason, Allowed: c.allowed}}, ps); diff != "" {
+			t.Errorf("%s: problems (-want +got):\n%s", body, diff)
+		}
+		if !cmp.Equal(got, values{Number: 1}) {
+			t.Errorf("%s: something was stored: %+v", body, got)
+		}
+	}
+}
+
+// A time without a zone is read in the given one.
+func TestTimesWithoutAZone(t *testing.T) {
+	t.Parallel()
+	var at time.Time
+	field := Time("at", &at, time.FixedZone("Asia/Shanghai", 8*60*60))
+	for text, want := range map[string]time.Time{
+		"2026-01-02T20:00:00":         time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+		"2026-01-02T23:00:00.5+08:00": time.Date(2026, 1, 2, 15, 0, 0, 500_000_000, time.UTC),
+		"2026-01-02T20:00:00Z":        time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC),
+	} {
+		if err := decode(fmt.Appendf(nil, `{"at":%q}`, text), []Field{field}); err != nil || !at.Equal(want) {
+			t.Errorf("%s: %s, %v", text, at, err)
+		}
+	}
+}
+
+func TestBodiesThatAreNoObject(t *testing.T) {
+	t.Parallel()
+	const good = `{"number":1,"text":"a"}`
+	for name, body := range map[string]string{
+		"list": `[]`, "string": `"x"`, "number": `1`, "null": `null`, "true": `true`, "spaces": "  ", "empty": "", "cut": good[:len(good)-1], "cut in a string": good[:5],
+		"trailing object": good + "{}", "trailing comma": `{"number":1,}`, "trailing text": good + " x", "no quotes": `{number:1}`, "single quotes": `{'number':1}`,
+		"comment": `{/* */"number":1}`, "BOM": "\ufeff" + good, "UTF-16": "{\x00\"\x00", "not UTF-8": "{\"text\":\"\xff\xfe\"}", "NaN": `{"number":NaN}`,
+		"plus": `{"number":+1}`, "leading zero": `{"number":01}`, "two values": `{"number":1 2}`, "deep": strings.Repeat("[", 20_000),
+		"form": "number=1&text=x",
+	} {
+		var v values
+		ps := problems(t, decode([]byte(body), v.table()))
+		if !cmp.Equal(fields(ps), []string{"body"}) || ps[0].Allowed != "one JSON object" {
+			t.Errorf("%s: %+v", name, ps)
+		}
+	}
+}
+
+func TestUnknownMissingAndRepeatedFields(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string][]string{
+		`{}`:                                     {"number"},
+		`{"number":1,"x":null}`:                  {"x"},
+		`{"number":1,"x":0,"y":1}`:               {"x", "y"},
+		`{"number":1,"Number":2}`:                {"Number"},
+		`{"number":1,"x":{"a":[{}]}}`:            {"x"},
+		`{"number":1,"number":1}`:                {"number"},
+		`{"number":1,"t\u0065xt":"","text":""}`:  {"text"},
+		`{"number":"1","number":1,"number":2}`:   {"number", "number", "number"},
+		`{"":1,"text":1}`:                        {"", "text", "number"},
+		`{"number":1,"x":{"number":2},"text":3}`: {"x", "text"},
+	} {
+		var v values
+		if diff := cmp.Diff(want, fields(problems(t, decode([]byte(body), v.table())))); diff != "" {
+			t.Errorf("%s: fields (-want +got):\n%s", body, diff)
+		}
+	}
+}
+
+// However many things are wrong, and however long names are, the answer stays small.
+func TestProblemsAreBounded(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&many, `"%d":1,`, i)
+	}
+	var v values
+	if got := problems(t, decode([]byte("{"+many.String()+`"x":1}`), v.table())); len(got) != maxProblems {
+		t.Errorf("%d problems, want %d", len(got), maxProblems)
+	}
+	got := problems(t, decode([]byte(`{"`+strings.Repeat("é", 9000)+`":1}`), v.table()))
+	if name := got[0].Field; len(name) > 64+len("…") || !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
+		t.Errorf("a long name is %q", name)
+	}
+}
+
+// post is a request with a body; a kind of "" is no Content-Type.
+func post(t *testing.T, body, kind string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	return r
+}
+
+func TestContentTypes(t *testing.T) {
+	t.Parallel()
+	const body = `{"number":1}`
+	for kind, ok := range map[string]bool{
+		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON;charset=UTF-8": true, "application/json; charset=\"utf-8\"": true,
+		"": false, "text/plain": false, "application/json; charset=gbk": false, "application/x-www-form-urlencoded": false, "application/problem+json": false,
+		"application/json; charset": false, "multipart/form-data; boundary=x": false, ";": false,
+	} {
+		var v values
+		err := Read(httptest.NewRecorder(), post(t, body, kind), 100, v.table()...)
+		if ok && (err != nil || v.Number != 1) {
+			t.Errorf("%q: %v, %+v", kind, err, v)
+		}
+		if !ok && !cmp.Equal(fields(problems(t, err)), []string{"Content-Type"}) {
+			t.Errorf("%q: %v", kind, err)
+		}
+	}
+	for encoding, want := range map[string][]string{"identity": nil, "gzip": {"Content-Encoding"}} {
+		r := post(t, body, "application/json")
+		r.Header.Set("Content-Encoding", encoding)
+		var v values
+		if got := fields(problems(t, Read(httptest.NewRecorder(), r, 100, v.table()...))); !cmp.Equal(got, want) {
+			t.Errorf("%s: %q", encoding, got)
+		}
+	}
+}
+
+// A body of limit bytes is read, one of a byte more is not; one that breaks off is the caller's fault.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	if got, err := Bytes(httptest.NewRecorder(), post(t, "12345", ""), 5); string(got) != "12345" || err != nil {
+		t.Errorf("at the limit: %q, %v", got, err)
+	}
+	got, err := Bytes(httptest.NewRecorder(), post(t, "123456", ""), 5)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); !tooLarge || got != nil {
+		t.Errorf("beyond the limit: %q, %v", got, err)
+	}
+	r := post(t, "", "")
+	r.Body = brokenBody{}
+	_, err = Bytes(httptest.NewRecorder(), r, 5)
+	if got := problems(t, err); !cmp.Equal(fields(got), []string{"body"}) || strings.Contains(got[0].Reason, "secret") {
+		t.Errorf("broken off: %+v", got)
+	}
+}
+
+// brokenBody is a body whose connection breaks.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("secret detail") }
+func (brokenBody) Close() error             { return nil }
+
+// Whatever comes, decoding ends with the fields filled or with problems, and what it takes encoding/json takes too.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		`{"n":1,"s":"a","t":"2026-01-02T20:00:00Z"}`, `{}`, `[]`, `{"n":1,"n":2}`, `{"n":1e3}`, `{"x":{"n":[1]}}`, `{"s":"\ud800"}`, `{"n":1}{}`,
+		` {"t":"2026-01-02T20:00:00"} `, `{"n":-0}`, "\xff", ``,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var (
+			n  int64
+			s  string
+			at time.Time
+		)
+		if err := decode(body, []Field{Required(Integer("n", &n)), Text("s", &s), Time("t", &at, time.UTC)}); err != nil {
+			if len(problems(t, err)) == 0 {
+				t.Errorf("%q: an error without problems", body)
+			}
+			return
+		}
+		var std struct {
+			N *int64  `json:"n"`
+			S *string `json:"s"`
+			T *string `json:"t"`
+		}
+		if err := json.Unmarshal(body, &std); err != nil || std.N == nil || *std.N != n {
+			t.Errorf("%q: read as %d, by encoding/json as %+v, %v", body, n, std, err)
+		}
+		if std.S != nil && *std.S != s || std.S == nil && s != "" || (std.T == nil) != at.IsZero() && !strings.HasPrefix(*std.T, "0001-01-01") {
+			t.Errorf("%q: read as %q and %s, by encoding/json as %+v", body, s, at, std)
+		}
+	})
+}

@@ -1,0 +1,381 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+)
+
+// slowPurchases sells to every user, and takes a while.
+func slowPurchases(takes time.Duration) fakePurchases {
+	return fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+		time.Sleep(takes)
+		return order.Order{ID: orderID, Status: order.Queued}, nil
+	}}
+}
+
+// Twenty times as many requests come as there are slots, three times over: exactly the surplus is refused, at once, and
+// the others take no longer than they would alone.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const slots, requests, takes = 100, 2000, 50 * time.Millisecond
+		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *Config) { cfg.MaxInFlight = slots })
+		type outcome struct {
+			status     int
+			retryAfter string
+			took       time.Duration
+		}
+		want := map[outcome]int{
+			{http.StatusAccepted, "", takes}:        slots,
+			{http.StatusServiceUnavailable, "2", 0}: requests - slots,
+		}
+		for wave := int64(1); wave <= 3; wave++ {
+			var mu sync.Mutex
+			got := map[outcome]int{}
+			var answered sync.WaitGroup
+			for range requests {
+				answered.Go(func() {
+					began := time.Now()
+					w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+					mu.Lock()
+					defer mu.Unlock()
+					got[outcome{w.Code, w.Header().Get("Retry-After"), time.Since(began)}]++
+				})
+			}
+			synctest.Wait() // those in flight are buying, and all others are answered
+			if load := a.Load(); load.InFlight != slots || load.Refused != wave*(requests-slots) {
+				t.Errorf("meanwhile: %+v", load)
+			}
+			answered.Wait()
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("wave %d: %v, want %v", wave, got, want)
+			}
+			if n := a.Load().InFlight; n != 0 {
+				t.Fatalf("afterwards %d are in flight", n)
+			}
+		}
+	})
+}
+
+// full is an API whose only slot is taken until release is called.
+func full(t *testing.T, change ...func(*Config)) (a *API, release func()) {
+	t.Helper()
+	a = newAPI(t, append(change, func(cfg *Config) { cfg.MaxInFlight = 1 })...)
+	if !a.inFlight.acquire() {
+		t.Fatal("no slot")
+	}
+	return a, a.inFlight.release
+}
+
+// What is refused in overload, and what is not: admins' requests, and what uses no store.
+func TestRoutesInOverload(t *testing.T) {
+	t.Parallel()
+	a, release := full(t, withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+		return errors.Join(yield(orderIn(order.Paid), true))
+	}))
+	admin := map[string]string{"Authorization": token(t, adminID, RoleAdmin)}
+	nobody := map[string]string{"Authorization": ""}
+	for _, c := range []struct {
+		method, target string
+		header         map[string]string
+		full, empty    int
+	}{
+		{http.MethodPost, "/voucher/seckill/5", nil, http.StatusServiceUnavailable, http.StatusAccepted},
+		{http.MethodPost, "/voucher-order/seckill/5", nil, http.StatusServiceUnavailable, http.StatusOK},
+		{http.MethodPost, "/voucher/seckill/5", nobody, http.StatusServiceUnavailable, http.StatusUnauthorized}, // tokens are not read
+		{http.MethodPost, "/voucher/seckill/5", admin, http.StatusServiceUnavailable, http.StatusAccepted},
+		{http.MethodGet, "/voucher/list/1", nobody, http.StatusServiceUnavailable, http.StatusOK},
+		{http.MethodGet, "/order", nil, http.StatusServiceUnavailable, http.StatusOK},
+		{http.MethodHead, "/order", nil, http.StatusServiceUnavailable, http.StatusOK},
+		{http.MethodPost, "/voucher/5/pause", admin, http.StatusOK, http.StatusOK},
+		{http.MethodGet, "/admin/order", admin, http.StatusOK, http.StatusOK},
+		{http.MethodPost, "/voucher/5/pause", nil, http.StatusForbidden, http.StatusForbidden},
+		{http.MethodGet, eventsPath, nil, http.StatusOK, http.StatusOK},
+		{http.MethodGet, "/healthz", nobody, http.StatusOK, http.StatusOK},
+		{http.MethodGet, "/readyz", nobody, http.StatusOK, http.StatusOK},
+		{http.MethodGet, "/nothing", nobody, http.StatusNotFound, http.StatusNotFound},
+		{http.MethodPut, "/order", nobody, http.StatusMethodNotAllowed, http.StatusMethodNotAllowed},
+	} {
+		ask := func() int {
+			return do(t, a, request{method: c.method, target: c.target, header: c.header}).Code
+		}
+		if got := ask(); got != c.full {
+			t.Errorf("%s %s, full: %d, want %d", c.method, c.target, got, c.full)
+		}
+		release()
+		if got := ask(); got != c.empty {
+			t.Errorf("%s %s, empty: %d, want %d", c.method, c.target, got, c.empty)
+		}
+		if !a.inFlight.acquire() {
+			t.Fatalf("%s %s does not release its slot", c.method, c.target)
+		}
+	}
+}
+
+// The refusal in overload is a complete answer, in both formats.
+func TestOverloadAnswers(t *testing.T) {
+	t.Parallel()
+	a, _ := full(t)
+	w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	wantProblem(t, w, http.StatusServiceUnavailable, "UNAVAILABLE")
+	if w.Header().Get("Retry-After") != "2" || w.Header().Get("X-Request-Id") == "" {
+		t.Errorf("headers %v", w.Header())
+	}
+	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
+	if want := `{"success":false,"code":"UNAVAILABLE","errorMsg":"系统繁忙，请稍后再试"}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A handler that panics releases its slot.
+func TestPanicReleasesItsSlot(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") }}))
+	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if n := a.Load().InFlight; n != 0 {
+		t.Errorf("%d in flight", n)
+	}
+}
+
+// With more than half of the slots taken no request waits: it is answered with what is known. Its wait is validated all the
+// same.
+func TestNoWaitingWhenBusy(t *testing.T) {
+	t.Parallel()
+	var waited []time.Duration
+	a := newAPI(t, func(cfg *Config) { cfg.MaxInFlight = 4 }, withPurchases(fakePurchases{
+		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			waited = append(waited, wait)
+			return order.Order{ID: orderID, Status: order.Queued}, nil
+		},
+		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			waited = append(waited, wait)
+			return orderIn(order.Queued), nil
+		},
+	}))
+	for range 4 {
+		for method, target := range map[string]string{http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5"} {
+			if w := do(t, a, request{method: method, target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}), http.StatusBadRequest, "INVALID")
+		}
+		a.inFlight.acquire()
+	}
+	if got, want := fmt.Sprint(waited), "[1s 1s 1s 1s 0s 0s 0s 0s]"; got != want {
+		t.Errorf("waits %s, want %s", got, want)
+	}
+}
+
+// Refusing has to be cheap: in overload it is most of the work. It allocates as much as refusing what is sold out.
+func TestRefusingInOverloadAllocatesLittle(t *testing.T) {
+	a, _ := full(t)
+	r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	w := &discard{header: http.Header{}}
+	handler := a.Handler()
+	got := testing.AllocsPerRun(500, func() {
+		clear(w.header)
+		handler.ServeHTTP(w, r)
+	})
+	if w.status != http.StatusServiceUnavailable || got > 6+raceAllocs {
+		t.Errorf("status %d, %v allocations, want at most 6", w.status, got)
+	}
+}
+
+// buckets are a model of userLimit: each user's tokens, counted in the time that adding them takes.
+type buckets struct {
+	token, filled time.Duration
+	has           map[int64]time.Duration
+	at            map[int64]time.Time
+}
+
+func (b *buckets) allow(user int64, now time.Time) bool {
+	has := b.filled
+	if at, known := b.at[user]; known {
+		has = min(b.filled, b.has[user]+now.Sub(at))
+	}
+	allowed := has >= b.token
+	if allowed {
+		has -= b.token
+	}
+	b.has[user], b.at[user] = has, now
+	return allowed
+}
+
+// Whatever users do, each has a bucket, no fuller and no emptier than it should be.
+func TestUserLimitIsABucketForEachUser(t *testing.T) {
+	t.Parallel()
+	var neighbours []int64 // of one shard, so that they age each other's generations
+	for user := int64(1); len(neighbours) < 8; user++ {
+		if shardOf(user) == 0 {
+			neighbours = append(neighbours, user)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		rate, burst := rapid.IntRange(1, 50).Draw(t, "rate"), rapid.IntRange(1, 20).Draw(t, "burst")
+		l := newUserLimit(rate, burst, noon)
+		model := buckets{l.token, l.filled, map[int64]time.Duration{}, map[int64]time.Time{}}
+		now := noon
+		for range rapid.IntRange(1, 300).Draw(t, "requests") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(l.filled)/4).Draw(t, "later")))
+			if rapid.IntRange(0, 20).Draw(t, "silence") == 0 {
+				now = now.Add(l.filled * 3 / 2)
+			}
+			user := rapid.SampledFrom(neighbours).Draw(t, "user")
+			got, want := l.allow(user, now), model.allow(user, now)
+			if got != want {
+				t.Fatalf("user %d after %s: %t, want %t", user, now.Sub(noon), got, want)
+			}
+		}
+	})
+}
+
+// With more users than the capacity, no user is refused who keeps to the rate.
+func TestUserLimitAtCapacity(t *testing.T) {
+	t.Parallel()
+	l := newUserLimit(10, 2, noon)
+	for i := range l.shards {
+		l.shards[i].capacity = 2
+	}
+	for tenth := range 100 {
+		for user := range int64(1000) {
+			if !l.allow(user, noon.Add(time.Duration(tenth)*100*time.Millisecond)) {
+				t.Fatalf("user %d is refused in turn %d", user, tenth)
+			}
+		}
+	}
+}
+
+// Users are forgotten when their buckets are full again, and sooner beyond the capacity.
+func TestUserLimitForgets(t *testing.T) {
+	t.Parallel()
+	const capacity, users = 16, 1000
+	l := newUserLimit(10, 30, noon) // full after three seconds
+	known := func(now time.Time) (n int) {
+		for user := range int64(users) {
+			l.allow(user, now)
+		}
+		for i := range l.shards {
+			n += len(l.shards[i].younger) + len(l.shards[i].older)
+		}
+		return n
+	}
+	for i, want := range []int{users, 2 * users, 2 * users} {
+		if n := known(noon.Add(time.Duration(i) * 3 * time.Second)); n != want {
+			t.Errorf("%d users known in turn %d, want %d", n, i, want)
+		}
+	}
+	for i := range l.shards {
+		l.shards[i].capacity = capacity
+	}
+	for range 3 {
+		if n := known(noon.Add(9 * time.Second)); n > 2*capacity*userShards || n < users {
+			t.Errorf("%d users known", n)
+		}
+	}
+	for i := range l.shards {
+		if n := len(l.shards[i].younger); n > capacity {
+			t.Errorf("shard %d knows %d users", i, n)
+		}
+	}
+}
+
+// A user who asks too often is refused before anything else is read and before the domain is called; other users and
+// admins are not affected. The Retry-After is right.
+func TestUserRate(t *testing.T) {
+	t.Parallel()
+	var ahead, bought atomic.Int64
+	a := newAPI(t, func(cfg *Config) {
+		cfg.UserRate, cfg.UserBurst = 1, 3
+		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
+	}, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+		bought.Add(1)
+		return order.Order{ID: orderID, Status: order.Queued}, nil
+	}}))
+	buy := request{method: http.MethodPost, target: "/voucher/seckill/5"}
+	for i := range 3 {
+		if w := do(t, a, buy); w.Code != http.StatusAccepted {
+			t.Fatalf("purchase %d: %d", i, w.Code)
+		}
+	}
+	w := do(t, a, buy)
+	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After is %q", got)
+	}
+	for _, req := range []request{
+		{method: http.MethodPost, target: "/voucher/seckill/abc"},
+		{method: http.MethodPost, target: "/voucher/buy/5"},
+		{method: http.MethodGet, target: "/order/5"},
+		{method: http.MethodGet, target: "/order"},
+		{method: http.MethodGet, target: eventsPath},
+		{method: http.MethodPost, target: "/order/5/pay"},
+		{method: http.MethodPost, target: "/order/5/cancel"},
+		{method: http.MethodPost, target: "/order/5/refund"},
+	} {
+		wantProblem(t, do(t, a, req), http.StatusTooManyRequests, "RATE_LIMITED")
+	}
+	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh-CN"}})
+	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"操作过于频繁，请稍后再试"}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
+		t.Errorf("plain envelope: %d %s", w.Code, w.Body)
+	}
+	if n := bought.Load(); n != 3 {
+		t.Errorf("%d purchases", n)
+	}
+	for what, c := range map[string]struct {
+		req    request
+		status int
+	}{
+		"another user":          {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID+1, "")}}, http.StatusAccepted},
+		"an admin of that id":   {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID, RoleAdmin)}}, http.StatusAccepted},
+		"what is open to all":   {request{method: http.MethodGet, target: "/voucher/list/1"}, http.StatusOK},
+		"what is not for users": {request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
+		"a bad token":           {request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": "x"}}, http.StatusUnauthorized},
+	} {
+		if w := do(t, a, c.req); w.Code != c.status {
+			t.Errorf("%s: %d, want %d", what, w.Code, c.status)
+		}
+	}
+	ahead.Store(int64(time.Second))
+	if w := do(t, a, buy); w.Code != http.StatusAccepted {
+		t.Errorf("after the Retry-After: %d %s", w.Code, w.Body)
+	}
+	wantProblem(t, do(t, a, buy), http.StatusTooManyRequests, "RATE_LIMITED")
+}
+
+// Without a rate a user may ask as often as they like.
+func TestNoUserRate(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for range 10 * a.cfg.UserBurst {
+		if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+func BenchmarkUserLimit(b *testing.B) {
+	for name, users := range map[string]int64{"the same user": 1, "another user each time": 1 << 40} {
+		b.Run(name, func(b *testing.B) {
+			l := newUserLimit(10, 30, time.Now())
+			b.ReportAllocs()
+			var i int64
+			for b.Loop() {
+				i++
+				l.allow(1+i%users, time.Now())
+			}
+		})
+	}
+}

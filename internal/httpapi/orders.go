@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Orders keeps the recorded orders: *service.Orders.
+type Orders interface {
+	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it is.
+	// order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
+	// History returns what happened to the order, oldest first. order.ErrUnavailable.
+	History(ctx context.Context, o order.Order) ([]order.Event, error)
+	// Order returns any user's recorded order. order.ErrNotFound, order.ErrUnavailable.
+	Order(ctx context.Context, orderID int64) (order.Order, error)
+	// Find returns recorded orders that the filter selects, with an id below before, newest first, at most limit.
+	// order.ErrUnavailable.
+	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
+}
+
+// showOrder answers GET /order/:id. Another user's order does not exist.
+func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
+	values, badQuery := param.ParseQuery(c.Request)
+	wait, badWait := a.wait(values)
+	if err := invalid.Join(badID, badQuery, badWait); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.userID, id, wait)
+	if err != nil {
+		return answer{}, err
+	}
+	return a.orderAnswer(c.Request.Context(), o)
+}
+
+// findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
+func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
+	if err != nil {
+		return answer{}, err
+	}
+	return a.orderAnswer(c.Request.Context(), o)
+}
+
+// cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
+func (a *API) cancelOrder(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.Orders.Cancel(c.Request.Context(), who.userID, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: orderView(o)}}, nil
+}
+
+// listOrders answers GET /order: newest first, in pages. next is there when there are more: the id before which the
+// following page begins.
+func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
+		return answer{}, err
+	}
+	f.UserID = who.userID
+	orders, total, err := a.cfg.Purchases.Orders(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	if err != nil {
+		return answer{}, err
+	}
+	e := orderPage(orders, n)
+	e.Total = &total
+	return answer{status: http.StatusOK, envelope: e}, nil
+}
+
+// findOrders answers GET /admin/order: any user's recorded orders, newest first, in pages as GET /order.
+func (a *API) findOrders(c *gin.Context, _ identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	userID, badUser := values.ID("userId", voucher.MaxID)
+	f, badFilter := filter(values, recordedStatuses()...)
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor)...); err != nil {
+		return answer{}, err
+	}
+	f.UserID = userID
+	orders, err := a.cfg.Orders.Find(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: orderPage(orders, n)}, nil
+}
+
+// filter returns which orders the query asks for, by voucher and status; the status is one of those given.
+func filter(values param.Query, statuses ...order.Status) (order.Filter, []*invalid.Problem) {
+	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
+	f := order.Filter{VoucherID: voucherID}
+	text, given, badStatus := values.Text("status")
+	if given {
+		i := slices.IndexFunc(statuses, func(s order.Status) bool { return s.String() == text })
+		if i >= 0 {
+			f.Status = statuses[i]
+			f.Waiting = statuses[i] == order.Queued
+		} else {
+			badStatus = &invalid.Problem{Field: "status", Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: names(statuses)}
+		}
+	}
+	return f, []*invalid.Problem{badVoucher, badStatus}
+}
+
+// recordedStatuses are the states of orders that have a row.
+func recordedStatuses() []order.Status {
+	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed}
+}
+
+// names lists statuses for people.
+func names(statuses []order.Status) string {
+	words := make([]string, len(statuses))
+	for i, s := range statuses {
+		words[i] = s.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// orderPage is a page of at most n orders. One more order than that means that a page follows.
+func orderPage(orders []order.Order, n int) envelope {
+	var e envelope
+	if len(orders) > n {
+		orders = orders[:n]
+		e.Next = strconv.FormatInt(orders[n-1].ID, 10)
+	}
+	views := make([]orderJSON, len(orders))
+	for i, o := range orders {
+		views[i] = orderView(o)
+	}
+	e.Data = views
+	return e
+}
+
+// orderJSON is an order as its owner reads it. What has not happened is absent; so is the amount of an order without
+// a row, which is copied from the voucher when the row is written.
+type orderJSON struct {
+	ID            string     `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
+	VoucherID     int64      `json:"voucherId"`
+	UserID        int64      `json:"userId"`
+	Status        string     `json:"status"`
+	Amount        *int64     `json:"amount,omitempty"` // cents
+	Reason        string     `json:"reason,omitempty"` // why it failed
+	CreateTime    *time.Time `json:"createTime,omitempty"`
+	PayBefore     *time.Time `json:"payBefore,omitempty"` // an order that is still unpaid then expires
+	PayTime       *time.Time `json:"payTime,omitempty"`
+	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
+	CancelTime    *time.Time `json:"cancelTime,omitempty"`
+	RefundingTime *time.Time `json:"refundingTime,omitempty"`
+	RefundTime    *time.Time `json:"refundTime,omitempty"`
+	FailTime      *time.Time `json:"failTime,omitempty"`
+	// History is there when one order is asked for.
+	History []eventJSON `json:"history,omitempty"`
+}
+
+// eventJSON is one entry of an order's history.
+type eventJSON struct {
+	Status string      `json:"status"` // the order's from then on
+	At     time.Time   `json:"at"`
+	By     order.Actor `json:"by"`
+	Why    string      `json:"why,omitempty"`
+}
+
+func orderView(o order.Order) orderJSON {
+	v := orderJSON{
+		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
+		Status: o.Status.String(), Reason: string(o.Reason),
+		CreateTime: timeView(o.CreatedAt), PayBefore: timeView(o.PayBefore), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
+		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
+		FailTime: timeView(o.FailedAt),
+	}
+	if o.Status != order.Queued && o.Status != order.Failed && o.Status != order.StatusUnknown {
+		v.Amount = &o.Amount
+	}
+	return v
+}
+
+// orderAnswer is the answer that shows one order, with its history.
+func (a *API) orderAnswer(ctx context.Context, o order.Order) (answer, error) {
+	v := orderView(o)
+	if a.cfg.Orders != nil {
+		events, err := a.cfg.Orders.History(ctx, o)
+		if err != nil {
+			return answer{}, err
+		}
+		v.History = make([]eventJSON, len(events))
+		for i, e := range events {
+			v.History[i] = eventJSON{Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why}
+		}
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: v}}, nil
+}
+
+// timeView is a time as it is shown, or nil for the zero time.
+func timeView(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = shownTime(t)
+	return &t
+}
+
+// shownTime is a time as it is shown, RFC 3339 in UTC. It is cut to milliseconds, the precision of the ledger and of
+// JavaScript; the clock that serverTime comes from is finer.
+func shownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,118 @@
+// Package param reads the values that stand in a request's path, query and headers, and takes none that could be meant
+// otherwise: no id with a sign or a leading zero, no name given twice, no duration without a unit. What is wrong comes back as
+// an [invalid.Problem], so that a handler can answer with all of them at once.
+package param
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"seckill/internal/invalid"
+)
+
+const (
+	defaultLimit = 20  // entries of a page
+	maxLimit     = 100 // entries of a page
+)
+
+// ParseID reads an id as this service writes it: digits without sign, space or leading zero, from 1 to largest.
+func ParseID(s string, largest int64) (int64, bool) {
+	if s == "" || s[0] < '1' || s[0] > '9' {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(s, 10, 64)
+	return id, err == nil && id <= largest
+}
+
+// ID returns the id, at most largest, in the text that a path has at a field.
+func ID(field, text string, largest int64) (int64, *invalid.Problem) {
+	id, ok := ParseID(text, largest)
+	if !ok {
+		return 0, &invalid.Problem{
+			Field: field, Reason: fmt.Sprintf("is %q, which is not an id", invalid.Clip(text)),
+			Allowed: fmt.Sprintf("a whole number from 1 to %d", largest),
+		}
+	}
+	return id, nil
+}
+
+// Query is the values of a query. A nil one is empty.
+type Query url.Values
+
+// ParseQuery returns the query's values; nil when there is none, which costs nothing.
+func ParseQuery(r *http.Request) (Query, *invalid.Problem) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &invalid.Problem{Field: "query", Reason: "cannot be read", Allowed: "name=value pairs joined by &, percent-encoded"}
+	}
+	return Query(values), nil
+}
+
+// Text returns the one value of a name, and whether it is there.
+func (q Query) Text(name string) (string, bool, *invalid.Problem) {
+	switch given := q[name]; len(given) {
+	case 0:
+		return "", false, nil
+	case 1:
+		return given[0], true, nil
+	default:
+		return "", false, &invalid.Problem{Field: name, Reason: "is given several times", Allowed: "once"}
+	}
+}
+
+// ID returns the id, at most largest, under a name; 0 when it is not there.
+func (q Query) ID(name string, largest int64) (int64, *invalid.Problem) {
+	text, given, p := q.Text(name)
+	if !given {
+		return 0, p
+	}
+	return ID(name, text, largest)
+}
+
+// Before returns the cursor of a page: only entries with a lower id are asked for. Without one it is above every id.
+func (q Query) Before() (int64, *invalid.Problem) {
+	id, p := q.ID("before", math.MaxInt64)
+	if id == 0 && p == nil {
+		id = math.MaxInt64
+	}
+	return id, p
+}
+
+// Limit returns how many entries a page is to have.
+func (q Query) Limit() (int, *invalid.Problem) {
+	text, given, p := q.Text("limit")
+	if !given {
+		return defaultLimit, p
+	}
+	n, ok := ParseID(text, maxLimit)
+	if !ok {
+		return 0, &invalid.Problem{
+			Field: "limit", Reason: fmt.Sprintf("is %q", invalid.Clip(text)),
+			Allowed: fmt.Sprintf("a whole number from 1 to %d", maxLimit),
+		}
+	}
+	return int(n), nil
+}
+
+// Duration returns the duration, at most longest, under a name; 0 when it is not there.
+func (q Query) Duration(name string, longest time.Duration) (time.Duration, *invalid.Problem) {
+	text, given, p := q.Text(name)
+	if !given {
+		return 0, p
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > longest {
+		return 0, &invalid.Problem{
+			Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)),
+			Allowed: fmt.Sprintf("a duration with its unit, such as 500ms or 2s, from 0s to %s", longest),
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+)
+
+// Payments takes money for orders and gives it back: *service.Payments.
+type Payments interface {
+	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free order is
+	// paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider, order.ErrUnavailable.
+	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
+	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrNoPayment, order.ErrWrongAmount.
+	Confirm(ctx context.Context, n order.Notice) error
+	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded. Repeating
+	// it is harmless. order.ErrNotFound, *order.StateError.
+	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
+}
+
+// paymentJSON is a payment as the order's owner reads it.
+type paymentJSON struct {
+	OrderID   string `json:"orderId"`
+	PaymentID string `json:"paymentId"`
+	Amount    int64  `json:"amount"`           // cents
+	PayURL    string `json:"payUrl,omitempty"` // absent when there is nothing left to do
+	State     string `json:"state"`
+}
+
+// pay answers POST /order/:id/pay.
+func (a *API) pay(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.userID, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: paymentJSON{
+		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, PayURL: payURL, State: p.State.String(),
+	}}}, nil
+}
+
+// refund answers POST /order/:id/refund: 202 while the money is on its way, 200 once it is back.
+func (a *API) refund(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.Payments.Refund(c.Request.Context(), who.userID, id)
+	if err != nil {
+		return answer{}, err
+	}
+	status := http.StatusOK
+	if o.Status == order.Refunding {
+		status = http.StatusAccepted
+	}
+	return answer{status: status, envelope: envelope{Data: orderView(o)}}, nil
+}
+
+const (
+	maxCallback  = 4 << 10         // bytes of a callback's body; real ones have some 100
+	maxCallbacks = 64              // callbacks whose body is being read; real ones come in one piece with their header
+	callbackTime = 2 * time.Second // for reading one
+)
+
+// paymentCallback answers POST /payment/callback, for the payment provider. Anybody can reach it, so it takes no slot among the
+// requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
+// what was signed, is read under bounds of its own.
+func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
+	notice, err := a.readCallback(c)
+	if err != nil {
+		return answer{}, err
+	}
+	if !a.inFlight.acquire() {
+		return answer{}, errOverloaded
+	}
+	defer a.inFlight.release()
+	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: []byte(`{"success":true}`)}, nil
+}
+
+// readCallback returns what the provider says. A connection whose body was not read to its end is closed after the answer:
+// net/http would wait for the rest.
+func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
+	h := c.Writer.Header()
+	h["Connection"] = a.headers.closing
+	read, err := a.cfg.ReadCallback(c.Request.Header)
+	if err != nil {
+		return order.Notice{}, err
+	}
+	if c.Request.ContentLength > maxCallback {
+		return order.Notice{}, errTooLarge
+	}
+	if !a.callbacks.acquire() {
+		return order.Notice{}, errOverloaded
+	}
+	defer a.callbacks.release()
+	w := rawWriter(c)
+	deadline := time.Now().Add(callbackTime)
+	// A writer without deadlines, such as a test's, has no connection that could be slow.
+	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return order.Notice{}, fmt.Errorf("reading a callback: %w", err)
+	}
+	body, err := jsonbody.Bytes(w, c.Request, maxCallback)
+	if err != nil {
+		return order.Notice{}, sizeError(err)
+	}
+	delete(h, "Connection")
+	return read(body)
+}

@@ -1,0 +1,259 @@
+package httpapi
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+)
+
+func withPayments(f fakePayments) func(*Config) { return func(cfg *Config) { cfg.Payments = f } }
+
+func TestPay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		payment order.Payment
+		payURL  string
+		want    string
+	}{
+		"begun": {
+			order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen},
+			"https://pay.example/pay_1",
+			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_1","amount":1000,"payUrl":"https://pay.example/pay_1","state":"open"}}`,
+		},
+		"free": {
+			order.Payment{ID: "pay_2", OrderID: orderID, State: order.PaymentReceived},
+			"",
+			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_2","amount":0,"state":"received"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, withPayments(fakePayments{pay: func(userID, id int64) (order.Payment, string, error) {
+				if userID != buyerID || id != orderID {
+					return order.Payment{}, "", fmt.Errorf("called with %d, %d", userID, id)
+				}
+				return c.payment, c.payURL, nil
+			}}))
+			w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/pay"})
+			if diff := cmp.Diff(c.want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+				t.Errorf("%d %s", w.Code, diff)
+			}
+		})
+	}
+}
+
+// orderRefusals are the errors of paying, cancelling and refunding.
+var orderRefusals = []struct {
+	err    error
+	status int
+	code   string
+	data   string
+}{
+	{order.ErrNotFound, 404, "NOT_FOUND", ""},
+	{&order.StateError{OrderID: orderID, Status: order.Redeemed, Action: order.RequestRefund}, 409, "ORDER_STATE", `{"orderId":"660000000123456789","status":"redeemed"}`},
+	{&order.StateError{OrderID: orderID, Status: order.StatusUnknown}, 409, "ORDER_STATE", `{"orderId":"660000000123456789"}`},
+	{order.ErrNoProvider, 501, "NO_PROVIDER", ""},
+	{order.ErrUnavailable, 503, "UNAVAILABLE", ""},
+	{errors.New("driver: secret detail"), 500, "INTERNAL", ""},
+}
+
+func TestOrderRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range orderRefusals {
+		t.Run(c.code, func(t *testing.T) {
+			t.Parallel()
+			err := fmt.Errorf("as the domain does: %w", c.err)
+			a := newAPI(t, withPayments(fakePayments{
+				pay:    func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
+				refund: func(int64, int64) (order.Order, error) { return order.Order{}, err },
+			}), withOrders(fakeOrders{cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err }}))
+			for _, what := range []string{"pay", "cancel", "refund"} {
+				w := do(t, a, request{method: http.MethodPost, target: "/order/5/" + what})
+				got := wantProblem(t, w, c.status, c.code)
+				if string(got.Data) != c.data || strings.Contains(w.Body.String(), "secret detail") {
+					t.Errorf("%s: %s", what, w.Body)
+				}
+			}
+		})
+	}
+}
+
+func TestRefund(t *testing.T) {
+	t.Parallel()
+	for state, status := range map[order.Status]int{order.Refunding: http.StatusAccepted, order.Refunded: http.StatusOK} {
+		a := newAPI(t, withPayments(fakePayments{refund: func(userID, id int64) (order.Order, error) {
+			if userID != buyerID || id != orderID {
+				return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
+			}
+			return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: state, Amount: 1000}, nil
+		}}))
+		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/refund"})
+		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` + state.String() + `","amount":1000}}`
+		if w.Code != status || w.Body.String() != want {
+			t.Errorf("%d %s, want %d %s", w.Code, w.Body, status, want)
+		}
+	}
+}
+
+// The provider's adapter gets the body as it came and the header, needs no token and no content type, and the
+// answer is the same each time.
+func TestPaymentCallback(t *testing.T) {
+	t.Parallel()
+	const body = "{ \"raw\":\t1 }\xff"
+	confirmed := 0
+	a := newAPI(t, withPayments(fakePayments{confirm: func(n order.Notice) error {
+		if n != (order.Notice{PaymentID: "pay_1", Amount: 1000}) {
+			return fmt.Errorf("confirmed %+v", n)
+		}
+		confirmed++
+		return nil
+	}}), func(cfg *Config) {
+		cfg.ReadCallback = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+			if h.Get("X-Signature") != "s" {
+				return nil, fmt.Errorf("%w: %v", order.ErrBadNotice, h)
+			}
+			return func(got []byte) (order.Notice, error) {
+				if string(got) != body {
+					return order.Notice{}, fmt.Errorf("%w: %q", order.ErrBadNotice, got)
+				}
+				return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
+			}, nil
+		}
+	})
+	for range 2 {
+		w := do(t, a, request{
+			method: http.MethodPost, target: "/payment/callback", body: body,
+			header: map[string]string{"Authorization": "", "Content-Type": "", "X-Signature": "s"},
+		})
+		if w.Code != http.StatusOK || w.Body.String() != `{"success":true}` {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if confirmed != 2 {
+		t.Errorf("%d confirmed", confirmed)
+	}
+	w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: body, header: map[string]string{"Authorization": ""}})
+	wantProblem(t, w, http.StatusUnauthorized, "BAD_NOTICE")
+	if got := w.Header().Get("WWW-Authenticate"); got == "" || strings.HasPrefix(got, "Bearer") {
+		t.Errorf("WWW-Authenticate is %q", got)
+	}
+	if confirmed != 2 {
+		t.Error("a bad notice was confirmed")
+	}
+}
+
+func TestPaymentCallbackRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{order.ErrNoPayment, 404, "NOT_FOUND"},
+		{order.ErrWrongAmount, 409, "PAYMENT_MISMATCH"},
+		{order.ErrUnavailable, 503, "UNAVAILABLE"},
+		{errors.New("x"), 500, "INTERNAL"},
+	} {
+		a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) }}))
+		wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}), c.status, c.code)
+	}
+}
+
+// Callbacks that never end stay outside of what is in flight: those without a signature are refused before a body is read, of
+// the others few are read at once and for a short time, and buyers buy meanwhile.
+func TestUnfinishedCallbacksStopNobody(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
+		cfg.MaxInFlight = 1
+		cfg.ReadCallback = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+			if h.Get("X-Signature") == "" {
+				return nil, order.ErrBadNotice
+			}
+			return func([]byte) (order.Notice, error) { return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil }, nil
+		}
+	})
+	addr := start(t, a.Server(""))
+	ask := func(rest string) (net.Conn, *bufio.Reader) {
+		t.Helper()
+		conn, r := dial(t, addr)
+		begin(t, conn, "POST /payment/callback", "", rest)
+		return conn, r
+	}
+	status := func(r *bufio.Reader) (int, bool) {
+		t.Helper()
+		res, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, res.Close
+	}
+	const half = "Content-Length: 100\r\n\r\nhalf"
+	for range 3 {
+		_, r := ask(half)
+		if got, closed := status(r); got != http.StatusUnauthorized || !closed {
+			t.Errorf("without a signature: %d, closed %t", got, closed)
+		}
+	}
+	_, large := ask(fmt.Sprintf("X-Signature: s\r\nContent-Length: %d\r\n\r\n", maxCallback+1))
+	if got, _ := status(large); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body of more than 4 KB: %d", got)
+	}
+	held := make([]*bufio.Reader, maxCallbacks)
+	for i := range held {
+		_, held[i] = ask("X-Signature: s\r\n" + half)
+	}
+	for begun := time.Now(); a.callbacks.current.Load() < maxCallbacks; runtime.Gosched() {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatalf("%d callbacks are being read", a.callbacks.current.Load())
+		}
+	}
+	_, r := ask("X-Signature: s\r\n" + half)
+	if got, closed := status(r); got != http.StatusServiceUnavailable || !closed {
+		t.Errorf("beyond the bound: %d, closed %t", got, closed)
+	}
+	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+		t.Errorf("a buyer meanwhile: %d %s", w.Code, w.Body)
+	}
+	for _, r := range held {
+		if got, closed := status(r); got != http.StatusBadRequest || !closed {
+			t.Errorf("one that never ended: %d, closed %t", got, closed)
+		}
+	}
+	// Whole ones are confirmed, several on one connection.
+	conn, r := ask("X-Signature: s\r\nContent-Length: 2\r\n\r\n{}")
+	for range 3 {
+		if got, closed := status(r); got != http.StatusOK || closed {
+			t.Errorf("a whole one: %d, closed %t", got, closed)
+		}
+		begin(t, conn, "POST /payment/callback", "", "X-Signature: s\r\nContent-Length: 2\r\n\r\n{}")
+	}
+}
+
+// A signed callback is work like any other: beyond the bound of requests in flight the provider is to come back.
+func TestSignedCallbacksAreInFlight(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) { cfg.MaxInFlight = 1 })
+	if !a.inFlight.acquire() {
+		t.Fatal("nothing is in flight")
+	}
+	wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}), http.StatusServiceUnavailable, "UNAVAILABLE")
+	a.inFlight.release()
+	if w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}); w.Code != http.StatusOK || a.inFlight.current.Load() != 0 {
+		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.inFlight.current.Load())
+	}
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Purchases sells in sales, and shows buyers their orders: *service.Purchases.
+type Purchases interface {
+	// Buy buys one unit. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
+	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError among them; any other error
+	// leaves open whether something was bought.
+	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
+	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
+	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most limit,
+	// and how many of them the user has in all.
+	Orders(ctx context.Context, f order.Filter, before int64, limit int) (orders []order.Order, total int64, err error)
+	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It returns nil
+	// after a final state, else yield's error, ctx's, service.ErrStopping when the process stops, order.ErrNotFound or
+	// order.ErrUnavailable.
+	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
+}
+
+// orderFailedError says that a purchase was accepted and waited for, and could not be recorded.
+type orderFailedError struct{ order order.Order }
+
+func (e *orderFailedError) Error() string {
+	return fmt.Sprintf("order %d failed: %s", e.order.ID, e.order.Reason)
+}
+
+// purchase is what both routes into a sale do. An order that failed while the caller waited is an error.
+func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	values, badQuery := param.ParseQuery(c.Request)
+	wait, badWait := a.wait(values)
+	if err := invalid.Join(badID, badQuery, badWait); err != nil {
+		return order.Order{}, err
+	}
+	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, id, wait)
+	if err == nil && o.Status == order.Failed {
+		return order.Order{}, &orderFailedError{o}
+	}
+	return o, err
+}
+
+// wait returns how long the answer is to wait for an order to be recorded; 0 when the caller does not ask for it, or while
+// so many requests are in flight that waiting ones would keep out new ones.
+func (a *API) wait(values param.Query) (time.Duration, *invalid.Problem) {
+	d, p := values.Duration("wait", a.cfg.MaxWait)
+	if a.inFlight.busy() {
+		d = 0
+	}
+	return d, p
+}
+
+// buy answers POST /voucher/seckill/:id: 202 while the order is queued, 201 once it is recorded.
+func (a *API) buy(c *gin.Context, who identity) (answer, error) {
+	o, err := a.purchase(c, who)
+	if err != nil {
+		return answer{}, err
+	}
+	status := http.StatusCreated
+	if o.Status == order.Queued || o.Status == order.StatusUnknown {
+		status = http.StatusAccepted
+	}
+	return answer{status: status, location: orderPath(o.ID), body: orderRef(o)}, nil
+}
+
+// buyPlainly answers POST /voucher-order/seckill/:id, the tutorial's route: the order id alone.
+func (a *API) buyPlainly(c *gin.Context, who identity) (answer, error) {
+	o, err := a.purchase(c, who)
+	if err != nil {
+		return answer{}, err
+	}
+	body := make([]byte, 0, 64)
+	body = append(body, `{"success":true,"data":"`...)
+	body = strconv.AppendInt(body, o.ID, 10)
+	body = append(body, `"}`...)
+	return answer{status: http.StatusOK, location: orderPath(o.ID), body: body}, nil
+}
+
+// buyOrdinary answers POST /voucher/buy/:id: an ordinary voucher, any number of times.
+func (a *API) buyOrdinary(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	key, badKey := param.IdempotencyKey(c.Request.Header)
+	if err := invalid.Join(badID, badKey); err != nil {
+		return answer{}, err
+	}
+	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.userID, id, key)
+	if key == "" && errors.Is(err, order.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: %w", errUnkeyedOutcome, err)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, location: orderPath(o.ID), body: orderRef(o)}, nil
+}
+
+// orderRef is the body that names an order. It is rendered by hand, because every winner of a sale gets it.
+func orderRef(o order.Order) []byte {
+	body := make([]byte, 0, 96)
+	body = append(body, `{"success":true,"data":`...)
+	body = appendOrderRef(body, o.ID, o.Status)
+	return append(body, `}}`...)
+}
+
+func orderPath(id int64) string {
+	const prefix = "/order/"
+	path := make([]byte, 0, len(prefix)+20)
+	return string(strconv.AppendInt(append(path, prefix...), id, 10))
+}

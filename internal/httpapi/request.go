@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/invalid"
+)
+
+const (
+	// maxRequestID is how long a caller's request id may be.
+	maxRequestID = 64
+	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, every one of tens of
+	// thousands of requests per second fails, for the same reason. The metrics count them all.
+	failureLogsPerSecond = 20
+)
+
+// requestID returns the id that the caller or a proxy gave the request, if it is harmless in logs and headers, else a
+// new one.
+func requestID(r *http.Request) string {
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && isHarmless(given[0]) {
+		return given[0]
+	}
+	return uuid.NewString()
+}
+
+func isHarmless(id string) bool {
+	if id == "" || len(id) > maxRequestID {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// readBody reads the request's body, one flat JSON object, into the fields. It returns *invalid.Error with everything that
+// is wrong, or errTooLarge.
+func (a *API) readBody(c *gin.Context, fields ...jsonbody.Field) error {
+	return sizeError(jsonbody.Read(rawWriter(c), c.Request, a.cfg.BodyLimit, fields...))
+}
+
+// sizeError replaces the error about a body beyond the limit by errTooLarge. A body that declares its length is refused
+// before (declaresTooMuch).
+func sizeError(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return errTooLarge
+	}
+	return err
+}
+
+// rawWriter returns the server's own writer under Gin's.
+func rawWriter(c *gin.Context) http.ResponseWriter {
+	if w, ok := c.Writer.(interface{ Unwrap() http.ResponseWriter }); ok {
+		return w.Unwrap()
+	}
+	return c.Writer
+}
+
+// event is one request as it is logged and counted.
+type event struct {
+	id     string // request id
+	route  string // pattern; "" when none matched
+	user   int64  // 0: not known
+	status int
+	code   string
+	err    error
+	took   time.Duration
+}
+
+// record counts the request and logs it: unexpected errors at error level, other answers from 500 up at warn level, all
+// else (a refusal is business as usual) at debug level, which costs nothing when it is off.
+func (a *API) record(c *gin.Context, e event) {
+	if a.cfg.Observe != nil {
+		a.cfg.Observe(c.Request.Method, e.route, e.status, e.code, e.took)
+	}
+	level := slog.LevelDebug
+	switch {
+	case e.code == codeInternal:
+		level = slog.LevelError
+	case e.status >= http.StatusInternalServerError && e.code != codePaused && e.route != readyzPath:
+		level = slog.LevelWarn
+	}
+	ctx := c.Request.Context()
+	if !a.log.Enabled(ctx, level) || level > slog.LevelDebug && !a.failureLogs.Allow() {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs,
+		slog.String("request_id", e.id),
+		slog.String("method", c.Request.Method),
+		slog.String("route", e.route),
+		slog.String("path", invalid.Clip(c.Request.URL.Path)),
+		slog.Int("status", e.status),
+		slog.String("code", e.code),
+		slog.Duration("took", e.took),
+		slog.String("client", c.ClientIP()),
+	)
+	if e.user != 0 {
+		attrs = append(attrs, slog.Int64("user_id", e.user))
+	}
+	if e.err != nil {
+		attrs = append(attrs, slog.String("error", e.err.Error()))
+	}
+	if p, ok := errors.AsType[*panicError](e.err); ok {
+		attrs = append(attrs, slog.String("stack", string(p.stack)))
+	}
+	a.log.LogAttrs(ctx, level, "request", attrs...)
+}

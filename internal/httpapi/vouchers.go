@@ -1,0 +1,284 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+)
+
+// Vouchers creates and shows vouchers: *voucher.Service.
+type Vouchers interface {
+	// CreateOrdinary returns *invalid.Error for a draft that breaks a rule.
+	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
+	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
+	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
+	// Get returns one voucher with the server's time, or voucher.ErrNotFound.
+	Get(ctx context.Context, id int64) (voucher.Shown, time.Time, error)
+	// List returns vouchers of a shop, how many there are in all, and the server's time.
+	List(ctx context.Context, shopID int64) ([]voucher.Shown, int64, time.Time, error)
+	// All returns vouchers, on and off the shelf, with an id below before, of one shop or with shopID 0 of all, newest
+	// first, at most limit, and the server's time.
+	All(ctx context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error)
+}
+
+// VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
+// change, which it does later. All return voucher.ErrNotFound.
+type VoucherChanges interface {
+	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired.
+	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
+	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
+	// voucher.ErrRetired, *voucher.InsufficientStockError, voucher.ErrKeyReused, voucher.ErrUndecided.
+	AddStock(ctx context.Context, by voucher.Author, id, delta int64, key string) (v voucher.Shown, applied bool, err error)
+	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired.
+	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
+	// Resume continues a paused sale. Its errors are Pause's.
+	Resume(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
+}
+
+// createOrdinary answers POST /voucher.
+func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
+	var d voucher.Draft
+	if err := a.readBody(c, draftFields(&d)...); err != nil {
+		return answer{}, err
+	}
+	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
+	return created(v, err)
+}
+
+// createSeckill answers POST /voucher/seckill.
+func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
+	var (
+		d  voucher.Draft
+		sd voucher.SaleDraft
+	)
+	fields := append(draftFields(&d),
+		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
+		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
+		jsonbody.Required(a.timeField("endTime", &sd.End)),
+	)
+	if err := a.readBody(c, fields...); err != nil {
+		return answer{}, err
+	}
+	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), author(c, who), d, sd)
+	return created(v, err)
+}
+
+// draftFields are the fields that both kinds of voucher are created from.
+func draftFields(d *voucher.Draft) []jsonbody.Field {
+	return []jsonbody.Field{
+		jsonbody.Required(jsonbody.Integer("shopId", &d.ShopID)),
+		jsonbody.Required(jsonbody.Text("title", &d.Title)),
+		jsonbody.Text("subTitle", &d.SubTitle),
+		jsonbody.Text("rules", &d.Rules),
+		jsonbody.Required(jsonbody.Integer("payValue", &d.PayValue)),
+		jsonbody.Required(jsonbody.Integer("actualValue", &d.ActualValue)),
+		jsonbody.Seconds("payWithinSeconds", &d.PayWithin),
+	}
+}
+
+func created(v voucher.Shown, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{
+		status: http.StatusCreated, location: "/voucher/" + strconv.FormatInt(v.ID, 10),
+		envelope: envelope{Data: voucherView(v)},
+	}, nil
+}
+
+// showVoucher answers GET /voucher/:id.
+func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	v, now, err := a.cfg.Vouchers.Get(c.Request.Context(), id)
+	if err != nil {
+		return answer{}, err
+	}
+	view := voucherView(v)
+	view.ServerTime = timeView(now)
+	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+}
+
+// listVouchers answers GET /voucher/list/:shopId.
+func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
+	shopID, badID := param.ID("shopId", c.Param("shopId"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	vs, total, now, err := a.cfg.Vouchers.List(c.Request.Context(), shopID)
+	if err != nil {
+		return answer{}, err
+	}
+	views := make([]voucherJSON, len(vs))
+	for i, v := range vs {
+		views[i] = voucherView(v)
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: views, Total: &total, ServerTime: timeView(now)}}, nil
+}
+
+// findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.
+func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	shopID, badShop := values.ID("shopId", voucher.MaxID)
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(badQuery, badShop, badLimit, badCursor); err != nil {
+		return answer{}, err
+	}
+	vs, now, err := a.cfg.Vouchers.All(c.Request.Context(), shopID, cursor, n+1) // one more shows whether a page follows
+	if err != nil {
+		return answer{}, err
+	}
+	next := ""
+	if len(vs) > n {
+		vs = vs[:n]
+		next = strconv.FormatInt(vs[n-1].ID, 10)
+	}
+	views := make([]voucherJSON, len(vs))
+	for i, v := range vs {
+		views[i] = voucherView(v)
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next, ServerTime: timeView(now)}}, nil
+}
+
+// changeVoucher answers PATCH /voucher/:id.
+func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	var change voucher.Change
+	fields := []jsonbody.Field{
+		jsonbody.Optional(jsonbody.Text, "title", &change.Title),
+		jsonbody.Optional(jsonbody.Text, "subTitle", &change.SubTitle),
+		jsonbody.Optional(jsonbody.Text, "rules", &change.Rules),
+		jsonbody.Optional(a.timeField, "beginTime", &change.Begin),
+		jsonbody.Optional(a.timeField, "endTime", &change.End),
+		jsonbody.Optional(shelfField, "status", &change.OnShelf),
+		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
+	}
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "type"} {
+		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
+	}
+	if err := a.readBody(c, fields...); err != nil {
+		return answer{}, err
+	}
+	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), author(c, who), id, change))
+}
+
+// addStock answers POST /voucher/:id/stock.
+func (a *API) addStock(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	key, badKey := param.RequiredIdempotencyKey(c.Request.Header)
+	if err := invalid.Join(badID, badKey); err != nil {
+		return answer{}, err
+	}
+	var delta int64
+	if err := a.readBody(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
+		return answer{}, err
+	}
+	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), author(c, who), id, delta, key))
+}
+
+// pauseSale answers POST /voucher/:id/pause.
+func (a *API) pauseSale(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), author(c, who), id))
+}
+
+// resumeSale answers POST /voucher/:id/resume.
+func (a *API) resumeSale(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), author(c, who), id))
+}
+
+// author is who makes a change, and with which request.
+func author(c *gin.Context, who identity) voucher.Author {
+	return voucher.Author{AdminID: who.userID, Request: c.Writer.Header().Get("X-Request-Id")}
+}
+
+// changed is the answer to a change: 202 while Redis has not applied it.
+func changed(v voucher.Shown, applied bool, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	status := http.StatusOK
+	if !applied {
+		status = http.StatusAccepted
+	}
+	return answer{status: status, envelope: envelope{Data: voucherView(v)}}, nil
+}
+
+// timeField is a field that holds a time, in the configured zone if it has none.
+func (a *API) timeField(name string, into *time.Time) jsonbody.Field {
+	return jsonbody.Time(name, into, a.cfg.Zone)
+}
+
+// shelfField is a field that holds a shelf status: on or off.
+func shelfField(name string, into *bool) jsonbody.Field {
+	allowed := fmt.Sprintf("%d (on the shelf) or %d (off)", voucher.OnShelf, voucher.OffShelf)
+	return jsonbody.Choice(name, into, allowed, map[int64]bool{int64(voucher.OnShelf): true, int64(voucher.OffShelf): false})
+}
+
+// voucherJSON is a voucher as it is shown.
+type voucherJSON struct {
+	ID          int64          `json:"id"`
+	ShopID      int64          `json:"shopId"`
+	Title       string         `json:"title"`
+	SubTitle    string         `json:"subTitle"`
+	Rules       string         `json:"rules"`
+	PayValue    int64          `json:"payValue"`    // cents
+	ActualValue int64          `json:"actualValue"` // cents
+	PayWithin   int64          `json:"payWithinSeconds"`
+	Type        voucher.Kind   `json:"type"`
+	Status      voucher.Status `json:"status"`
+	*saleJSON                  // seckill vouchers only
+	CreateTime  *time.Time     `json:"createTime,omitempty"`
+	UpdateTime  *time.Time     `json:"updateTime,omitempty"`
+	ServerTime  *time.Time     `json:"serverTime,omitempty"` // when one voucher is asked for
+}
+
+// saleJSON is what a seckill voucher has in addition.
+type saleJSON struct {
+	Stock     int64             `json:"stock"`  // left to sell
+	Issued    int64             `json:"issued"` // in all
+	BeginTime time.Time         `json:"beginTime"`
+	EndTime   time.Time         `json:"endTime"` // exclusive
+	SaleState voucher.SaleState `json:"saleState"`
+}
+
+func voucherView(v voucher.Shown) voucherJSON {
+	view := voucherJSON{
+		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
+		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
+	}
+	if v.Sale == nil {
+		return view
+	}
+	view.saleJSON = &saleJSON{
+		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
+		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing,
+	}
+	if v.Live != nil {
+		view.Stock, view.SaleState = v.Live.Stock, v.Live.State
+	}
+	return view
+}

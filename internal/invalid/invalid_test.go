@@ -1,0 +1,48 @@
+package invalid
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	if err := Join(); err != nil {
+		t.Errorf("no problems: %v", err)
+	}
+	if err := Join(nil, nil); err != nil {
+		t.Errorf("nothing but nil: %v", err)
+	}
+	one, two := Problem{"id", `is "x"`, "a number"}, Problem{"wait", "is missing", "a duration"}
+	err := Join(nil, &one, nil, &two)
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("%v is no *Error", err)
+	}
+	if diff := cmp.Diff([]Problem{one, two}, e.Problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if want := `id is "x" (allowed: a number); wait is missing (allowed: a duration)`; err.Error() != want {
+		t.Errorf("%q, want %q", err.Error(), want)
+	}
+}
+
+func TestClip(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{strings.Repeat("x", 64), strings.Repeat("x", 64)},
+		{strings.Repeat("x", 65), strings.Repeat("x", 64) + "…"},
+		{"a" + strings.Repeat("é", 40), "a" + strings.Repeat("é", 31) + "…"}, // never half a rune
+		{strings.Repeat("\x80", 100), "…"},                                   // no rune begins anywhere
+	} {
+		got := Clip(c.in)
+		if got != c.want || utf8.ValidString(c.in) && !utf8.ValidString(got) {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package lock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+)
+
+var edgeRows = []row{
+	{
+		number: 51, group: "Edges",
+		says: "a publish/subscribe connection that says nothing is replaced, and waiters wake within 5 s, whatever the lease",
+		run:  halfOpen,
+	},
+	{
+		number: 52, group: "Edges", says: "the zero owner, one lock twice, and one server twice are refused",
+		run: ambiguousIsRefused,
+	},
+	{number: 53, group: "Edges", says: "a release succeeds on a Redis that is full", run: releaseWhenFull},
+	{
+		number: 54, group: "Edges", says: "a cancelled call returns within 100 ms while Redis is silent, and is cleaned up",
+		run: cancelWhileSilent,
+	},
+}
+
+// deafness makes connections that have subscribed swallow what the server says.
+type deafness struct {
+	mu     sync.Mutex
+	conns  []*deafConn
+	always atomic.Bool // new connections, too
+}
+
+type deafConn struct {
+	net.Conn
+	from           *deafness
+	listens, deaf  atomic.Bool
+	closedByClient atomic.Bool
+}
+
+func (c *deafConn) Write(b []byte) (int, error) {
+	if bytes.Contains(bytes.ToLower(b), []byte("\r\nsubscribe\r\n")) {
+		c.listens.Store(true)
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *deafConn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		swallowed := c.deaf.Load() || c.from.always.Load() && c.listens.Load()
+		if err != nil || !swallowed {
+			return n, err
+		}
+	}
+}
+
+func (c *deafConn) Close() error {
+	c.closedByClient.Store(true)
+	return c.Conn.Close()
+}
+
+// client returns one whose connections can become deaf.
+func (d *deafness) client(t *testing.T, addr string) *redis.Client {
+	t.Helper()
+	c := d.dialer(addr)
+	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	return c
+}
+
+// dialer is client outside of a test.
+func (d *deafness) dialer(addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		MaxRetries: -1, ContextTimeoutEnabled: true,
+		Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			deaf := &deafConn{Conn: conn, from: d}
+			d.mu.Lock()
+			d.conns = append(d.conns, deaf)
+			d.mu.Unlock()
+			return deaf, nil
+		},
+	})
+}
+
+// begin makes the connections that listen deaf, and returns them.
+func (d *deafness) begin() (listening []*deafConn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		if c.listens.Load() && !c.closedByClient.Load() {
+			c.deaf.Store(true)
+			listening = append(listening, c)
+		}
+	}
+	return listening
+}
+
+func halfOpen(t *testing.T, s stage) {
+	const most = 5 * time.Second
+	for _, always := range []bool{false, true} { // what makes connections anew, and what does without them
+		var all sync.WaitGroup
+		for _, lease := range []time.Duration{5 * time.Second, 30 * time.Second, 300 * time.Second} {
+			own := s
+			own.prefix += lease.String() + ":"
+			h := mustLock(t, own.rivals().lock(lock.WithRenewedLease(lease)))
+			var d deafness
+			waiting := own.lockAsync(t.Context(), t, own.through(d.client(t, redisAddr(own.client))))
+			eventually(t, "subscribed", func() bool { return len(own.channels(t)) == 1 })
+			deaf := d.begin()
+			d.always.Store(always)
+			if len(deaf) != 1 {
+				t.Fatalf("%d connections listen, want 1", len(deaf))
+			}
+			released := time.Now()
+			mustRelease(t, h)
+			all.Go(func() {
+				got := <-waiting
+				if got.err != nil {
+					t.Errorf("Lock: %v", got.err)
+					return
+				}
+				took := got.at.Sub(released)
+				if took > most+slack/2 {
+					t.Errorf("lease %v: a waiter woke after %v, want %v at most", lease, took, most)
+				}
+				t.Logf("%s, lease %v, new connections deaf %v: woke after %v", s.kind.name, lease, always, took)
+				if err := got.hold.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Wait()
+		}
+	}
+	connectionIsReplaced(t, s)
+}
+
+// connectionIsReplaced fails unless a deaf connection is dropped while somebody goes on waiting.
+func connectionIsReplaced(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "other:"
+	h := mustLock(t, s.rivals().lock())
+	var d deafness
+	waiting := s.lockAsync(t.Context(), t, s.through(d.client(t, redisAddr(s.client))))
+	deaf := d.begin()
+	eventually(t, "dropped", func() bool { return deaf[0].closedByClient.Load() })
+	eventually(t, "subscribed again", func() bool { return len(s.channels(t)) == 1 })
+	mustRelease(t, h)
+	mustRelease(t, mustReceive(t, waiting).hold)
+}
+
+// redisAddr returns where a client's server is.
+func redisAddr(c redis.UniversalClient) string { return c.(*redis.Client).Options().Addr }
+
+func ambiguousIsRefused(t *testing.T, s stage) {
+	locker := lock.New(s.client, s.prefix)
+	alias := lock.New(s.client, s.prefix)
+	m := func() *lock.Lock { return locker.Mutex("m") }
+	cases := map[string]struct {
+		lock *lock.Lock
+		want error
+	}{"zero owner": {s.kind.open(locker, "m", ""), lock.ErrNoOwner}}
+	switch s.kind.name {
+	case "Multi":
+		cases = map[string]struct {
+			lock *lock.Lock
+			want error
+		}{
+			"one twice":                {lock.Multi(m(), m()), lock.ErrDuplicate},
+			"one twice, two lockers":   {lock.Multi(m(), alias.Mutex("m")), lock.ErrDuplicate},
+			"both sides":               {lock.Multi(locker.Read("m", "o"), locker.Write("m", "o")), lock.ErrDuplicate},
+			"one twice, one in a part": {lock.Multi(m(), lock.Multi(m(), locker.Mutex("n"))), lock.ErrDuplicate},
+		}
+	case "Redlock":
+		own, server := s.onOwnServer(t)
+		direct := lock.New(own.client, "")
+		byName := lock.New(ownClient(t, strings.Replace(server.Addr, "127.0.0.1", "localhost", 1)), "")
+		elsewhere := lock.New(s.client, s.prefix)
+		anew := lock.WithRestarted()
+		cases = map[string]struct {
+			lock *lock.Lock
+			want error
+		}{
+			"one three times": {lock.Redlock(m(), m(), m()), lock.ErrDuplicate},
+			"one server twice": {
+				lock.Redlock(direct.Mutex("m", anew), byName.Mutex("m", anew), elsewhere.Mutex("m", anew)), lock.ErrDuplicate,
+			},
+		}
+	}
+	for name, tc := range cases {
+		for what, call := range map[string]func(context.Context) (*lock.Hold, error){
+			"TryLock": tc.lock.TryLock, "Lock": tc.lock.Lock,
+		} {
+			h, err := call(t.Context())
+			if err == nil {
+				_ = h.Release(t.Context()) // the test has failed
+			}
+			wantErr(t, name+": "+what, err, tc.want)
+			if errors.Is(err, lock.ErrNotObtained) {
+				t.Errorf("%s: %s: %v, want that nobody else is said to have it", name, what, err)
+			}
+		}
+	}
+}
+
+func releaseWhenFull(t *testing.T, s stage) {
+	s, _ = s.onOwnServer(t)
+	memory := func(most string) {
+		if err := s.client.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, repeats := range []bool{false, true} {
+		locker := lock.New(&spy{Client: s.client, repeats: repeats}, s.prefix)
+		h := mustLock(t, s.kind.open(locker, "m", lock.NewOwner()))
+		memory("1")
+		if _, err := s.rivals().lock().TryLock(t.Context()); err == nil {
+			t.Error("TryLock of a held lock succeeded")
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Errorf("Release when Redis is full (repeats %v): %v", repeats, err)
+		}
+		wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
+		if got := s.owner(t); got != "" {
+			t.Errorf("owner %q after the release", got)
+		}
+		memory("0")
+		withWaiterWhenFull(t, s, locker, memory)
+	}
+}
+
+// withWaiterWhenFull releases when somebody of the same process waits: they have it, or Redis's error.
+func withWaiterWhenFull(t *testing.T, s stage, locker *lock.Locker, memory func(string)) {
+	t.Helper()
+	h := mustLock(t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
+	waiting := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner()))
+	memory("1")
+	if err := h.Release(t.Context()); err != nil {
+		t.Errorf("Release with a waiter: %v", err)
+	}
+	got := receive(t, "answer", waiting)
+	if got.err == nil {
+		if err := got.hold.Release(t.Context()); err != nil {
+			t.Errorf("Release of the waiter: %v", err)
+		}
+	} else if !strings.Contains(got.err.Error(), "OOM") {
+		t.Errorf("Lock when Redis is full: %v", got.err)
+	}
+	memory("0")
+}
+
+func cancelWhileSilent(t *testing.T, s stage) {
+	const most, tries = 100 * time.Millisecond, 5
+	type call func(ctx context.Context, l *lock.Lock) error
+	take := func(h *lock.Hold, err error) error {
+		if err == nil {
+			err = h.Release(t.Context())
+		}
+		return err
+	}
+	for _, tc := range []struct {
+		name  string
+		taken bool // by somebody else
+		waits bool // until it listens, before Redis is silent
+		call  call
+	}{
+		{"TryLock", false, false, func(ctx context.Context, l *lock.Lock) error { return take(l.TryLock(ctx)) }},
+		{"Lock", false, false, func(ctx context.Context, l *lock.Lock) error { return take(l.Lock(ctx)) }},
+		{"Lock that waits", true, true, func(ctx context.Context, l *lock.Lock) error { return take(l.Lock(ctx)) }},
+		{"State", false, false, func(ctx context.Context, l *lock.Lock) error { _, err := l.State(ctx); return err }},
+		{"ForceUnlock", false, false, func(ctx context.Context, l *lock.Lock) error { _, err := l.ForceUnlock(ctx); return err }},
+	} {
+		best := time.Hour
+		for try := 0; try < tries && best > most; try++ { // a busy machine stops a process for as long
+			own := s
+			own.prefix += tc.name + string(rune('0'+try)) + ":"
+			p, through := s.viaProxy(t)
+			if err := through.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			var h *lock.Hold
+			if tc.taken {
+				h = mustLock(t, own.rivals().lock())
+			}
+			locker := lock.New(through, own.prefix)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			watched := make(chan struct{})
+			ask := func() {
+				close(watched)
+				done <- tc.call(ctx, own.kind.open(locker, "m", lock.NewOwner()))
+			}
+			if tc.waits {
+				go ask()
+				eventually(t, "waiting", func() bool { return len(own.channels(t)) == 1 })
+				p.Blackhole()
+			} else {
+				p.Blackhole()
+				go ask()
+				<-watched
+			}
+			time.Sleep(20 * time.Millisecond) // it is sent, and not answered
+			cancelled := time.Now()
+			cancel()
+			err := receive(t, "answer", done)
+			best = min(best, time.Since(cancelled))
+			wantErr(t, tc.name, err, context.Canceled)
+			p.Heal()
+			if h != nil {
+				mustRelease(t, h)
+			}
+			// What was asked arrives now, and is given back.
+			eventually(t, "free", func() bool { return len(own.remains(t)) == 0 })
+			eventually(t, "rid of the call", func() bool { n, _ := lock.Left(locker); return n == 0 })
+			if got := own.owner(t); got != "" {
+				t.Errorf("%s: the lock was left to %q", tc.name, got)
+			}
+		}
+		if best > most {
+			t.Errorf("%s returned %v after it was cancelled, want %v at most", tc.name, best, most)
+		}
+		t.Logf("%s, %s: %v", s.kind.name, tc.name, best)
+	}
+	cancelledAreBounded(t, s)
+}
+
+// cancelledAreBounded leaves one call after the other to a Redis that is silent.
+func cancelledAreBounded(t *testing.T, s stage) {
+	p, through := s.viaProxy(t)
+	locker := lock.New(through, s.prefix+"many:")
+	p.Blackhole()
+	const atOnce, rounds = 100, 5
+	for range rounds {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		var all sync.WaitGroup
+		for range atOnce {
+			all.Go(func() {
+				if _, err := s.kind.open(locker, "m", lock.NewOwner()).State(ctx); err == nil {
+					t.Error("State of a silent Redis succeeded")
+				}
+			})
+		}
+		all.Wait()
+		cancel()
+		if n, most := lock.Left(locker); n > most+atOnce*s.kind.locks() {
+			t.Fatalf("%d calls go on, want %d at most, and those of one moment", n, most)
+		}
+	}
+	p.Heal()
+	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
+}

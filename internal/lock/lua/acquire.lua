@@ -1,0 +1,36 @@
+-- Takes a lock for an owner who may have it already. After token.lua and holds.lua, and after preludes that say whose
+-- turn it is (turn): reentrant.lua, or those of another kind.
+--
+-- A hold is one call of TryLock or Lock, its request. A repetition with the same request is a client that did not hear
+-- the answer; it counts once. A request that was released or given up is refused for a while (mutex_acquire.lua).
+--
+-- KEYS[1]  the holds       holds.lua, always with a time to live
+-- KEYS[2]  the high water  string (token.lua)
+-- KEYS[3]  the latch       string, this request's release; exists for a while after it
+-- KEYS[4]… the queue       queue.lua, of kinds that have one
+-- ARGV[1]  owner
+-- ARGV[2]  lease of this hold, milliseconds
+-- ARGV[3]  the highest token that the client has seen
+-- ARGV[4]  the hold, "request label owner"
+-- ARGV[5]… the place       queue.lua, of kinds that have a queue
+--
+-- Returns  token       text: the owner holds it once more, this time for a lease from now; entering again they have
+--                      the token of their first hold
+--          {0, ms}     they must wait, and ask again after so long at the latest; no hold was changed. With a third
+--                      number, 1, their process had lost its places in the queue
+--          {-1, 0}     this request was released or given up already; nothing was changed
+--          {-2, 0}     they would wait for themselves (write.lua); no hold was changed
+
+if redis.call('EXISTS', KEYS[3]) == 1 then
+  return {-1, 0}
+end
+local now = clock()
+local refusal = turn(now)
+if refusal then
+  return refusal
+end
+local token = token_of(KEYS[1]) or KEYS[7] and token_of(KEYS[7]) or
+  next_token(KEYS[2], redis.call('GET', KEYS[2]), nil, ARGV[3])
+take(KEYS[1], token, ARGV[4], now + ARGV[2])
+settle(KEYS[1], now)
+return token

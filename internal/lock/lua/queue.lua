@@ -1,0 +1,124 @@
+-- Prelude of scripts of locks that have a queue in Redis. After clock.lua.
+--
+-- Who must wait takes a place in the queue, in the order in which Redis sees them: a sorted set, "process request" → the
+-- time of arrival in microseconds of Redis's clock, or one more than the last one's, if the clock went back. A process
+-- keeps its places by being heard of: the other sorted set, process → until when in milliseconds, and "last" → the last
+-- arrival. A place whose process is not heard of any more is removed when it comes to the head of the queue, so those of
+-- many who died together are over together. The keys live as long as the last process.
+--
+-- No script touches more than 500 places: there may be so many dead in each queue, and so many are told at once.
+--
+-- KEYS[4]  the queue
+-- KEYS[5]  until when processes keep their places
+-- KEYS[6]  the queue of readers, who may go together (readwrite.lua); none for locks without them
+-- In an acquire:
+-- ARGV[5]  how long a process keeps its places, milliseconds; "0": the request does not wait, and takes none
+-- ARGV[6]  the place, "process request"
+-- ARGV[7]  what waiters' channels begin with; a process's own is that and its name
+
+local queues = {KEYS[4], KEYS[6]}
+
+-- due returns the places of those whose turn it is: 500 at most. Each kind says whose.
+local due
+
+-- alive reports whether a process keeps its places.
+local function alive(process, now)
+  local till = redis.call('ZSCORE', KEYS[5], process)
+  return till and tonumber(till) > now
+end
+
+-- vacate gives up a place, and reports whether it was there. With the last one nothing is left.
+local function vacate(place)
+  local gone = 0
+  for _, queue in ipairs(queues) do
+    gone = gone + redis.call('ZREM', queue, place)
+  end
+  if gone > 0 and redis.call('EXISTS', unpack(queues)) == 0 then
+    redis.call('DEL', KEYS[5])
+  end
+  return gone > 0
+end
+
+-- prune removes the dead from the heads of the queues, and reports whether there may be more.
+local function prune(now)
+  local more = false
+  for _, queue in ipairs(queues) do
+    local first = redis.call('ZRANGE', queue, 0, 0)[1]
+    if first and not alive(string.match(first, '^%S+'), now) then
+      local places, known = redis.call('ZRANGE', queue, 0, 499), {}
+      for _, place in ipairs(places) do
+        local process = string.match(place, '^%S+')
+        if known[process] == nil then
+          known[process] = alive(process, now) or false
+        end
+        if known[process] then
+          break
+        end
+        redis.call('ZREM', queue, place)
+      end
+      more = more or #places == 500
+    end
+  end
+  return more
+end
+
+-- keep keeps the places of a process for ms from now, and reports whether it had none.
+local function keep(process, now, ms)
+  local lapsed = not alive(process, now)
+  redis.call('ZADD', KEYS[5], whole(now + ms), process)
+  redis.call('PEXPIRE', KEYS[5], ms)
+  for _, queue in ipairs(queues) do
+    redis.call('PEXPIRE', queue, ms)
+  end
+  return lapsed
+end
+
+-- line_up gives an acquire that waits the last place in a queue, or leaves it the one that it has, and returns the
+-- answer that it must wait, for so long at most.
+local function line_up(queue, now, wait)
+  if ARGV[5] == '0' then
+    return {0, wait}
+  end
+  if not redis.call('ZSCORE', queue, ARGV[6]) then
+    local time = redis.call('TIME')
+    local last = tonumber(redis.call('ZSCORE', KEYS[5], 'last') or 0)
+    local arrival = whole(math.max(time[1] * 1000000 + time[2], last + 1))
+    redis.call('ZADD', queue, arrival, ARGV[6])
+    redis.call('ZADD', KEYS[5], arrival, 'last')
+  end
+  return {0, wait, keep(string.match(ARGV[6], '^%S+'), now, ARGV[5]) and 1 or 0}
+end
+
+-- ahead reports whether somebody in a queue came before an acquire; if that has no place yet, everybody did.
+local function ahead(queue)
+  local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  if not first[1] then
+    return false
+  end
+  for _, own in ipairs(queues) do
+    local arrival = redis.call('ZSCORE', own, ARGV[6])
+    if arrival then
+      return tonumber(first[2]) < tonumber(arrival)
+    end
+  end
+  return true
+end
+
+-- tell wakes those who have these places: one message for each process.
+local function tell(channel, places)
+  local requests = {}
+  for _, place in ipairs(places) do
+    local process, request = string.match(place, '^(%S+) (%S+)$')
+    requests[process] = requests[process] or {}
+    table.insert(requests[process], request)
+  end
+  for process, of in pairs(requests) do
+    redis.call('PUBLISH', channel .. process, table.concat(of, ' '))
+  end
+end
+
+-- wake tells those whose turn it is.
+local function wake(channel, now)
+  prune(now)
+  tell(channel, due())
+end

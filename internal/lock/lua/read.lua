@@ -1,0 +1,19 @@
+-- Prelude of the read lock's acquire: whose turn it is. After readwrite.lua.
+
+-- turn returns nil when the owner of an acquire may read, else the answer that they must wait; then they have a place.
+-- They may if nobody writes and no writer came before them, or if they read or write already.
+local function turn(now)
+  prune(now)
+  local owner = owner_of(KEYS[7])
+  if owner ~= ARGV[1] and (owner or ahead(KEYS[4]) and not reads(ARGV[1], now)) then
+    return line_up(KEYS[6], now, owner and redis.call('PTTL', KEYS[7]) or tonumber(ARGV[5]))
+  end
+  if vacate(ARGV[6]) then
+    local edge = redis.call('ZRANGE', KEYS[6], 499, 499, 'WITHSCORES') -- one more, of so many that not all were told
+    local writer = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
+    if edge[1] and (not writer[1] or tonumber(edge[2]) < tonumber(writer[2])) then
+      tell(ARGV[7], {edge[1]})
+    end
+  end
+  return nil
+end

@@ -1,0 +1,28 @@
+package lock
+
+// Redlock returns the lock that is had by those who have most of these, the same lock on Redis servers that do not depend on each
+// other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when fewer than half of the
+// servers are gone, and says that too few of them answer: at once where nothing listens any more, after two seconds where
+// all are silent, and after four at most where some answer late.
+//
+// It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. What counts is not
+// one validity for the whole, but each member's lease, counted from the moment it was asked and less what clocks may
+// drift; the hold is lost as soon as fewer than a majority can be relied on. Members are renewed one by one. The token
+// of a hold is higher than those of earlier ones, because it is written to a majority before the hold is returned.
+//
+// One lock or one server twice among them is refused, with ErrDuplicate; servers are told apart by the run id that they
+// give themselves, as addresses may be aliases. A server that was started less than a lease ago does not count, with
+// ErrRestarted, unless WithRestarted says so: it may have come back empty, and give a lock away that somebody has. (So
+// new servers do not count for a lease either.)
+//
+// The members that could not be asked, or whose answer is not known, are released; those that answer late join the hold.
+// Of two servers both are needed, so that there is nothing to gain from an even number.
+func Redlock(first *Lock, more ...*Lock) *Lock {
+	var members []*Lock
+	for _, l := range append([]*Lock{first}, more...) {
+		member := *l
+		member.elected = true
+		members = append(members, &member)
+	}
+	return newGroup(members, len(members)/2+1)
+}

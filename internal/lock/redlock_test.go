@@ -1,0 +1,292 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/lock"
+)
+
+var redlockRows = []row{
+	{
+		number: 45, group: "Redlock", says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost",
+		run: majority,
+	},
+}
+
+// red returns the lock of most of these.
+func red(locks []*lock.Lock) *lock.Lock { return lock.Redlock(locks[0], locks[1:]...) }
+
+func majority(t *testing.T, _ stage) {
+	for name, part := range map[string]func(*testing.T){
+		"minority gone":         minorityGone,
+		"minority silent":       minoritySilent,
+		"majority gone":         majorityGone,
+		"majority silent":       majoritySilent,
+		"answer unknown":        answerUnknown,
+		"validity":              validity,
+		"clocks differ":         clocksDiffer,
+		"holders never overlap": redlockHoldersNeverOverlap,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			part(t)
+		})
+	}
+}
+
+// minorityGone kills two of five: before the lock is taken, and while it is held.
+func minorityGone(t *testing.T) {
+	const lease = 2 * time.Second // a busy machine stops a process for a second
+	s := startServers(t, 5)
+	l := red(s.mutexes(lock.WithRenewedLease(lease)))
+	early := mustLock(t, l)
+	s.kill(0, 3)
+	late := make(chan locked, 1)
+	go func() {
+		h, err := red(s.mutexes()).Lock(t.Context())
+		late <- locked{h, err, time.Now()}
+	}()
+	select {
+	case <-early.Lost():
+		t.Fatalf("lost with three of five: %v", early.Err())
+	case <-time.After(2 * lease): // what is tested is that nothing happens
+	}
+	_, err := l.TryLock(t.Context())
+	wantErr(t, "TryLock of a held lock", err, lock.ErrNotObtained)
+	mustRelease(t, early)
+	next := mustReceive(t, late)
+	if next.hold.Token() <= early.Token() {
+		t.Errorf("token %d after %d", next.hold.Token(), early.Token())
+	}
+	mustRelease(t, next.hold)
+	h, err := l.TryLock(t.Context())
+	if err != nil {
+		t.Fatalf("TryLock with three of five: %v", err)
+	}
+	mustRelease(t, h)
+	eventually(t, "free", func() bool { return held(t, pick(s.mutexes(), 1, 2, 4)) == 0 })
+}
+
+// pick returns some of the locks.
+func pick(locks []*lock.Lock, numbers ...int) []*lock.Lock {
+	var picked []*lock.Lock
+	for _, n := range numbers {
+		picked = append(picked, locks[n])
+	}
+	return picked
+}
+
+// minoritySilent stops two of five: nobody waits for them, and what they answer in the end is part of the hold, or is
+// released.
+func minoritySilent(t *testing.T) {
+	s := startServers(t, 5)
+	locks := s.mutexes()
+	for _, joins := range []bool{true, false} {
+		s.redis[1].Pause()
+		s.redis[2].Pause()
+		begin := time.Now()
+		h, err := red(locks).TryLock(t.Context())
+		if err != nil {
+			t.Fatalf("TryLock with two of five silent: %v", err)
+		}
+		if took := time.Since(begin); took > 700*time.Millisecond {
+			t.Errorf("TryLock took %v, want that nobody waits for the silent ones", took)
+		}
+		if !joins {
+			mustRelease(t, h)
+		}
+		s.redis[1].Resume()
+		s.redis[2].Resume()
+		if joins {
+			eventually(t, "joined", func() bool { return held(t, locks) == 5 })
+			mustRelease(t, h)
+		}
+		eventually(t, "free", func() bool { return held(t, locks) == 0 })
+	}
+}
+
+func majorityGone(t *testing.T) {
+	const lease = 900 * time.Millisecond
+	s := startServers(t, 5)
+	locks := s.mutexes(lock.WithRenewedLease(lease))
+	h := mustLock(t, red(locks))
+	killed := time.Now()
+	s.kill(0, 1, 4)
+	receive(t, "loss", h.Lost())
+	if took := time.Since(killed); took > lease+time.Second {
+		t.Errorf("the loss was told after %v, want at most the lease of %v", took, lease)
+	}
+	wantErr(t, "Err", h.Err(), lock.ErrLost)
+	if err := h.Release(t.Context()); err == nil {
+		t.Error("Release with two of five succeeded")
+	}
+	failsSoon(t, locks)
+	if n := held(t, pick(locks, 2, 3)); n != 0 {
+		t.Errorf("%d of the others are held", n)
+	}
+}
+
+func majoritySilent(t *testing.T) {
+	s := startServers(t, 5)
+	locks := s.mutexes()
+	for _, n := range []int{0, 2, 3} {
+		s.redis[n].Pause()
+	}
+	failsSoon(t, locks)
+	for _, n := range []int{0, 2, 3} {
+		s.redis[n].Resume() // what they were asked arrives now
+	}
+	eventually(t, "free", func() bool { return held(t, locks) == 0 })
+}
+
+// failsSoon tries a lock of which too few servers answer.
+func failsSoon(t *testing.T, locks []*lock.Lock) {
+	t.Helper()
+	for what, call := range map[string]func(context.Context) (*lock.Hold, error){
+		"TryLock": red(locks).TryLock, "Lock": red(locks).Lock,
+	} {
+		begin := time.Now()
+		_, err := call(t.Context())
+		if err == nil || errors.Is(err, lock.ErrNotObtained) {
+			t.Errorf("%s with two of five: %v, want the connections' errors", what, err)
+		}
+		if took := time.Since(begin); took > soon/3 {
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+}
+
+// answerUnknown loses the answers of two servers, which have given their locks.
+func answerUnknown(t *testing.T) {
+	s := startServers(t, 5)
+	locks := s.mutexes()
+	mustRelease(t, mustLock(t, red(locks))) // the scripts are known
+	for _, n := range []int{0, 1} {
+		p, through := proxied(t, s.redis[n].Addr)
+		if err := through.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		p.DropRepliesTo("server", 2) // asked again in vain
+		locks[n] = lock.New(through, "").Mutex("m", lock.WithRestarted())
+	}
+	h, err := red(locks).TryLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "released where the answer is unknown", func() bool { return held(t, locks) == 3 })
+	mustRelease(t, h)
+	if n := held(t, locks); n != 0 {
+		t.Errorf("%d are held after the release", n)
+	}
+}
+
+// validity lets the second of three answer when the lease of the first is over, and the third not at all.
+func validity(t *testing.T) {
+	const lease = 400 * time.Millisecond
+	s := startServers(t, 3)
+	locks := s.mutexes(lock.WithLease(lease))
+	var once sync.Once
+	slow := &spy{Client: s.redis[1].Client()}
+	slow.failPipeline = func() (err error) {
+		once.Do(func() {
+			time.Sleep(lease) // the network's
+			err = io.ErrUnexpectedEOF
+		})
+		return err
+	}
+	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease), lock.WithRestarted())
+	s.kill(2)
+	h, err := red(locks).TryLock(t.Context())
+	if err == nil {
+		t.Fatalf("obtained %v, whose first lease is over", h.Token())
+	}
+	wantErr(t, "TryLock", err, lock.ErrLost)
+	eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
+}
+
+// clocksDiffer has the tokens of one server run an hour ahead, and takes it away.
+func clocksDiffer(t *testing.T) {
+	const lease = 2 * time.Second // a busy machine stops a process for a second
+	for kind, open := range map[string]func(servers) []*lock.Lock{
+		"Mutex": func(s servers) []*lock.Lock { return s.mutexes(lock.WithRenewedLease(lease)) },
+		"Reentrant": func(s servers) []*lock.Lock {
+			var locks []*lock.Lock
+			owner := lock.NewOwner()
+			for _, l := range s.lockers {
+				locks = append(locks, l.Reentrant("m", owner, lock.WithRenewedLease(lease), lock.WithRestarted()))
+			}
+			return locks
+		},
+	} {
+		s := startServers(t, 3)
+		h := mustLock(t, red(open(s)))
+		eventually(t, "held by all", func() bool { return held(t, open(s)) == 3 })
+		mustRelease(t, h)
+		ahead := stage{client: s.redis[0].Client()}
+		highWater := ahead.highWater(t)
+		if err := ahead.client.FlushDB(t.Context()).Err(); err != nil { // a mutex remembers its last token besides
+			t.Fatal(err)
+		}
+		if err := ahead.client.Set(t.Context(), highWater, h.Token()+3600e6, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		s.kill(2) // so that it is one of the majority
+		var k tokens
+		k.next(t, red(open(s)), kind+" with a server ahead")
+		if k.last < h.Token()+3600e6 {
+			t.Errorf("token %d, want one that is an hour ahead", k.last)
+		}
+		s.redis[2].Start()
+		s.kill(0)
+		// Others, who have seen no token, when the lease is over: the holder has died.
+		for i, r := range s.redis {
+			s.lockers[i] = lock.New(r.Client(), "")
+		}
+		mustRelease(t, k.next(t, red(open(s)), kind+" without it"))
+	}
+}
+
+// redlockHoldersNeverOverlap lets two processes fight for a lock while one of three servers goes and comes back.
+func redlockHoldersNeverOverlap(t *testing.T) {
+	const goroutines, rounds = 6, 40
+	s := startServers(t, 3)
+	other := servers{redis: s.redis}
+	for _, r := range s.redis {
+		other.lockers = append(other.lockers, lock.New(r.Client(), ""))
+	}
+	var mu sync.Mutex
+	var stays []stay
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		from := []servers{s, other}[i%2]
+		wg.Go(func() {
+			for range rounds {
+				h, err := red(from.mutexes()).Lock(t.Context())
+				if err != nil {
+					t.Errorf("Lock: %v", err)
+					return
+				}
+				begin := time.Now()
+				time.Sleep(time.Millisecond)
+				end := time.Now()
+				if err := h.Release(t.Context()); err != nil {
+					t.Errorf("Release: %v", err)
+				}
+				mu.Lock()
+				stays = append(stays, stay{begin, end, h.Token()})
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // in the middle
+	s.redis[1].Pause()
+	time.Sleep(50 * time.Millisecond)
+	s.redis[1].Resume()
+	wg.Wait()
+	checkStays(t, stays)
+}

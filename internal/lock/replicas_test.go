@@ -1,0 +1,111 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/lock"
+	"seckill/internal/testkit"
+)
+
+// withReplicas returns the stage on a Redis of its own with two replicas.
+func (s stage) withReplicas(t *testing.T) (stage, []*testkit.RedisServer) {
+	t.Helper()
+	master := testkit.StartRedis(t, "--repl-diskless-sync-delay", "0")
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replicas []*testkit.RedisServer
+	for range 2 {
+		replicas = append(replicas, testkit.StartRedis(t, "--replicaof", host+" "+port))
+	}
+	s = stage{s.kind, master.Client(), ""}
+	eventually(t, "replicated", func() bool {
+		info, err := s.client.Info(t.Context(), "replication").Result()
+		return err == nil && strings.Count(info, "state=online") == len(replicas)
+	})
+	return s, replicas
+}
+
+func enoughReplicas(t *testing.T, s stage) {
+	s, replicas := s.withReplicas(t)
+	two := lock.WithReplicas(2)
+	h := copied(t, s, two)
+	for i, r := range replicas {
+		replica := stage{s.kind, r.Client(), ""}
+		if n := len(replica.remains(t)); n != s.kind.locks() {
+			t.Errorf("replica %d has %d keys of locks when the lock is obtained, want %d", i, n, s.kind.locks())
+		}
+	}
+	if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	mustRelease(t, h)
+
+	replicas[0].Pause()
+	tooFew(t, s, two)
+	mustRelease(t, copied(t, s, lock.WithReplicas(1)))
+	waiterWithTooFew(t, s, two)
+	replicas[1].Kill()
+	tooFew(t, s, lock.WithReplicas(1))
+	replicas[0].Resume()
+	mustRelease(t, copied(t, s, lock.WithReplicas(1)))
+}
+
+// copied takes the lock when there are enough replicas, of which a busy machine may say so too late.
+func copied(t *testing.T, s stage, opt lock.Option) (h *lock.Hold) {
+	t.Helper()
+	l := s.lock(opt)
+	eventually(t, "copied", func() (ok bool) {
+		var err error
+		h, err = l.TryLock(t.Context())
+		return err == nil
+	})
+	return h
+}
+
+// tooFew takes the lock when there are not as many replicas.
+func tooFew(t *testing.T, s stage, opt lock.Option) {
+	t.Helper()
+	l := s.lock(opt)
+	for what, call := range map[string]func(context.Context) (*lock.Hold, error){"TryLock": l.TryLock, "Lock": l.Lock} {
+		begin := time.Now()
+		_, err := call(t.Context())
+		wantErr(t, what, err, lock.ErrTooFewReplicas)
+		if errors.Is(err, lock.ErrNotObtained) {
+			t.Errorf("%s: %v, want that nobody else is said to have it", what, err)
+		}
+		if took := time.Since(begin); took > soon/2 {
+			t.Errorf("%s took %v", what, took)
+		}
+		if got := s.owner(t); got != "" {
+			t.Errorf("%s: the lock was left to %q", what, got)
+		}
+		if n := len(s.remains(t)); n != 0 {
+			t.Errorf("%s: %d keys of locks are left", what, n)
+		}
+	}
+}
+
+// waiterWithTooFew has two wait in one process: the error of the first is not that of the second, who asks for less.
+func waiterWithTooFew(t *testing.T, s stage, opt lock.Option) {
+	h := mustLock(t, s.rivals().lock())
+	locker := lock.New(s.client, s.prefix)
+	strict := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner(), opt))
+	easy := make(chan locked, 1)
+	go func() {
+		h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
+		if err == nil {
+			err = h.Release(t.Context())
+		}
+		easy <- locked{h, err, time.Now()}
+	}()
+	mustRelease(t, h)
+	wantErr(t, "Lock", receive(t, "answer", strict).err, lock.ErrTooFewReplicas)
+	mustReceive(t, easy)
+}

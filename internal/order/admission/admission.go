@@ -1,0 +1,186 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
+)
+
+// Gate decides about requests for a sale's units: scripts/seckill.lua in Redis.
+type Gate interface {
+	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it accepts
+	// nobody twice and answers again who was accepted. An error that wraps ErrUnavailable says that the batch certainly had
+	// no effect; after any other error it may have had one.
+	Admit(ctx context.Context, b order.Batch) (order.BatchResult, error)
+}
+
+// HolderLister reads the holders of a sale: redisstore.Store.
+type HolderLister interface {
+	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. It stops after
+	// the first error.
+	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
+}
+
+// Observer hears how requests are answered, for metrics. Its methods must not block.
+type Observer interface {
+	// Admitted: one admission call was answered, or failed with err.
+	Admitted(outcomes []order.Result, took time.Duration, err error)
+	// RefusedFromCache: so many requests were refused without asking Redis since the last call.
+	RefusedFromCache(soldOut, notStarted int64)
+}
+
+const (
+	tryTimeout     = time.Second // one try of the admission script
+	observationTTL = time.Second // how long an observation may be used to answer without asking
+	clockMargin    = time.Second // by how much a local estimate of Redis's clock may be wrong
+)
+
+// Admission decides who gets a unit of a sale. It has a batcher for each sale that is asked for.
+type Admission struct {
+	stores   Stores
+	catalog  *catalog.Catalog
+	recent   *recentAccepts
+	repairs  order.RepairRequester
+	observer Observer
+	log      *slog.Logger
+	limit    int64
+
+	running  sync.WaitGroup // the goroutines of batchers and their caches
+	closing  chan struct{}
+	batchers sync.Map // voucher id → *batcher
+}
+
+// Stores are the stores of an Admission.
+type Stores struct {
+	Gate    Gate
+	Holders HolderLister
+	Rows    order.Reader
+}
+
+// New returns an admission that accepts nobody while maxBacklog orders wait to be recorded.
+func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, observer Observer, maxBacklog int64, log *slog.Logger) *Admission {
+	return &Admission{
+		stores: stores, catalog: catalog, recent: newRecentAccepts(), repairs: repairs, observer: observer, log: log, limit: maxBacklog,
+		closing: make(chan struct{}),
+	}
+}
+
+// Admit asks for a unit of the voucher's sale for the user, under the given order id. It returns nil when the request is
+// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; or a sentinel of order
+// or of voucher.
+func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Request) error {
+	v, err := a.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return err
+	}
+	if v.Sale == nil {
+		return voucher.ErrNotSeckill
+	}
+	if v.Sale.Retired {
+		a.batchers.Delete(voucherID)
+		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: request.UserID})
+	}
+	b := a.batcher(v)
+	if tooEarly(b.latest.Load()) {
+		b.counts.notStartedFromCache.Add(1)
+		return order.ErrNotStarted
+	}
+	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
+	switch b.lookup(request.UserID, recorded) {
+	case answerSoldOut:
+		b.counts.soldOutFromCache.Add(1)
+		return order.ErrSoldOut
+	case renewCache:
+		defer b.cache.renewing.Store(false)
+	case askRedis:
+	}
+	result, err := b.join(ctx, request, recorded)
+	if err != nil {
+		return err
+	}
+	return a.result(v, b, result)
+}
+
+// Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.
+func (a *Admission) Seen(voucherID int64) order.Mark {
+	found, ok := a.batchers.Load(voucherID)
+	if !ok {
+		return order.Mark{}
+	}
+	if seen := found.(*batcher).seen.Load(); seen != nil {
+		return *seen
+	}
+	return order.Mark{}
+}
+
+// RecentAccepts returns what this instance has accepted of the sale lately, oldest first, however old: a process may have
+// stood still.
+func (a *Admission) RecentAccepts(voucherID int64) []order.Claim { return a.recent.of(voucherID) }
+
+// Close waits for the calls under way. No Admit may begin after it. It is called once.
+func (a *Admission) Close() {
+	close(a.closing) // loading winners is not waited for
+	a.running.Wait()
+}
+
+func (a *Admission) batcher(v voucher.Voucher) *batcher {
+	if found, ok := a.batchers.Load(v.ID); ok {
+		return found.(*batcher)
+	}
+	b := newBatcher(order.SaleOf(v), a.limit, a.recent, &a.running, a.admit)
+	b.cache = soldOutCache{
+		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing, backOff: order.NewBackOff(),
+	}
+	found, _ := a.batchers.LoadOrStore(v.ID, b)
+	return found.(*batcher)
+}
+
+func (a *Admission) admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
+	start := time.Now()
+	decided, err := a.stores.Gate.Admit(ctx, b)
+	a.observer.Admitted(decided.Results, time.Since(start), err)
+	return decided, err
+}
+
+// tooEarly reports whether an observation proves that the sale has not begun and has no holder, so that Redis need not be
+// asked (rules 2 and 12).
+func tooEarly(o *observation) bool {
+	return o != nil && time.Since(o.receivedAt) < observationTTL &&
+		o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
+		o.now().Before(o.view.Begin.Add(-clockMargin))
+}
+
+// result returns what the caller gets for a request's result. It reports a sale that has to be rebuilt.
+func (a *Admission) result(v voucher.Voucher, b *batcher, r order.Result) error {
+	switch r.Outcome.Repair() {
+	case order.RepairEpoch:
+		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
+		a.repairs.RequestRepair(v.ID, b.latest.Load().view.Mark.Epoch)
+	case order.RepairSale:
+		// The reconciler also notices a voucher that was retired since the catalog read it.
+		a.repairs.RequestRepair(v.ID, order.NoBadEpoch)
+	case order.NoRepair:
+	}
+	return r.Err()
+}
+
+// afterRetirement answers for a sale that Redis no longer holds: a buyer who has an order is still told so.
+func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey) error {
+	o, err := a.stores.Rows.LiveOrder(ctx, key)
+	switch {
+	case err == nil:
+		return &order.AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+	case errors.Is(err, order.ErrNotFound):
+		return order.ErrEnded
+	default:
+		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	}
+}

@@ -1,0 +1,161 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seckill/internal/batch"
+	"seckill/internal/order"
+)
+
+// maxWait is how long a request may expect to wait for its call. Callers wait longer than that for an answer, and a buyer who
+// is told at once to come back has lost nothing.
+const maxWait = 5 * time.Second
+
+// MaxBatch is how many requests one call of the admission script has at most.
+const MaxBatch = 256
+
+// batcher decides about the requests of one sale. Those that come while a call of the script is under way share the next
+// one, and are sent in the order in which they came: batch.Batcher. One call is under way at a time.
+//
+// Redis may become slow without failing, and then the requests that wait would become so many that the last wait for
+// longer than buyers do. So a request that would wait for longer than maxWait is refused at once. And when a call fails,
+// all that wait are refused: they would each wait for as long, batch after batch, for a Redis that does not answer.
+type batcher struct {
+	admit      func(ctx context.Context, b order.Batch) (order.BatchResult, error) // one call of the script
+	sale       order.SaleRef
+	limit      int64
+	tryTimeout time.Duration // how long each try may take
+	requests   *batch.Batcher[pendingRequest, order.Result]
+	known      order.Mark // the highest mark seen, in Redis or in the ledger; only the call under way uses it
+
+	seen   atomic.Pointer[order.Mark] // the highest mark that Redis has answered with
+	latest atomic.Pointer[observation]
+	cache  soldOutCache
+	counts outcomeCounts
+	recent *recentAccepts
+}
+
+// pendingRequest is a request and how far its sale has got in the ledger.
+type pendingRequest struct {
+	order.Request
+	recorded order.Mark
+}
+
+// newBatcher returns the batcher of one sale; admit is one call of the script. running counts its goroutines, for a clean stop.
+func newBatcher(
+	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup, admit func(context.Context, order.Batch) (order.BatchResult, error),
+) *batcher {
+	b := &batcher{admit: admit, sale: sale, limit: limit, tryTimeout: tryTimeout, recent: recent}
+	b.requests = batch.New(batch.Options{Size: MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
+	return b
+}
+
+// observation is what Redis last said of the sale, and when it was asked and answered by the local monotonic clock. For a
+// repeated call sentAt is when the first one was sent.
+type observation struct {
+	view       order.SaleView
+	sentAt     time.Time
+	receivedAt time.Time
+}
+
+// now estimates Redis's clock: what it said plus what has passed here since (rule 12).
+func (o *observation) now() time.Time { return o.view.Now.Add(time.Since(o.receivedAt)) }
+
+// join waits for the outcome of a request; recorded is how far the sale has got in the ledger. The error is ErrUnavailable
+// when the request was certainly not admitted, and ErrUnknownOutcome when that is not known: ctx ended during the call.
+func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark) (order.Result, error) {
+	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
+	switch {
+	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrUnknownOutcome):
+		return result, err
+	case errors.Is(err, batch.ErrNotSent):
+		b.counts.add(order.Unavailable, 1)
+		return result, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	default: // ctx ended
+		return result, fmt.Errorf("%w: %w", order.ErrUnknownOutcome, err)
+	}
+}
+
+// decide has Redis decide about a batch.
+func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest, order.Result]) error {
+	requests := make([]order.Request, len(items))
+	for i, it := range items {
+		requests[i] = it.Request.Request
+		if b.known.Before(it.Request.recorded) {
+			b.known = it.Request.recorded
+		}
+	}
+	sent := time.Now()
+	decided, err := b.call(ctx, order.Batch{Sale: b.sale, Known: b.known, MaxBacklog: b.limit, Requests: requests})
+	if err != nil {
+		b.counts.add(outcomeOf(err), len(items))
+		return err
+	}
+	b.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
+	b.counts.outcomes(decided.Results)
+	for i, it := range items {
+		it.Answer = decided.Results[i]
+	}
+	return nil
+}
+
+// observe remembers what Redis said of the sale, and how far it has got.
+func (b *batcher) observe(ctx context.Context, o *observation) {
+	b.latest.Store(o)
+	if b.known.Before(o.view.Mark) {
+		b.known = o.view.Mark
+	}
+	if seen := b.seen.Load(); seen == nil || seen.Before(o.view.Mark) {
+		b.seen.Store(&o.view.Mark)
+	}
+	b.cache.observe(ctx, o)
+}
+
+// call asks the script, and once more with the identical batch when the first answer did not arrive: who was accepted by
+// the first is found so by the second (rule 3). What is still unknown then is called unknown. That goes for a refusal too:
+// the first call may still be under way, and accept the request when it arrives.
+func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
+	decided, err := b.try(ctx, asked)
+	if err == nil {
+		b.recent.write(asked, decided, false)
+		return decided, nil
+	}
+	if errors.Is(err, order.ErrUnavailable) {
+		return decided, err
+	}
+	again, errAgain := b.try(ctx, asked)
+	if errAgain != nil {
+		return order.BatchResult{}, fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})
+	}
+	b.recent.write(asked, again, true)
+	markDoubtful(again.Results)
+	return again, nil
+}
+
+// try is one call of the script.
+func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.tryTimeout)
+	defer cancel()
+	decided, err := b.admit(ctx, asked)
+	if err == nil && len(decided.Results) != len(asked.Requests) {
+		err = fmt.Errorf("%d outcomes for %d requests", len(decided.Results), len(asked.Requests))
+	}
+	return decided, err
+}
+
+// markDoubtful makes every outcome unknown that a call which arrives late could still change.
+func markDoubtful(results []order.Result) {
+	for i := range results {
+		if !results[i].Outcome.Final() {
+			results[i].Outcome = order.Doubtful
+		}
+	}
+}
+
+// unmarked hides what an error wraps: a repetition that certainly had no effect proves nothing about the first try.
+type unmarked struct{ error }

@@ -1,0 +1,47 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// BenchmarkBatcher measures what a request costs between the buyer and the call of the script: nothing but the batcher with
+// a Redis that answers at once, and the sharing of calls with one that takes its time.
+func BenchmarkBatcher(b *testing.B) {
+	for _, takes := range []time.Duration{0, 200 * time.Microsecond} {
+		for _, callers := range []int{1, 64, 512} {
+			b.Run(fmt.Sprintf("redis=%s/callers=%d", takes, callers), func(b *testing.B) {
+				calls := 0
+				batcher := newTestBatcher(b, func(_ context.Context, batch order.Batch) (order.BatchResult, error) {
+					calls++
+					if takes > 0 {
+						time.Sleep(takes)
+					}
+					return acceptAll(batch), nil
+				})
+				b.ReportAllocs()
+				b.ResetTimer()
+				var next atomic.Int64
+				var all sync.WaitGroup
+				for range callers {
+					all.Go(func() {
+						for user := next.Add(1); user <= int64(b.N); user = next.Add(1) {
+							if _, err := batcher.join(b.Context(), order.Request{UserID: user, OrderID: user}, order.Mark{}); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				all.Wait()
+				b.StopTimer()
+				b.ReportMetric(float64(b.N)/float64(calls), "requests/call")
+			})
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// newTestBatcher returns a batcher whose calls are answered by admit.
+func newTestBatcher(t testing.TB, admit func(context.Context, order.Batch) (order.BatchResult, error)) *batcher {
+	t.Helper()
+	running := new(sync.WaitGroup)
+	t.Cleanup(running.Wait)
+	sale := order.SaleRef{VoucherID: ordertest.VoucherA}
+	b := newBatcher(sale, 10, newRecentAccepts(), running, admit)
+	b.cache = soldOutCache{sale: sale, log: ordertest.Quiet(), running: running, backOff: order.NewBackOff()}
+	return b
+}
+
+// acceptAll is an answer of the script that accepts every request.
+func acceptAll(b order.Batch) order.BatchResult {
+	return order.BatchResult{Results: make([]order.Result, len(b.Requests))}
+}
+
+// joining is a request that waits for its outcome.
+type joining struct {
+	outcome order.Outcome
+	err     error
+}
+
+// joinAll sends a request for each user, in that order, and returns what becomes of them once the bubble is idle.
+func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
+	all := make([]*joining, len(users))
+	for i, user := range users {
+		all[i] = new(joining)
+		go func() {
+			result, err := b.join(ctx, order.Request{UserID: user, OrderID: 1000 + user}, order.Mark{})
+			*all[i] = joining{outcome: result.Outcome, err: err}
+		}()
+		synctest.Wait()
+	}
+	return all
+}
+
+// users returns the numbers from first to last.
+func users(first, last int64) []int64 {
+	var all []int64
+	for user := first; user <= last; user++ {
+		all = append(all, user)
+	}
+	return all
+}
+
+// Requests that come while a call is under way share the next one, at most MaxBatch of them, in the order of arrival.
+func TestBatcherSharesCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var sizes []int
+		var sent []int64
+		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			<-release
+			sizes = append(sizes, len(b.Requests))
+			for _, r := range b.Requests {
+				sent = append(sent, r.UserID)
+			}
+			return acceptAll(b), nil
+		})
+		all := joinAll(t.Context(), b, users(1, 301)...)
+		close(release)
+		synctest.Wait()
+		for i, got := range all {
+			if got.err != nil || got.outcome != order.Accepted {
+				t.Errorf("user %d: %+v", i+1, got)
+			}
+		}
+		if got, want := fmt.Sprint(sizes), "[1 256 44]"; got != want {
+			t.Errorf("calls of %s, want %s", got, want)
+		}
+		if got, want := fmt.Sprint(sent), fmt.Sprint(users(1, 301)); got != want {
+			t.Errorf("sent in the order %s", got)
+		}
+	})
+}
+
+func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
+	t.Parallel()
+	reset := errors.New("connection reset")
+	refused := fmt.Errorf("%w: connection refused", order.ErrUnavailable)
+	for name, tc := range map[string]struct {
+		answers   []error // of the calls, in turn
+		says      order.Outcome
+		want      error // nil for success
+		wantSays  order.Outcome
+		wantCalls int
+	}{
+		"a refusal": {answers: []error{nil}, says: order.SoldOut, wantSays: order.SoldOut, wantCalls: 1},
+		"a refusal of the repetition is doubtful": {answers: []error{reset, nil}, says: order.SoldOut, wantSays: order.Doubtful, wantCalls: 2},
+		"a sale that has ended stays ended":       {answers: []error{reset, nil}, says: order.Ended, wantSays: order.Ended, wantCalls: 2},
+		"the repetition finds the order":          {answers: []error{reset, nil}, says: order.AlreadyBought, wantSays: order.AlreadyBought, wantCalls: 2},
+		"answered":                                {answers: []error{nil}, wantCalls: 1},
+		"a lost answer is asked for again":        {answers: []error{reset, nil}, wantCalls: 2},
+		"lost twice is unknown":                   {answers: []error{reset, reset}, want: order.ErrUnknownOutcome, wantCalls: 2},
+		"lost, then refused, is unknown":          {answers: []error{reset, refused}, want: order.ErrUnknownOutcome, wantCalls: 2},
+		"refused without effect is unavailable":   {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var batches []order.Batch
+			b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+				batches = append(batches, b)
+				if err := tc.answers[len(batches)-1]; err != nil {
+					return order.BatchResult{}, err
+				}
+				v := acceptAll(b)
+				v.Results[0].Outcome = tc.says
+				return v, nil
+			})
+			got, err := b.join(t.Context(), order.Request{UserID: 1, OrderID: 10}, order.Mark{Epoch: 3, Sequence: 4})
+			if got.Outcome != tc.wantSays {
+				t.Errorf("outcome %d, want %d", got.Outcome, tc.wantSays)
+			}
+			if !errors.Is(err, tc.want) {
+				t.Errorf("error = %v, want %v", err, tc.want)
+			}
+			if tc.want != nil && errors.Is(err, order.ErrUnavailable) && errors.Is(err, order.ErrUnknownOutcome) {
+				t.Errorf("error %v is both unknown and unavailable", err)
+			}
+			if len(batches) != tc.wantCalls {
+				t.Fatalf("%d calls, want %d", len(batches), tc.wantCalls)
+			}
+			for _, b := range batches {
+				if b.Known != (order.Mark{Epoch: 3, Sequence: 4}) || b.Requests[0] != (order.Request{UserID: 1, OrderID: 10}) {
+					t.Errorf("call with %+v", b)
+				}
+			}
+		})
+	}
+}
+
+// Requests that wait behind a call that fails are refused at once: certainly nothing was bought. They count as such.
+func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		calls := 0
+		b := newTestBatcher(t, func(context.Context, order.Batch) (order.BatchResult, error) {
+			calls++
+			<-release
+			return order.BatchResult{}, errors.New("no answer")
+		})
+		all := joinAll(t.Context(), b, users(1, 301)...)
+		close(release)
+		synctest.Wait()
+		for i, got := range all {
+			want := order.ErrUnavailable
+			if i == 0 {
+				want = order.ErrUnknownOutcome
+			}
+			if !errors.Is(got.err, want) || errors.Is(got.err, order.ErrUnavailable) && errors.Is(got.err, order.ErrUnknownOutcome) {
+				t.Errorf("user %d: error = %v, want %v", i+1, got.err, want)
+			}
+		}
+		if calls != 2 {
+			t.Errorf("%d calls, want one and its repetition", calls)
+		}
+		if counts, _, _ := b.counts.counts(); counts[order.Doubtful.Answer()] != 1 || counts[order.Unavailable.Answer()] != 300 {
+			t.Errorf("counted %v", counts)
+		}
+	})
+}
+
+// A buyer who gives up before the request is sent is certainly not admitted; one who gives up later may be, and that is not
+// known.
+func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var admitted []int64
+		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			<-release
+			for _, r := range b.Requests {
+				admitted = append(admitted, r.UserID)
+			}
+			return acceptAll(b), nil
+		})
+		ctx, giveUp := context.WithCancel(t.Context())
+		both := joinAll(ctx, b, 1, 2)
+		giveUp()
+		synctest.Wait()
+		if err := both[0].err; !errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("gave up during the call: error = %v, want ErrUnknownOutcome", err)
+		}
+		if err := both[1].err; !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) {
+			t.Errorf("gave up before the call: error = %v, want ErrUnavailable", err)
+		}
+		close(release)
+		synctest.Wait()
+		if got, want := fmt.Sprint(admitted), "[1]"; got != want {
+			t.Errorf("admitted %s, want %s", got, want)
+		}
+	})
+}
+
+// Each call is told of the highest mark that was seen before, in Redis or in the ledger.
+func TestBatcherKnowsTheHighestMark(t *testing.T) {
+	t.Parallel()
+	marks := []order.Mark{{Epoch: 2, Sequence: 9}, {Epoch: 2, Sequence: 4}, {Epoch: 3, Sequence: 0}, {}}
+	recorded := []order.Mark{{Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 3, Sequence: 7}}
+	var known, seen []order.Mark
+	b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+		known = append(known, b.Known)
+		v := acceptAll(b)
+		v.View.Mark = marks[len(known)-1]
+		return v, nil
+	})
+	for i := range marks {
+		user := int64(i) + 1
+		if _, err := b.join(t.Context(), order.Request{UserID: user, OrderID: user}, recorded[i]); err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, *b.seen.Load())
+	}
+	if got, want := fmt.Sprint(known), "[{1 5} {2 9} {2 9} {3 7}]"; got != want {
+		t.Errorf("called with %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(seen), "[{2 9} {2 9} {3 0} {3 0}]"; got != want {
+		t.Errorf("seen in Redis %s, want %s", got, want)
+	}
+}
+
+// A Redis that has become slow is asked for no more than it can answer in time, although five times as many requests come as
+// it serves. Those that are taken in wait as long as they may, and little more; the others are refused at once.
+func TestBatcherBoundsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			callTime = 500 * time.Millisecond
+			between  = 20 * time.Millisecond
+			together = 51 // so 2,550 come each second, and 512 are served
+		)
+		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			time.Sleep(callTime)
+			return acceptAll(b), nil
+		})
+		var (
+			joined          sync.WaitGroup
+			mu              sync.Mutex
+			served, refused int
+			longest         time.Duration
+		)
+		join := func(user int64) {
+			joined.Go(func() {
+				began := time.Now()
+				_, err := b.join(t.Context(), order.Request{UserID: user, OrderID: user}, order.Mark{})
+				took := time.Since(began)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					served++
+					longest = max(longest, took)
+				case !errors.Is(err, order.ErrUnavailable) || took != 0:
+					t.Errorf("refused after %s: %v", took, err)
+				default:
+					refused++
+				}
+			})
+		}
+		user := int64(0)
+		for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(between) {
+			for range together {
+				user++
+				join(user)
+			}
+		}
+		joined.Wait()
+		// The time of a call is learned over some calls, and the call under way has to end.
+		if longest < maxWait/2 || longest > maxWait+4*callTime {
+			t.Errorf("waited up to %s, want some %s", longest, maxWait)
+		}
+		if want := 30 * int(MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
+			t.Errorf("%d served and %d refused, want some %d served", served, refused, want)
+		}
+		if counts, _, _ := b.counts.counts(); counts[order.Unavailable.Answer()] != int64(refused) {
+			t.Errorf("counted %v", counts)
+		}
+	})
+}
+
+// One slow call refuses nobody: a disk is flushed, and the next call is as quick as those before.
+func TestBatcherForgivesOneSlowCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			took := 5 * time.Millisecond
+			if calls++; calls == 20 {
+				took = 600 * time.Millisecond
+			}
+			time.Sleep(took)
+			return acceptAll(b), nil
+		})
+		var joined sync.WaitGroup
+		for begin := time.Now(); time.Since(begin) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
+			for range 20 { // 4,000 a second
+				joined.Go(func() {
+					if _, err := b.join(t.Context(), order.Request{UserID: 1, OrderID: 1}, order.Mark{}); err != nil {
+						t.Errorf("refused: %v", err)
+					}
+				})
+			}
+		}
+		joined.Wait()
+		if calls < 20 {
+			t.Errorf("%d calls", calls)
+		}
+	})
+}

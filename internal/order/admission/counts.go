@@ -1,0 +1,64 @@
+package admission
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"seckill/internal/order"
+)
+
+// outcomeCounts counts how this instance has answered the requests for one sale. The requests of a batch are counted
+// together; one that the cache answers costs one addition.
+type outcomeCounts struct {
+	asked               [order.OutcomeKinds]atomic.Int64 // requests that went to the batcher, by Outcome.Index
+	soldOutFromCache    atomic.Int64                     // answered ErrSoldOut without asking Redis
+	notStartedFromCache atomic.Int64                     // answered ErrNotStarted without asking Redis
+	flushed             flushedCounts                    // the StatsFlusher's
+}
+
+// flushedCounts is how much of the counts has been passed on.
+type flushedCounts struct {
+	all                 order.Counts // to the StatsStore
+	soldOut, notStarted int64        // answered from the cache, to the observer
+}
+
+// outcomes counts the results of one batch.
+func (c *outcomeCounts) outcomes(results []order.Result) {
+	var counts [order.OutcomeKinds]int64
+	for _, r := range results {
+		counts[r.Outcome.Index()]++
+	}
+	for i, n := range counts {
+		if n > 0 {
+			c.asked[i].Add(n)
+		}
+	}
+}
+
+// add counts n requests with the same outcome.
+func (c *outcomeCounts) add(o order.Outcome, n int) { c.asked[o.Index()].Add(int64(n)) }
+
+// outcomeOf is the outcome of the requests in a call that failed.
+func outcomeOf(err error) order.Outcome {
+	if errors.Is(err, order.ErrUnavailable) {
+		return order.Unavailable
+	}
+	return order.Doubtful
+}
+
+// counts returns what has been counted, and how much of it was answered from the cache.
+func (c *outcomeCounts) counts() (all order.Counts, soldOut, notStarted int64) {
+	soldOut, notStarted = c.soldOutFromCache.Load(), c.notStartedFromCache.Load()
+	all = order.Counts{}
+	count := func(o order.Outcome, n int64) {
+		if n > 0 {
+			all[o.Answer()] += n
+		}
+	}
+	for _, o := range order.Outcomes() {
+		count(o, c.asked[o.Index()].Load())
+	}
+	count(order.SoldOut, soldOut)
+	count(order.NotStarted, notStarted)
+	return all, soldOut, notStarted
+}

@@ -1,0 +1,67 @@
+package admission
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+func TestRecentAcceptsRemembersOrders(t *testing.T) {
+	t.Parallel()
+	recent := newRecentAccepts()
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 1, 4), ordertest.VerdictOf(12, order.Accepted, order.SoldOut, order.AlreadyBought, order.Accepted), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 5, 2), ordertest.VerdictOf(12, order.SoldOut, order.SoldOut), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, order.Accepted), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 8, 2), ordertest.VerdictOf(14, order.Accepted, order.Doubtful), true)
+	claim := func(user, sequence int64) order.Claim {
+		return order.Claim{OrderID: user + 100, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: sequence}
+	}
+	if diff := cmp.Diff([]order.Claim{claim(1, 11), claim(4, 12), claim(8, 0)}, recent.of(ordertest.VoucherA)); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+	if got := recent.of(99); got != nil {
+		t.Errorf("of a sale without accepted orders: %v", got)
+	}
+}
+
+// What is young is kept as long as there may be more; then the oldest go.
+func TestRecentAcceptsIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		recent := newRecentAccepts()
+		user := int64(0)
+		fill := func(n int) {
+			for range n {
+				user++
+				recent.write(ordertest.BatchOf(ordertest.VoucherA, user, 1), ordertest.VerdictOf(user, order.Accepted), false)
+			}
+		}
+		kept := func(want int, first int64) {
+			t.Helper()
+			got := recent.of(ordertest.VoucherA)
+			if len(got) != want || got[0].UserID != first || got[want-1].UserID != user {
+				t.Fatalf("%d are kept, the first of user %d; want %d from %d to %d", len(got), got[0].UserID, want, first, user)
+			}
+			for i, c := range got {
+				if c.UserID != first+int64(i) {
+					t.Fatalf("user %d at index %d", c.UserID, i)
+				}
+			}
+		}
+		fill(recentStart + 10)
+		kept(recentStart+10, 1) // it has grown
+		time.Sleep(recentAge)
+		kept(recentStart+10, 1) // old ones stay until their room is needed
+		fill(2 * recentStart)
+		kept(2*recentStart, recentStart+11)
+		fill(recentMax)
+		kept(recentMax, user-recentMax+1)
+		fill(5)
+		kept(recentMax, user-recentMax+1)
+	})
+}

@@ -1,0 +1,160 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"seckill/internal/order"
+)
+
+const (
+	loadTimeout = 30 * time.Second // how long loading the winners of one sale may take
+	loadPause   = 5                // so many times as long as loading took: at most a sixth of the time is spent on it
+)
+
+// soldOutCache is what an instance remembers of a sold-out sale, so that most of those who come too late are answered
+// without asking Redis: that there was nothing to sell when it asked last (the batcher's observation), and who the winners
+// are, for they are told their order (rule 2), which Redis knows.
+//
+// The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence, rebuilds
+// the epoch. So it is loaded once for each mark, in the background, and is right for as long as observations show that mark.
+// What is remembered of the sale itself ends after SoldOutTTL. An ordinary request renews it: once half of the time is
+// over, one goes to Redis at a time while all others are still answered from the cache.
+type soldOutCache struct {
+	source  HolderLister
+	sale    order.SaleRef
+	log     *slog.Logger
+	running *sync.WaitGroup // counts loading goroutines, for a clean stop
+	closing <-chan struct{} // ends them
+
+	winners  atomic.Pointer[winnerSet]
+	renewing atomic.Bool // a request is on its way to renew the cache
+
+	mu        sync.Mutex
+	loading   bool
+	notBefore time.Time                   // no loading before
+	backOff   *backoff.ExponentialBackOff // after loading failed
+}
+
+// winnerSet is the holders of a sale at a mark.
+type winnerSet struct {
+	mark  order.Mark
+	users []int64 // ascending, each once: eight bytes for each winner, which may be a million
+}
+
+func (w *winnerSet) has(user int64) bool {
+	_, found := slices.BinarySearch(w.users, user)
+	return found
+}
+
+// lookupResult is how the cache has a request answered.
+type lookupResult int8
+
+const (
+	askRedis lookupResult = iota
+	// renewCache: ask Redis, and set soldOutCache.renewing to false once it has answered.
+	renewCache
+	answerSoldOut
+)
+
+// lookup tells whether a user can be answered ErrSoldOut from the cache; recorded is how far the sale has got in the
+// ledger. It takes no lock and allocates nothing.
+func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
+	seen, winners := b.latest.Load(), b.cache.winners.Load()
+	if seen == nil || winners == nil {
+		return askRedis
+	}
+	age := time.Since(seen.sentAt)
+	switch {
+	case age >= order.SoldOutTTL, !seen.soldOut(), seen.view.Mark != winners.mark, seen.view.Mark.Before(recorded):
+		return askRedis
+	case seen.view.Buyers > int64(len(winners.users)): // not all holders could be read
+		return askRedis
+	case winners.has(user):
+		return askRedis
+	case age >= order.SoldOutTTL/2 && b.cache.renewing.CompareAndSwap(false, true):
+		return renewCache
+	default:
+		return answerSoldOut
+	}
+}
+
+// soldOut reports whether there was nothing to sell inside the window, nor any unit that waits to be sold.
+func (o *observation) soldOut() bool {
+	v := &o.view
+	return v.Mode == order.SaleOpen && v.Stock <= 0 && !v.Now.Before(v.Begin) && v.Now.Before(v.End)
+}
+
+// observe has the winners loaded once a sale has sold out, and forgets those of an older mark.
+func (c *soldOutCache) observe(ctx context.Context, o *observation) {
+	if winners := c.winners.Load(); winners != nil {
+		if winners.mark == o.view.Mark {
+			return
+		}
+		c.winners.Store(nil)
+	}
+	if !o.soldOut() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loading || time.Now().Before(c.notBefore) {
+		return // the next observation tries again
+	}
+	c.loading = true
+	c.running.Go(func() { c.load(ctx, o.view) })
+}
+
+// load reads the winners of a sale that was sold out in the view. It begins after Redis gave that view, so all who were
+// holders then and still are get found.
+func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
+	start := time.Now()
+	users, err := c.read(ctx, view.Buyers)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loading = false
+	select {
+	case <-c.closing:
+		return
+	default:
+	}
+	if err != nil {
+		pause := c.backOff.NextBackOff()
+		c.notBefore = time.Now().Add(pause)
+		c.log.WarnContext(ctx, "the winners of a sold-out sale could not be loaded; all ask Redis until they are",
+			"voucher", c.sale.VoucherID, "pause", pause, "error", err)
+		return
+	}
+	c.backOff.Reset()
+	c.notBefore = time.Now().Add(loadPause * time.Since(start))
+	c.winners.Store(&winnerSet{mark: view.Mark, users: users})
+}
+
+// read returns the holders' user ids, about as many as given.
+func (c *soldOutCache) read(ctx context.Context, about int64) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	c.running.Go(func() {
+		select {
+		case <-c.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	users := make([]int64, 0, about)
+	for claim, err := range c.source.Holders(ctx, c.sale) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the holders: %w", err)
+		}
+		users = append(users, claim.UserID)
+	}
+	slices.Sort(users)
+	return slices.Clip(slices.Compact(users)), nil
+}

@@ -1,0 +1,25 @@
+//go:build !race
+
+package admission
+
+import (
+	"errors"
+	"testing"
+
+	"seckill/internal/order"
+)
+
+// Answering from the cache allocates nothing, for any user. The test counts for the whole process, and so runs by itself.
+func TestSoldOutCacheAllocatesNothing(t *testing.T) {
+	a := soldOutOf(t, 5000)
+	ctx, user := t.Context(), int64(0)
+	allocs := testing.AllocsPerRun(1000, func() {
+		user += 2
+		if err := a.Admit(ctx, soldOutSale, order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
+			t.Error(err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

@@ -1,0 +1,31 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"seckill/internal/order"
+)
+
+// BenchmarkSoldOut measures a refusal from the cache against the number of winners.
+func BenchmarkSoldOut(b *testing.B) {
+	for _, winners := range []int64{100, 10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("winners=%d", winners), func(b *testing.B) {
+			a := soldOutOf(b, winners)
+			b.ReportAllocs()
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				dice := rand.New(rand.NewPCG(1, 2))
+				for pb.Next() {
+					request := order.Request{UserID: 2*dice.Int64N(winners) + 1, OrderID: 1 << 40}
+					if err := a.Admit(b.Context(), soldOutSale, request); !errors.Is(err, order.ErrSoldOut) {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"seckill/internal/order"
+)
+
+const (
+	flushEvery   = time.Second
+	flushTimeout = time.Second // how long adding the counts of one sale may take
+)
+
+// StatsStore is where all instances together count how requests were answered: Redis.
+type StatsStore interface {
+	// Add adds to the sale's counts. ErrUnavailable says that certainly nothing was added.
+	Add(ctx context.Context, sale order.SaleRef, since order.Counts) error
+}
+
+// StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one who
+// watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a second of
+// one instance, and is never too high.
+type StatsFlusher struct {
+	admission *Admission
+	store     StatsStore
+	observer  Observer
+	log       *slog.Logger
+	failing   bool
+}
+
+// NewStatsFlusher returns a flusher of the admission's counts; Run flushes.
+func NewStatsFlusher(admission *Admission, store StatsStore, observer Observer, log *slog.Logger) *StatsFlusher {
+	return &StatsFlusher{admission: admission, store: store, observer: observer, log: log}
+}
+
+// Run flushes until ctx ends, and a last time then.
+func (f *StatsFlusher) Run(ctx context.Context) error {
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			f.flush(context.WithoutCancel(ctx))
+			return nil
+		case <-ticker.C:
+			f.flush(ctx)
+		}
+	}
+}
+
+// flush adds what is new. After a failure the other sales wait for the next time: Redis would keep each of them waiting.
+func (f *StatsFlusher) flush(ctx context.Context) {
+	var failed error
+	f.admission.batchers.Range(func(_, found any) bool {
+		b := found.(*batcher)
+		all, soldOut, notStarted := b.counts.counts()
+		flushed := &b.counts.flushed
+		f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
+		flushed.soldOut, flushed.notStarted = soldOut, notStarted
+		since := all.Minus(flushed.all)
+		if len(since) == 0 || failed != nil {
+			return true
+		}
+		adding, cancel := context.WithTimeout(ctx, flushTimeout)
+		defer cancel()
+		if failed = f.store.Add(adding, b.sale, since); !errors.Is(failed, order.ErrUnavailable) {
+			flushed.all = all
+		}
+		return true
+	})
+	if failed != nil && !f.failing {
+		f.log.WarnContext(ctx, "sale stats could not be added; retrying every second", "error", failed)
+	}
+	f.failing = failed != nil
+}

@@ -1,0 +1,117 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// fakeStats keeps counts, and fails as it is told to.
+type fakeStats struct {
+	counts order.Counts
+	calls  int
+	fails  error // of the next call
+	lost   bool  // the next call adds and fails all the same
+}
+
+func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Counts) error {
+	b.calls++
+	err := b.fails
+	b.fails = nil
+	if sale.VoucherID != soldOutSale {
+		return fmt.Errorf("asked about sale %d", sale.VoucherID)
+	}
+	if err == nil || b.lost {
+		for i, n := range since {
+			b.counts[i] += n
+		}
+	}
+	b.lost = false
+	return err
+}
+
+// cacheObserver counts what was refused from the cache.
+type cacheObserver struct {
+	ordertest.NopObserver
+	soldOut, notStarted int64
+}
+
+func (e *cacheObserver) RefusedFromCache(soldOut, notStarted int64) {
+	e.soldOut += soldOut
+	e.notStarted += notStarted
+}
+
+// Each refusal is counted once, whether Redis or the cache refuses, and added once a second.
+func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := soldOutOf(t, 10)
+		b, e := &fakeStats{counts: order.Counts{}}, &cacheObserver{}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := NewStatsFlusher(a, b, e, ordertest.Quiet()).Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(flushEvery / 2) // so that the counts are looked at between two flushes
+		flush := func(refused int) {
+			for range refused {
+				refuse(t, a, 3)
+			}
+			time.Sleep(flushEvery)
+			synctest.Wait() // for the flush, too
+		}
+		flush(50)
+		before := b.counts[order.SoldOut.Answer()] // soldOutOf has refused some, too
+		flush(7)
+		flush(0)
+		if got := b.counts[order.SoldOut.Answer()] - before; got != 7 || b.calls != 2 {
+			t.Errorf("%d of 7 are counted, in %d calls", got, b.calls)
+		}
+		b.fails = fmt.Errorf("%w: no connection", order.ErrUnavailable)
+		flush(3) // certainly not added: added later
+		flush(0)
+		b.fails, b.lost = errors.New("no reply"), true
+		flush(2) // perhaps added: not added again
+		flush(0)
+		refuse(t, a, 3)
+		cancel()
+		<-ended // after a last flush
+		if got := b.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
+			t.Errorf("%d are counted, want 13", got)
+		}
+		if e.soldOut == 0 || e.soldOut > b.counts[order.SoldOut.Answer()] || e.notStarted != 0 {
+			t.Errorf("the observer was told of %+v, of %d in all", *e, b.counts[order.SoldOut.Answer()])
+		}
+	})
+}
+
+func TestOutcomeCounts(t *testing.T) {
+	t.Parallel()
+	var c outcomeCounts
+	var results []order.Result
+	want := order.Counts{"sold_out": 10, "not_started": 20, "unavailable": 2, "unknown_outcome": 3}
+	for _, o := range order.Outcomes() {
+		results = append(results, order.Result{Outcome: o})
+		want[o.Answer()]++
+	}
+	c.outcomes(results)
+	c.add(outcomeOf(fmt.Errorf("call: %w", order.ErrUnavailable)), 2)
+	c.add(outcomeOf(errors.New("no reply")), 3)
+	c.soldOutFromCache.Add(10)
+	c.notStartedFromCache.Add(20)
+	got, soldOut, notStarted := c.counts()
+	if diff := cmp.Diff(want, got); diff != "" || soldOut != 10 || notStarted != 20 {
+		t.Errorf("%d and %d from the cache; counts (-want +got):\n%s", soldOut, notStarted, diff)
+	}
+}

@@ -1,0 +1,184 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// Inventory is a sale in Redis, counted at one moment.
+type Inventory struct {
+	Mode        order.SaleMode // SaleRebuilding also while a rebuild is being prepared
+	Mark        order.Mark
+	Applied     int64 // number of the last operation that it contains
+	Stock       int64 // units left to sell, returned and reserved ones included
+	Holders     int64 // users in the sale's buyers
+	Waiting     int64 // entries of the sale in the stream, delivered or not; or NotCounted
+	DeadLetters int64 // dead letters of the partition
+}
+
+// NotCounted says that the stream was too long to count a sale's entries in it.
+const NotCounted int64 = -1
+
+// LedgerTotals is a sale in the ledger, read at one moment, for a Redis that has applied so many operations.
+type LedgerTotals struct {
+	Mark      order.Mark
+	Operation int64 // number of the last one
+	Stock     int64
+	Issued    int64
+	Live      int64 // live orders
+	Pending   int64 // operations that Redis is not known to have applied
+	Ahead     int64 // units by which later operations than Redis has applied have changed stock and live orders together
+	Open      int64 // operations that take stock, which Redis may have applied and the ledger has not completed
+}
+
+// Balance says whether the units of a sale are all accounted for, across both stores (conservation): what was issued
+// is left in Redis, or accepted, or recorded.
+//
+// Three sums are compared, each exact at any moment, also under full load:
+//
+//	ledger   stock + live orders = issued. Every transaction keeps this sum, and one statement reads it.
+//	Redis    stock + holders = the ledger's stock + live orders. Neither side is changed by a purchase, its recording, a
+//	         payment, a cancel or a return: each moves a unit from one summand to the other. Only changes of the stock
+//	         do, and the operations' numbers say which of them Redis has already.
+//	orders   holders without a live order = entries that wait in the stream. Purchases change that all the time, so it
+//	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
+type Balance struct {
+	VoucherID int64
+	At        time.Time // by this process's clock
+	Ledger    LedgerTotals
+	Redis     Inventory
+
+	Finding Finding
+	Why     string // what is wrong, or why it is undecided, with the numbers, in English; "" for Balanced
+
+	// Units too many (above 0) or too few in a store, by the sums above; 0 when that was not decided.
+	LedgerDifference int64
+	RedisDifference  int64
+	// Lost counts accepted orders with neither a row nor an entry, of which only the holder is left. Some may be dead
+	// letters.
+	Lost int64
+	// Complete: the third sum was decided too. Under load it seldom is.
+	Complete bool
+}
+
+// Finding is the result of a Balance.
+type Finding int8
+
+// The findings.
+const (
+	Undecided    Finding = iota // the stores could not be compared at this moment
+	Balanced                    // all units are accounted for
+	RedisWrong                  // Redis differs from the ledger; a rebuild repairs it
+	OrdersLost                  // accepted orders are in neither stream nor ledger; a rebuild requeues them
+	LedgerShort                 // the ledger lacks units: fewer are sold than were issued. An operator must decide
+	LedgerExcess                // the ledger has units that nobody issued: more would be sold. An operator must decide
+)
+
+// String returns the finding as a word for people and programs.
+func (f Finding) String() string {
+	switch f {
+	case Balanced:
+		return "balanced"
+	case RedisWrong:
+		return "redis_wrong"
+	case OrdersLost:
+		return "orders_lost"
+	case LedgerShort:
+		return "ledger_short"
+	case LedgerExcess:
+		return "ledger_excess"
+	default:
+		return "undecided"
+	}
+}
+
+// Broken reports whether units are not accounted for.
+func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
+
+// compare compares the stores. ledger was read after redis, and before is the mark, last operation and stock that the
+// ledger had before redis was read.
+func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
+	b := Balance{VoucherID: voucherID, At: at, Ledger: ledger, Redis: redis}
+	b.LedgerDifference = ledger.Stock + ledger.Live - ledger.Issued
+	doubt := b.compareStock()
+	shortOfPlaces := false
+	if doubt == "" && b.RedisDifference == 0 {
+		shortOfPlaces = b.compareOrders(before)
+	}
+	switch {
+	case b.LedgerDifference != 0:
+		b.Finding = LedgerShort
+		if b.LedgerDifference > 0 {
+			b.Finding = LedgerExcess
+		}
+		b.Why = fmt.Sprintf("the ledger has %d units left and %d live orders of %d issued: %+d",
+			ledger.Stock, ledger.Live, ledger.Issued, b.LedgerDifference)
+	case doubt != "":
+		b.Why = doubt
+	case shortOfPlaces:
+		b.Finding = RedisWrong
+		b.Why = fmt.Sprintf("redis has only %d places for %d live orders", redis.Holders, ledger.Live)
+	case b.RedisDifference != 0:
+		b.Finding = RedisWrong
+		b.Why = fmt.Sprintf("redis has %d units left and %d places; the ledger %d units and %d live orders: %+d",
+			redis.Stock, redis.Holders, ledger.Stock-ledger.Ahead, ledger.Live, b.RedisDifference)
+	case b.Lost > 0:
+		b.Finding = OrdersLost
+		b.Why = fmt.Sprintf("redis has %d places for %d live orders and %d waiting ones: %d orders are lost",
+			redis.Holders, ledger.Live, redis.Waiting, b.Lost)
+	default:
+		b.Finding = Balanced
+	}
+	return b
+}
+
+// compareStock compares Redis's units and holders with the ledger, and says why it could not.
+func (b *Balance) compareStock() (doubt string) {
+	switch {
+	case b.Redis.Mode == order.SaleMissing:
+		return "redis does not hold the sale"
+	case b.Redis.Mode == order.SaleRebuilding:
+		return "the sale is being rebuilt"
+	case b.Redis.Mark.Epoch != b.Ledger.Mark.Epoch:
+		return fmt.Sprintf("redis has epoch %d, the ledger %d", b.Redis.Mark.Epoch, b.Ledger.Mark.Epoch)
+	case b.Redis.Applied > b.Ledger.Operation:
+		return fmt.Sprintf("redis has operation %d, the ledger only %d", b.Redis.Applied, b.Ledger.Operation)
+	case b.Ledger.Open > 0:
+		return fmt.Sprintf("%d changes of stock are being settled", b.Ledger.Open)
+	}
+	difference := b.Redis.Stock + b.Redis.Holders - (b.Ledger.Stock + b.Ledger.Live - b.Ledger.Ahead)
+	if difference > 0 && b.Redis.Stock == 0 && b.Redis.Waiting != 0 {
+		// A rebuild found more accepted orders than units. Nothing is sold, and the recorder fails the surplus.
+		return fmt.Sprintf("%d orders wait for which the ledger has no unit", difference)
+	}
+	b.RedisDifference = difference
+	return ""
+}
+
+// compareOrders counts holders without a row or an entry, if the ledger did not change, and reports whether there are
+// fewer holders than live orders. An entry whose order is recorded and not yet acknowledged counts as waiting, so that at
+// worst a lost order is not noticed yet.
+func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
+	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
+	// An operation may have been pending when Redis was read, and be completed by now.
+	if !still || b.Ledger.Pending > 0 || b.Redis.Applied != b.Ledger.Operation {
+		return false
+	}
+	unrecorded := b.Redis.Holders - b.Ledger.Live
+	if unrecorded < 0 {
+		b.RedisDifference, b.Complete = unrecorded, true
+		return true
+	}
+	if b.Redis.Waiting != NotCounted {
+		b.Lost, b.Complete = max(0, unrecorded-b.Redis.Waiting), true
+	}
+	return false
+}
+
+// Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. A ledger that has units which
+// nobody issued must not be copied: Redis would sell them.
+func (b *Balance) Repairable() bool {
+	return b.LedgerDifference <= 0 && (b.RedisDifference != 0 || b.Lost > 0)
+}

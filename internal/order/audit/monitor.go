@@ -1,0 +1,96 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
+)
+
+// LiveStats are the stats of a sale in Redis, at about one moment.
+type LiveStats struct {
+	View          order.SaleView
+	State         voucher.SaleState
+	Answers       order.Counts  // by all instances
+	Waiting       int64         // accepted orders of the sale's partition that have no row yet
+	OldestWaiting time.Duration // how long the first of them has waited
+	DeadLetters   int64         // dead letters of the partition
+}
+
+// LiveStatsReader reads the stats of sales in Redis.
+type LiveStatsReader interface {
+	// LiveStats returns the stats of a seckill voucher's sale, or ErrUnavailable.
+	LiveStats(ctx context.Context, v voucher.Voucher) (LiveStats, error)
+}
+
+// Balances says whether the units of sales are accounted for: Auditor.
+type Balances interface {
+	// Balance returns the balance of a sale, a few seconds old at most. voucher.ErrNotSeckill for a sale that Redis no
+	// longer holds, ErrUnavailable.
+	Balance(ctx context.Context, voucherID int64) (Balance, error)
+}
+
+// SaleStats are the stats of a sale, across all instances and both stores.
+type SaleStats struct {
+	LiveStats
+	Issued   int64 // units in all
+	Recorded int64 // live orders in the ledger
+	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
+	Stale bool
+	// Balance is nil when it could not be had.
+	Balance *Balance
+}
+
+// Monitor gathers the stats of a sale for people who watch it.
+type Monitor struct {
+	ledger   catalog.Vouchers
+	catalog  *catalog.Catalog
+	live     LiveStatsReader
+	balances Balances
+}
+
+// NewMonitor returns a monitor. The catalog stands in while the ledger is away.
+func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveStatsReader, balances Balances) *Monitor {
+	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
+}
+
+// Stats returns the current stats of the sale. It costs a query and two round trips to Redis, and a balance every few
+// seconds, however many buy. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a store that is
+// needed is away.
+func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error) {
+	v, stale, err := m.voucher(ctx, voucherID)
+	if err != nil {
+		return SaleStats{}, err
+	}
+	if v.Sale == nil {
+		return SaleStats{}, voucher.ErrNotSeckill
+	}
+	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock, Stale: stale}
+	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
+		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, err)
+	}
+	if v.Sale.Retired { // Redis holds nothing of it any more
+		f.State, f.View.Stock, f.View.Buyers = voucher.StateEnded, v.Sale.Stock, f.Recorded
+		f.View.Begin, f.View.End = v.Sale.Begin, v.Sale.End
+	}
+	if b, err := m.balances.Balance(ctx, voucherID); err == nil {
+		f.Balance = &b
+	}
+	return f, nil
+}
+
+// voucher reads the ledger, and else the catalog.
+func (m *Monitor) voucher(ctx context.Context, id int64) (v voucher.Voucher, stale bool, err error) {
+	asking, cancel := context.WithTimeout(ctx, catalog.LoadTimeout)
+	defer cancel()
+	if v, err = m.ledger.Voucher(asking, id); err == nil {
+		return v, false, nil
+	}
+	if known, errKnown := m.catalog.Find(ctx, id); errKnown == nil {
+		return known, true, nil
+	}
+	return v, false, order.OrUnavailable(err)
+}

@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+// pulses is Redis with one sale.
+type pulses struct {
+	pulse LiveStats
+	fails error
+}
+
+func (p pulses) LiveStats(context.Context, voucher.Voucher) (LiveStats, error) {
+	return p.pulse, p.fails
+}
+
+// ledgerOf answers with one voucher, or fails.
+type ledgerOf struct {
+	voucher voucher.Voucher
+	fails   error
+}
+
+func (l ledgerOf) Voucher(context.Context, int64) (voucher.Voucher, error) { return l.voucher, l.fails }
+
+// balances has one, or none.
+type balances struct{ balance *Balance }
+
+func (b balances) Balance(context.Context, int64) (Balance, error) {
+	if b.balance == nil {
+		return Balance{}, voucher.ErrNotSeckill
+	}
+	return *b.balance, nil
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	pulse := LiveStats{State: voucher.StateOnSale, View: order.SaleView{Stock: 3, Buyers: 7}, Waiting: 2}
+	retired := LiveStats{State: voucher.StateEnded, View: order.SaleView{Stock: 4, Buyers: 6}}
+	selling := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}
+	over := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 4, Retired: true}}
+	for name, tc := range map[string]struct {
+		ledger   ledgerOf
+		known    *voucher.Voucher // by the catalog
+		pulses   pulses
+		balances balances
+		want     SaleStats
+		err      error
+	}{
+		"selling": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5}},
+		"with its balance": {
+			ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, balances: balances{&Balance{Finding: Balanced}},
+			want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Balance: &Balance{Finding: Balanced}},
+		},
+		"retired":              {ledger: ledgerOf{voucher: over}, want: SaleStats{LiveStats: retired, Issued: 10, Recorded: 6}},
+		"the ledger is away":   {ledger: ledgerOf{fails: ordertest.ErrAway}, known: &selling, pulses: pulses{pulse: pulse}, want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Stale: true}},
+		"away and not known":   {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
+		"Redis is away":        {ledger: ledgerOf{voucher: selling}, pulses: pulses{fails: order.ErrUnavailable}, err: order.ErrUnavailable},
+		"an ordinary voucher":  {ledger: ledgerOf{voucher: voucher.Voucher{ID: 1}}, err: voucher.ErrNotSeckill},
+		"there is no such one": {ledger: ledgerOf{fails: voucher.ErrNotFound}, err: voucher.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			catalog := catalog.New(ledgerOf{fails: tc.ledger.fails})
+			t.Cleanup(catalog.Close)
+			if tc.known != nil {
+				catalog.SetSales([]voucher.Voucher{*tc.known})
+			}
+			got, err := NewMonitor(tc.ledger, catalog, tc.pulses, tc.balances).Stats(t.Context(), 1)
+			if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+var errAway = errors.New("the ledger is away")
+
+// fakeLedger counts questions. It answers after a while, unless the asker has given up.
+type fakeLedger struct {
+	mu       sync.Mutex
+	vouchers map[int64]voucher.Voucher
+	away     bool
+	takes    time.Duration
+	asked    int
+}
+
+func (l *fakeLedger) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+	select {
+	case <-time.After(l.takes):
+	case <-ctx.Done():
+		return voucher.Voucher{}, ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	v, has := l.vouchers[id]
+	switch {
+	case l.away:
+		return voucher.Voucher{}, errAway
+	case !has:
+		return voucher.Voucher{}, voucher.ErrNotFound
+	default:
+		return v, nil
+	}
+}
+
+func titled(id int64, title string) voucher.Voucher { return voucher.Voucher{ID: id, Title: title} }
+
+// inBubble runs f with a catalog over a ledger with the voucher 1.
+func inBubble(t *testing.T, f func(t *testing.T, c *Catalog, l *fakeLedger)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLedger{vouchers: map[int64]voucher.Voucher{1: titled(1, "old")}, takes: time.Millisecond}
+		c := New(l)
+		defer c.Close()
+		f(t, c, l)
+	})
+}
+
+func TestVouchersAreRemembered(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		id     int64
+		after  time.Duration // between the two questions
+		forget bool
+		want   error
+		asked  int
+	}{
+		"a voucher":                  {id: 1, after: ttl - time.Minute, asked: 1},
+		"for an hour":                {id: 1, after: ttl + time.Minute, asked: 2},
+		"one that was changed":       {id: 1, forget: true, asked: 2},
+		"an unknown id":              {id: 2, want: voucher.ErrNotFound, asked: 1},
+		"an unknown id for a second": {id: 2, after: 3 * missTTL, want: voucher.ErrNotFound, asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
+				for range 2 {
+					if v, err := c.Find(t.Context(), tc.id); !errors.Is(err, tc.want) || tc.want == nil && v.ID != tc.id {
+						t.Errorf("voucher %d, %v; want %v", v.ID, err, tc.want)
+					}
+					time.Sleep(tc.after)
+					if tc.forget {
+						c.Forget(tc.id)
+					}
+				}
+				if l.asked != tc.asked {
+					t.Errorf("the ledger was asked %d times, want %d", l.asked, tc.asked)
+				}
+			})
+		})
+	}
+}
+
+// What is remembered stays valid while the ledger is away, and that it is away is not remembered.
+func TestLedgerIsAway(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
+		if _, err := c.Find(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		l.vouchers[2], l.away = titled(2, "new"), true
+		if v, err := c.Find(t.Context(), 1); err != nil || v.ID != 1 {
+			t.Errorf("a remembered voucher: %+v, %v", v, err)
+		}
+		if _, err := c.Find(t.Context(), 2); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, errAway) {
+			t.Errorf("another: error = %v, want ErrUnavailable", err)
+		}
+		l.away = false
+		if v, err := c.Find(t.Context(), 2); err != nil || v.ID != 2 {
+			t.Errorf("another, when the ledger is back: %+v, %v", v, err)
+		}
+		l.takes = 2 * LoadTimeout
+		start := time.Now()
+		if _, err := c.Find(t.Context(), 3); !errors.Is(err, order.ErrUnavailable) || time.Since(start) != LoadTimeout {
+			t.Errorf("a ledger that does not answer: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A thousand callers share a query, which does not end with the first of them.
+func TestCallersShareAQuery(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = c.Find(ctx, 1) }) // it gives up
+		synctest.Wait()
+		for range 1000 {
+			all.Go(func() {
+				if v, err := c.Find(t.Context(), 1); err != nil || v.ID != 1 {
+					t.Errorf("%+v, %v", v, err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if l.asked != 1 {
+			t.Errorf("the ledger was asked %d times", l.asked)
+		}
+	})
+}
+
+func TestSetSales(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
+		first, second := titled(1, "on sale"), titled(2, "on sale")
+		first.Sale, second.Sale = &voucher.Sale{}, &voucher.Sale{}
+		c.SetSales([]voucher.Voucher{first, second})
+		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "on sale" || l.asked != 0 {
+			t.Errorf("%+v, %v, asked %d times", v, err, l.asked)
+		}
+		sales := func() (ids []int64) {
+			for _, sale := range c.Sales() {
+				ids = append(ids, sale.VoucherID)
+			}
+			return slices.Sorted(slices.Values(ids))
+		}
+		if got := sales(); !slices.Equal(got, []int64{1, 2}) {
+			t.Errorf("on sale: %v", got)
+		}
+		c.SetSales([]voucher.Voucher{second})
+		if got := sales(); !slices.Equal(got, []int64{2}) {
+			t.Errorf("on sale: %v", got)
+		}
+		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "old" || l.asked != 1 {
+			t.Errorf("no longer on sale: %+v, %v, asked %d times", v, err, l.asked)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package ordertest
+
+import (
+	"time"
+
+	"seckill/internal/order"
+)
+
+// NopObserver ignores everything.
+type NopObserver struct{}
+
+func (NopObserver) Admitted([]order.Result, time.Duration, error) {}
+
+func (NopObserver) RefusedFromCache(int64, int64) {}
+
+func (NopObserver) Recorded(int, int, time.Duration) {}
+
+func (NopObserver) RecordRetried(error) {}
+
+func (NopObserver) DeadLettered() {}
+
+func (NopObserver) Recovered(int, int64) {}
+
+func (NopObserver) Rebuilt(time.Duration, error) {}
+
+func (NopObserver) OperationsApplied(int, int, time.Duration, error) {}
+
+func (NopObserver) OutboxBehind(int) {}
+
+func (NopObserver) OrdersExpired(int, time.Duration) {}
+
+func (NopObserver) PaymentReceived(order.PaymentState) {}
+
+func (NopObserver) PaymentRefunded(error) {}

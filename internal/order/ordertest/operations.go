@@ -1,0 +1,214 @@
+package ordertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// Where an operation of FakeOperations is in the ledger.
+const (
+	PendingOp = iota
+	AppliedOp
+	RefusedOp
+	absorbedOp
+	voidOp
+)
+
+// FakeOperations is one voucher's operations, its stock in the ledger, and its sale in Redis, with faults.
+type FakeOperations struct {
+	Faults
+	Ops     []order.Operation // ops[i] has the number i+1
+	States  []int
+	Stock   int64 // the ledger's
+	Clashes int   // so many takes are missing in the ledger, though Redis gave them
+
+	Redis   order.ApplyState // other than ApplyDone: it is not there
+	Epoch   int64
+	Applied int64
+	Sale    int64          // units on sale in Redis
+	taken   map[int64]bool // what became of takes
+	Forgot  int64          // what became of those up to this number is forgotten
+	Effects []int64        // numbers in the order in which they took effect in Redis
+
+	Pendings, Applies int
+	Arrived           chan struct{} // gets a value when Pending is called, if set
+	Leave             chan struct{} // Pending returns after a value from it, if set
+	pendingOf         []int64       // what SalesWithPending says
+}
+
+// NewFakeOperations returns a sale with so much stock and no operations.
+func NewFakeOperations(stock int64) *FakeOperations {
+	return &FakeOperations{
+		Faults: Faults{Before: map[string]int{}, After: map[string]int{}},
+		Stock:  stock, Sale: stock, Epoch: 1, taken: map[int64]bool{},
+	}
+}
+
+// Commit writes an operation, as the ledger does: what gives raises its stock at once.
+func (f *FakeOperations) Commit(kind order.OperationKind, delta, orderID int64) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Ops = append(f.Ops, order.Operation{VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID})
+	f.States = append(f.States, PendingOp)
+	f.Stock += max(0, delta)
+}
+
+func (f *FakeOperations) Pending(ctx context.Context, _ int64, n int) (ops []order.Operation, last int64, err error) {
+	err = f.Call("pending", func() error {
+		f.Pendings++
+		for i, op := range f.Ops {
+			if f.States[i] == PendingOp && len(ops) < n {
+				ops = append(ops, op)
+			}
+		}
+		last = int64(len(f.Ops))
+		return nil
+	})
+	if f.Arrived != nil {
+		select {
+		case f.Arrived <- struct{}{}:
+			<-f.Leave
+		case <-ctx.Done():
+		}
+	}
+	return ops, last, err
+}
+
+func (f *FakeOperations) Apply(_ context.Context, sale order.SaleRef, ops []order.Operation) (app order.ApplyResult, err error) {
+	err = f.Call("apply", func() error {
+		f.Applies++
+		if sale.VoucherID != VoucherA {
+			return fmt.Errorf("no voucher %d", sale.VoucherID)
+		}
+		app = order.ApplyResult{State: f.Redis, Epoch: f.Epoch, Applied: f.Applied}
+		if f.Redis != order.ApplyDone {
+			return nil
+		}
+		for i, op := range ops {
+			if i > 0 && op.Number != ops[i-1].Number+1 {
+				return fmt.Errorf("operation %d follows %d", op.Number, ops[i-1].Number)
+			}
+		}
+		if len(ops) > 0 && ops[0].Number > f.Applied+1 {
+			app.State = order.ApplyGap
+			return nil
+		}
+		for _, op := range ops {
+			if op.Number > f.Applied {
+				f.Applied = op.Number
+				f.Effects = append(f.Effects, op.Number)
+				if f.taken[op.Number] = !op.Takes() || f.Sale+op.Delta >= 0; f.taken[op.Number] {
+					f.Sale += op.Delta
+				}
+			}
+			if op.Number > f.Forgot {
+				app.Results = append(app.Results, order.OperationResult{Number: op.Number, Taken: f.taken[op.Number]})
+			}
+		}
+		app.Applied = f.Applied
+		return nil
+	})
+	return app, err
+}
+
+func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results []order.OperationResult) error {
+	conflict := false
+	err := f.Call("settled", func() error {
+		for _, r := range results {
+			i := r.Number - 1
+			if f.States[i] != PendingOp {
+				continue
+			}
+			f.States[i] = AppliedOp
+			if f.Ops[i].Takes() {
+				switch {
+				case !r.Taken:
+					f.States[i] = RefusedOp
+				case f.Clashes > 0:
+					f.Clashes--
+					f.States[i] = RefusedOp
+					conflict = true
+				default:
+					f.Stock += f.Ops[i].Delta
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil && conflict {
+		return order.ErrConflict
+	}
+	return err
+}
+
+func (f *FakeOperations) SalesWithPending(context.Context, int) (ids []int64, err error) {
+	err = f.Call("sales", func() error {
+		if slices.Contains(f.States, PendingOp) {
+			ids = []int64{VoucherA}
+		}
+		ids = append(ids, f.pendingOf...)
+		return nil
+	})
+	return ids, err
+}
+
+// Rebuild is what a rebuild does: it absorbs what gives, voids what takes, and publishes the ledger's stock.
+func (f *FakeOperations) Rebuild() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	for i, op := range f.Ops {
+		if f.States[i] == PendingOp {
+			if f.States[i] = absorbedOp; op.Takes() {
+				f.States[i] = voidOp
+			}
+		}
+	}
+	f.Redis, f.Applied, f.Sale = order.ApplyDone, int64(len(f.Ops)), f.Stock
+	f.Epoch++
+}
+
+// CountingObserver counts what outbox, expirer and payments report.
+type CountingObserver struct {
+	Faults                                                                 // for its lock
+	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
+	Payments                                                               []order.PaymentState
+}
+
+func (c *CountingObserver) Count(f func()) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	f()
+}
+
+func (c *CountingObserver) OperationsApplied(applied, refused int, _ time.Duration, err error) {
+	c.Count(func() {
+		c.Applied += applied
+		c.Refused += refused
+		if err != nil {
+			c.Failed++
+		}
+	})
+}
+
+func (c *CountingObserver) OutboxBehind(sales int) { c.Count(func() { c.SalesBehind = sales }) }
+func (c *CountingObserver) OrdersExpired(n int, _ time.Duration) {
+	c.Count(func() { c.Expired += n })
+}
+
+func (c *CountingObserver) PaymentReceived(state order.PaymentState) {
+	c.Count(func() { c.Payments = append(c.Payments, state) })
+}
+
+func (c *CountingObserver) PaymentRefunded(err error) {
+	c.Count(func() {
+		if err != nil {
+			c.FailedRefunds++
+			return
+		}
+		c.Refunds++
+	})
+}

@@ -1,0 +1,89 @@
+package ordertest
+
+import (
+	"context"
+	"sync"
+
+	"seckill/internal/order"
+)
+
+// FakeOrders is the ledger's read side.
+type FakeOrders struct {
+	Mu   sync.Mutex
+	Rows map[int64]order.Order
+	Away bool
+}
+
+func (f *FakeOrders) OrdersByID(_ context.Context, ids []int64) (map[int64]order.Order, error) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Away {
+		return nil, ErrAway
+	}
+	got := map[int64]order.Order{}
+	for _, id := range ids {
+		if o, has := f.Rows[id]; has {
+			got[id] = o
+		}
+	}
+	return got, nil
+}
+
+func (f *FakeOrders) OrdersOf(_ context.Context, filter order.Filter, before int64, limit int) (orders []order.Order, total int64, err error) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	for id := before - 1; id > 0 && id > before-100; id-- {
+		if o, has := f.Rows[id]; has && filter.Passes(o) {
+			if total++; len(orders) < limit {
+				orders = append(orders, o)
+			}
+		}
+	}
+	return orders, total, nil
+}
+
+func (f *FakeOrders) LiveOrder(_ context.Context, key order.BuyerKey) (order.Order, error) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Away {
+		return order.Order{}, ErrAway
+	}
+	for _, o := range f.Rows {
+		if o.Status.Live() && o.UserID == key.UserID && o.VoucherID == key.VoucherID {
+			return o, nil
+		}
+	}
+	return order.Order{}, order.ErrNotFound
+}
+
+func (f *FakeOrders) Recorded(_ context.Context, ids []int64) (map[int64]order.Status, error) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Away {
+		return nil, ErrAway
+	}
+	got := map[int64]order.Status{}
+	for _, id := range ids {
+		if o, has := f.Rows[id]; has {
+			got[id] = o.Status
+		}
+	}
+	return got, nil
+}
+
+func (f *FakeOrders) Put(o order.Order) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Rows[o.ID] = o
+}
+
+// FakeHolders are the holders in Redis.
+type FakeHolders map[order.BuyerKey]int64
+
+func (f FakeHolders) HolderOrders(_ context.Context, userID int64, sales []order.SaleRef) ([]int64, error) {
+	ids := make([]int64, len(sales))
+	for i, s := range sales {
+		ids[i] = f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}]
+	}
+	return ids, nil
+}

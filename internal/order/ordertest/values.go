@@ -1,0 +1,69 @@
+package ordertest
+
+import (
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+const (
+	// VoucherA is the id of the seckill voucher of the tests.
+	VoucherA int64 = 7
+	// VoucherB is the id of another voucher.
+	VoucherB int64 = 8
+)
+
+// NewClaim is a claim of epoch 1 whose sequence is its order id.
+func NewClaim(id, user, voucherID int64) order.Claim {
+	return order.Claim{OrderID: id, UserID: user, VoucherID: voucherID, Epoch: 1, Sequence: id}
+}
+
+// VoucherAt is a voucher whose ledger row stands at the mark.
+func VoucherAt(epoch, sequence int64) voucher.Voucher {
+	v := SaleVoucher(5)
+	v.Sale.Epoch, v.Sale.Sequence = epoch, sequence
+	return v
+}
+
+// SaleVoucher is a seckill voucher with so much stock, at epoch 4.
+func SaleVoucher(stock int64) voucher.Voucher {
+	return voucher.Voucher{
+		ID: VoucherA, Kind: voucher.Seckill, Status: voucher.OnShelf,
+		Sale: &voucher.Sale{Stock: stock, Issued: stock, Begin: Begin, End: End, Epoch: 4},
+	}
+}
+
+// Ordinary is an ordinary voucher.
+func Ordinary() voucher.Voucher {
+	return voucher.Voucher{ID: VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf}
+}
+
+// VerdictOf is the script's result for requests, with the sequence after it.
+func VerdictOf(sequence int64, codes ...order.Outcome) order.BatchResult {
+	v := order.BatchResult{View: order.SaleView{Mark: order.Mark{Epoch: 3, Sequence: sequence}}}
+	for _, c := range codes {
+		v.Results = append(v.Results, order.Result{Outcome: c})
+	}
+	return v
+}
+
+// BatchOf is so many requests, of users from the given one on, with order ids 100 above.
+func BatchOf(voucherID, from int64, n int) order.Batch {
+	b := order.Batch{Sale: order.SaleRef{VoucherID: voucherID}}
+	for i := range int64(n) {
+		b.Requests = append(b.Requests, order.Request{UserID: from + i, OrderID: from + i + 100})
+	}
+	return b
+}
+
+// WaitUntil fails the test if ok does not hold within ten seconds.
+func WaitUntil(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited ten seconds in vain")
+		}
+	}
+}

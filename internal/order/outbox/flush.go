@@ -1,0 +1,152 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// flush brings one voucher's sale up to the operations that are committed now. Those that are committed while it works
+// are for the next flush: a sale that changes all the time does not keep anybody waiting.
+func (o *Outbox) flush(ctx context.Context, voucherID int64) error {
+	v, err := o.catalog.Find(ctx, voucherID)
+	if errors.Is(err, voucher.ErrNotFound) { // somebody may have asked for it just before it was created
+		o.catalog.Forget(voucherID)
+		v, err = o.catalog.Find(ctx, voucherID)
+	}
+	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
+		return err
+	}
+	if v.Sale == nil || v.Sale.Retired { // what is given to a retired sale is absorbed when it is committed
+		o.flushes.Delete(voucherID)
+		return nil
+	}
+	until, before := int64(-1), int64(0)
+	var applied order.ApplyResult // the latest
+	for {
+		select {
+		case <-o.closing:
+			return fmt.Errorf("%w: the process stops; operations of voucher %d are applied later", order.ErrUnavailable, voucherID)
+		default:
+		}
+		ops, last, err := o.pending(ctx, voucherID)
+		if err != nil {
+			return fmt.Errorf("%w: reading the operations of voucher %d: %w", order.ErrUnavailable, voucherID, err)
+		}
+		if until < 0 {
+			until = last
+		}
+		switch {
+		case len(ops) == 0 && before == 0:
+			return o.check(ctx, v, last)
+		case len(ops) == 0:
+			return nil
+		case ops[0].Number <= before:
+			// The ledger has lost that it was completed, and Redis has forgotten what came of it. A rebuild ends that.
+			o.repairs.RequestRepair(v.ID, applied.Epoch)
+			return fmt.Errorf("%w: operation %d of voucher %d is not completed", order.ErrUnavailable, ops[0].Number, voucherID)
+		}
+		if applied, err = o.apply(ctx, v, ops); err != nil {
+			return err
+		}
+		if before = ops[len(ops)-1].Number; before >= until && len(applied.Results) == len(ops) {
+			return nil
+		}
+	}
+}
+
+func (o *Outbox) pending(ctx context.Context, voucherID int64) ([]order.Operation, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	defer cancel()
+	return o.stores.Ledger.Pending(ctx, voucherID, applyBatch)
+}
+
+// apply has Redis apply operations and completes those whose result it knows.
+func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
+	start := time.Now()
+	applied, err := o.send(ctx, v, ops)
+	if err != nil {
+		o.observer.OperationsApplied(0, 0, time.Since(start), err)
+		return applied, err
+	}
+	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	defer cancel()
+	err = o.stores.Ledger.CompleteOperations(call, v.ID, applied.Results)
+	if errors.Is(err, order.ErrConflict) { // it is completed all the same, but Redis holds too little now
+		o.log.ErrorContext(ctx, "the ledger lacks what Redis gave; the sale is rebuilt", "voucher", v.ID, "error", err)
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
+		o.observer.OperationsApplied(len(applied.Results), 0, time.Since(start), nil)
+		return applied, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: completing operations of voucher %d: %w", order.ErrUnavailable, v.ID, err)
+		o.observer.OperationsApplied(0, 0, time.Since(start), err)
+		return applied, err
+	}
+	o.notifyRevived(ops, applied.Results)
+	refused := 0
+	for _, r := range applied.Results {
+		if !r.Taken {
+			refused++
+		}
+	}
+	o.observer.OperationsApplied(len(applied.Results)-refused, refused, time.Since(start), nil)
+	return applied, nil
+}
+
+// check looks at a sale without pending operations: a Redis that lacks one that the ledger knows as applied has lost its
+// tail.
+func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error {
+	if last == 0 {
+		return nil
+	}
+	applied, err := o.send(ctx, v, nil)
+	if err == nil && applied.Applied < last {
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
+		err = fmt.Errorf("%w: Redis has lost operations of voucher %d: %d of %d are left", order.ErrUnavailable, v.ID, applied.Applied, last)
+	}
+	return err
+}
+
+// send sends operations to Redis, and reports the sale for repair when it cannot apply them.
+func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
+	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+	defer cancel()
+	applied, err := o.stores.Redis.Apply(call, order.SaleOf(v), ops)
+	if err != nil {
+		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w", order.ErrUnavailable, len(ops), v.ID, err)
+	}
+	switch applied.State {
+	case order.ApplyDone:
+		return applied, nil
+	case order.ApplyGap:
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
+		return applied, fmt.Errorf("%w: Redis has lost operations of voucher %d", order.ErrUnavailable, v.ID)
+	case order.ApplyMissing, order.ApplyRebuilding:
+		o.repairs.RequestRepair(v.ID, order.NoBadEpoch)
+		return applied, fmt.Errorf("%w: the sale of voucher %d is being rebuilt", order.ErrUnavailable, v.ID)
+	default:
+		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %d", order.ErrUnavailable, applied.State, v.ID)
+	}
+}
+
+// notifyRevived notifies those who wait for orders that have been revived.
+func (o *Outbox) notifyRevived(ops []order.Operation, results []order.OperationResult) {
+	taken := make(map[int64]bool, len(results))
+	for _, r := range results {
+		taken[r.Number] = r.Taken
+	}
+	revived := make(map[int64]order.Status)
+	for _, op := range ops {
+		if op.Kind == order.Revival && taken[op.Number] {
+			revived[op.OrderID] = order.Revive.To()
+		}
+	}
+	if len(revived) > 0 {
+		o.notifier.Notify(revived)
+	}
+}

@@ -1,0 +1,175 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/batch"
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+)
+
+// OperationLedger is the ledger as the outbox sees it.
+type OperationLedger interface {
+	// Pending returns up to n pending operations of the sale, in order, and the number of its last operation of all,
+	// read at one moment. A voucher without a sale has none.
+	Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error)
+	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took lowers stock
+	// and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one that did not makes
+	// its payment refunding. Operations that are not pending any more are left alone. It returns ErrConflict when the
+	// ledger does not have what Redis gave (too little stock, another live order of the user): that operation is then
+	// completed as refused, and Redis holds too little, so the sale has to be rebuilt.
+	CompleteOperations(ctx context.Context, voucherID int64, results []order.OperationResult) error
+	// SalesWithPending returns up to n vouchers that have pending operations, the oldest first.
+	SalesWithPending(ctx context.Context, n int) ([]int64, error)
+}
+
+// OperationApplier applies operations to sales in Redis.
+type OperationApplier interface {
+	// Apply applies operations, which must be without gaps and in order, each once however often it is sent. Without any
+	// it says how far Redis is. Operations that the sale contains already are answered as they were the first time.
+	Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
+}
+
+// Observer is told what an Outbox does, for metrics. Its methods must not block.
+type Observer interface {
+	// OperationsApplied: a batch of operations was completed, of which Redis applied and refused so many; or it failed with err.
+	OperationsApplied(applied, refused int, took time.Duration, err error)
+	// OutboxBehind: so many sales had operations pending when they were last looked for.
+	OutboxBehind(sales int)
+}
+
+const (
+	applyBatch    = 250              // operations in one call of scripts/apply.lua
+	sweepEvery    = time.Second      // how often sales with pending operations are looked for
+	sweepSales    = 1000             // sales flushed in one sweep
+	sweepWorkers  = 8                // of them at a time
+	ledgerTimeout = 10 * time.Second // one transaction at most
+	requestQueue  = 1024             // requests to flush that can wait; more are found by the next sweep
+)
+
+// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a voucher in order, has
+// Redis apply them, and completes them in the ledger. It may die between any two of these steps, and several instances
+// may do the same work: Redis skips what it has, the ledger skips what is no longer pending.
+//
+// Callers for one voucher share flushes: those that come while a flush is under way share the next one, because their
+// operations may have been committed after the flush under way had read.
+type Outbox struct {
+	stores   Stores
+	catalog  *catalog.Catalog
+	repairs  order.RepairRequester
+	notifier order.StatusNotifier
+	observer Observer
+	log      *slog.Logger
+
+	flushRequests chan int64     // voucher ids
+	closing       chan struct{}  // closed by Close
+	running       sync.WaitGroup // goroutines that flush
+	flushes       sync.Map       // voucher id → *flushes
+}
+
+// flushes are the flushes of one voucher, one after the other.
+type flushes = batch.Batcher[struct{}, struct{}]
+
+// Stores are the stores of an Outbox.
+type Stores struct {
+	Ledger OperationLedger
+	Redis  OperationApplier
+}
+
+// New returns an outbox. The notifier is told of orders that a completed operation has revived.
+func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger) *Outbox {
+	return &Outbox{
+		stores: stores, catalog: catalog, repairs: repairs, notifier: notifier, observer: observer, log: log,
+		flushRequests: make(chan int64, requestQueue), closing: make(chan struct{}),
+	}
+}
+
+// Flush returns nil once every operation of the voucher that was committed before the call is applied and completed. It
+// returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied later
+// then.
+func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
+	_, err := o.flushesOf(voucherID).Do(ctx, struct{}{})
+	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+		return fmt.Errorf("%w: operations of voucher %d are applied later: %w", order.ErrUnavailable, voucherID, err)
+	}
+	return err
+}
+
+// RequestFlush has the voucher's pending operations applied soon. It does not wait.
+func (o *Outbox) RequestFlush(voucherID int64) {
+	select {
+	case o.flushRequests <- voucherID:
+	default: // the next sweep finds it
+	}
+}
+
+// Run flushes what is requested and, sweeping once a second, what a crash has left, until ctx ends. It never returns an
+// error: what fails is retried.
+func (o *Outbox) Run(ctx context.Context) error {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() {
+		for ctx.Err() == nil {
+			o.sweep(ctx)
+			order.Sleep(ctx, sweepEvery)
+		}
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case id := <-o.flushRequests:
+			o.flushesOf(id).Go(ctx, struct{}{})
+		}
+	}
+}
+
+// Close has the flushes under way stop before their next batch, and waits for them. No Flush may begin after it.
+func (o *Outbox) Close() {
+	close(o.closing)
+	o.running.Wait()
+}
+
+// sweep flushes every sale that has pending operations, the oldest first, and returns when all have been tried.
+func (o *Outbox) sweep(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	ids, err := o.stores.Ledger.SalesWithPending(call, sweepSales)
+	cancel()
+	if err != nil {
+		if ctx.Err() == nil {
+			o.log.WarnContext(ctx, "looking for pending operations failed; retrying", "error", err)
+		}
+		return
+	}
+	o.observer.OutboxBehind(len(ids))
+	var workers errgroup.Group
+	workers.SetLimit(sweepWorkers)
+	for _, id := range ids {
+		workers.Go(func() error {
+			if err := o.Flush(ctx, id); err != nil && ctx.Err() == nil {
+				o.log.WarnContext(ctx, "flushing a sale's operations failed; retrying", "voucher", id, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = workers.Wait() // none returns an error
+}
+
+// flushesOf returns what the callers for a voucher share. It is kept until the voucher turns out to have no sale in Redis.
+func (o *Outbox) flushesOf(voucherID int64) *flushes {
+	if found, ok := o.flushes.Load(voucherID); ok {
+		return found.(*flushes)
+	}
+	options := batch.Options{Calls: 1, Running: &o.running}
+	found, _ := o.flushes.LoadOrStore(voucherID, batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
+		return o.flush(ctx, voucherID)
+	}))
+	return found.(*flushes)
+}

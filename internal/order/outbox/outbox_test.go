@@ -1,0 +1,441 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+type outboxParts struct {
+	outbox *Outbox
+	ops    *ordertest.FakeOperations
+	asked  *ordertest.FakeStores // for repairs, and who is notified
+	saw    *ordertest.CountingObserver
+}
+
+// cleaner is a test, or one try of a property.
+type cleaner interface {
+	Helper()
+	Cleanup(f func())
+}
+
+func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) *outboxParts {
+	t.Helper()
+	if vs == nil {
+		vs = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
+	}
+	p := &outboxParts{ops: ops, asked: ordertest.NewFakeStores(0), saw: &ordertest.CountingObserver{}}
+	catalog := catalog.New(&ordertest.FakeSales{Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}})
+	t.Cleanup(catalog.Close)
+	p.outbox = New(Stores{Ledger: ops, Redis: ops}, catalog, p.asked, p.asked, p.saw, ordertest.Quiet())
+	return p
+}
+
+func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
+	t.Parallel()
+	ops := ordertest.NewFakeOperations(1)
+	ops.Commit(order.Restock, 2, 0)
+	ops.Commit(order.Revival, -1, 55)
+	ops.Commit(order.Restock, -9, 0)
+	ops.Commit(order.Pausing, 0, 0)
+	for range applyBatch {
+		ops.Commit(order.Cancellation, 1, 0)
+	}
+	p := newOutbox(t, ops)
+	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(ops.Effects) || len(ops.Effects) != len(ops.Ops) {
+		t.Errorf("took effect: %v", ops.Effects)
+	}
+	if diff := cmp.Diff([]int{ordertest.AppliedOp, ordertest.AppliedOp, ordertest.RefusedOp, ordertest.AppliedOp}, ops.States[:4]); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+	if want := int64(2 + applyBatch); ops.Stock != want || ops.Sale != want {
+		t.Errorf("ledger %d, Redis %d, want %d", ops.Stock, ops.Sale, want)
+	}
+	if diff := cmp.Diff(map[int64]order.Status{55: order.Paid}, p.asked.Outcomes); diff != "" {
+		t.Errorf("notified (-want +got):\n%s", diff)
+	}
+	if p.saw.Applied != len(ops.Ops)-1 || p.saw.Refused != 1 || p.saw.Failed != 0 {
+		t.Errorf("observed %d applied, %d refused, %d failed", p.saw.Applied, p.saw.Refused, p.saw.Failed)
+	}
+	if len(p.asked.Repairs) != 0 {
+		t.Errorf("repairs requested: %v", p.asked.Repairs)
+	}
+}
+
+// Whatever fails, before or after it took effect: the caller gets an error, and the next flush comes to the same end.
+func TestFlushThroughFaults(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"pending", "apply", "settled"} {
+		for _, when := range []string{"before", "after"} {
+			t.Run(step+" fails "+when, func(t *testing.T) {
+				t.Parallel()
+				ops := ordertest.NewFakeOperations(1)
+				ops.Commit(order.Restock, -1, 0)
+				ops.Commit(order.Cancellation, 1, 0)
+				p := newOutbox(t, ops)
+				if when == "before" {
+					ops.Before[step] = 1
+				} else {
+					ops.After[step] = 1
+				}
+				if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
+					t.Errorf("error = %v, want ErrUnavailable", err)
+				}
+				if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
+					t.Error(err)
+				}
+				if diff := cmp.Diff([]int64{1, 2}, ops.Effects); diff != "" || ops.Stock != 1 || ops.Sale != 1 {
+					t.Errorf("stock %d and %d, effects (-want +got):\n%s", ops.Stock, ops.Sale, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestFlushWhenRedisCannot(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil   func(f *ordertest.FakeOperations)
+		repairs []ordertest.RepairCall
+	}{
+		"the sale is missing":          {spoil: func(f *ordertest.FakeOperations) { f.Redis = order.ApplyMissing }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}}},
+		"it is being rebuilt":          {spoil: func(f *ordertest.FakeOperations) { f.Redis = order.ApplyRebuilding }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}}},
+		"it has lost what was applied": {spoil: func(f *ordertest.FakeOperations) { f.Applied, f.States[0], f.Epoch = 0, ordertest.AppliedOp, 4 }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
+		"and nothing more is pending": {spoil: func(f *ordertest.FakeOperations) {
+			f.States[0], f.States[1], f.Epoch = ordertest.AppliedOp, ordertest.AppliedOp, 4
+		}, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
+		"it answers something unknown": {spoil: func(f *ordertest.FakeOperations) { f.Redis = 99 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ops := ordertest.NewFakeOperations(1)
+			ops.Commit(order.Cancellation, 1, 0)
+			ops.Commit(order.Cancellation, 1, 0)
+			tc.spoil(ops)
+			p := newOutbox(t, ops)
+			if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
+				t.Errorf("error = %v, want ErrUnavailable", err)
+			}
+			if diff := cmp.Diff(tc.repairs, p.asked.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+				t.Errorf("repairs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFlushOfWhatNeedsNone(t *testing.T) {
+	t.Parallel()
+	retired := ordertest.VoucherAt(1, 0)
+	retired.Sale.Retired = true
+	for name, v := range map[string]voucher.Voucher{"an ordinary voucher": ordertest.Ordinary(), "a retired sale": retired, "a sale without operations": ordertest.VoucherAt(1, 0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newOutbox(t, ordertest.NewFakeOperations(1), v)
+			if err := p.outbox.Flush(t.Context(), v.ID); err != nil {
+				t.Error(err)
+			}
+			if err := p.outbox.Flush(t.Context(), 404); err != nil {
+				t.Errorf("a voucher that does not exist: %v", err)
+			}
+			if p.ops.Applies != 0 {
+				t.Errorf("Redis was asked %d times", p.ops.Applies)
+			}
+			p.outbox.flushes.Range(func(id, _ any) bool {
+				if id != v.ID || v.Sale == nil || v.Sale.Retired {
+					t.Errorf("what callers for voucher %d share is kept", id)
+				}
+				return true
+			})
+		})
+	}
+}
+
+// That there is no such voucher is cached for a second. A caller who has just changed it gets its operations applied.
+func TestFlushANewVoucher(t *testing.T) {
+	t.Parallel()
+	ops, sales := ordertest.NewFakeOperations(1), &ordertest.FakeSales{Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
+	catalog := catalog.New(sales)
+	t.Cleanup(catalog.Close)
+	asked := ordertest.NewFakeStores(0)
+	outbox := New(Stores{Ledger: ops, Redis: ops}, catalog, asked, asked, &ordertest.CountingObserver{}, ordertest.Quiet())
+	if _, err := catalog.Find(t.Context(), ordertest.VoucherA); !errors.Is(err, voucher.ErrNotFound) {
+		t.Fatal(err)
+	}
+	sales.Kept = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
+	ops.Commit(order.Pausing, 0, 0)
+	if err := outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || ops.States[0] != ordertest.AppliedOp {
+		t.Errorf("the operation is in state %d, %v", ops.States[0], err)
+	}
+}
+
+// The ledger lacks what Redis gave: the operation is refused there, the sale is rebuilt, and the others go on.
+func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
+	t.Parallel()
+	ops := ordertest.NewFakeOperations(3)
+	ops.Clashes = 1
+	ops.Commit(order.Revival, -1, 55)
+	for range applyBatch {
+		ops.Commit(order.Cancellation, 1, 0)
+	}
+	p := newOutbox(t, ops)
+	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(ops.States, ordertest.PendingOp) {
+		t.Error("operations are still pending")
+	}
+	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, p.asked.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+		t.Errorf("repairs (-want +got):\n%s", diff)
+	}
+	if len(p.asked.Outcomes) != 0 {
+		t.Errorf("notified of %v, which was not revived", p.asked.Outcomes)
+	}
+}
+
+// A ledger that completes nothing is not asked for ever.
+func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
+	t.Parallel()
+	ops := ordertest.NewFakeOperations(1)
+	for range applyBatch + 1 {
+		ops.Commit(order.Cancellation, 1, 0)
+	}
+	p := newOutbox(t, ops)
+	p.outbox.stores.Ledger = idleLedger{ops}
+	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("error = %v, want ErrUnavailable", err)
+	}
+	if ops.Pendings > 3 {
+		t.Errorf("asked %d times", ops.Pendings)
+	}
+}
+
+// Redis has forgotten what came of an operation. If another instance has completed it meanwhile, that is as it should be; if
+// it is pending still, the ledger has lost that it was completed, and the sale is rebuilt.
+func TestFlushWhatRedisHasForgotten(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"completed by another": false, "lost by the ledger": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ops := ordertest.NewFakeOperations(5)
+			ops.Commit(order.Restock, -2, 0)
+			ops.Applied, ops.Forgot = 1, 1
+			p := newOutbox(t, ops)
+			if !lost {
+				p.outbox.stores.Ledger = overtakenLedger{ops}
+			}
+			err := p.outbox.Flush(t.Context(), ordertest.VoucherA)
+			if errors.Is(err, order.ErrUnavailable) != lost || (len(p.asked.Repairs) > 0) != lost {
+				t.Errorf("error = %v, repairs %v", err, p.asked.Repairs)
+			}
+		})
+	}
+}
+
+// overtakenLedger has everything completed by another instance just before it is asked to.
+type overtakenLedger struct{ *ordertest.FakeOperations }
+
+func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
+	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA, []order.OperationResult{{Number: 1, Taken: true}})
+}
+
+// idleLedger completes nothing and says it did.
+type idleLedger struct{ *ordertest.FakeOperations }
+
+func (idleLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
+	return nil
+}
+
+// A thousand callers share two flushes: the one under way, which is too early for them, and the next.
+func TestCallersShareFlushes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ops := ordertest.NewFakeOperations(0)
+		ops.Arrived, ops.Leave = make(chan struct{}), make(chan struct{})
+		p := newOutbox(t, ops)
+		var wg sync.WaitGroup
+		flush := func() {
+			ops.Commit(order.Cancellation, 1, 0)
+			mine := int64(len(ops.Ops))
+			wg.Go(func() {
+				if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
+					t.Error(err)
+				}
+				ops.Mu.Lock()
+				defer ops.Mu.Unlock()
+				if ops.Applied < mine {
+					t.Errorf("operation %d is not applied", mine)
+				}
+			})
+		}
+		flush()
+		<-ops.Arrived // the first flush has read
+		for range 999 {
+			flush()
+		}
+		synctest.Wait()
+		close(ops.Leave)
+		go func() {
+			for range ops.Arrived { // lets everybody pass
+			}
+		}()
+		wg.Wait()
+		p.outbox.Close()
+		close(ops.Arrived)
+		if ops.Pendings != 5 { // one for the first, and four pages for the others
+			t.Errorf("%d reads for 1000 callers", ops.Pendings)
+		}
+		p.outbox.catalog.Close()
+	})
+}
+
+// A caller who gives up leaves the flush to the others.
+func TestFlushEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ops := ordertest.NewFakeOperations(0)
+	ops.Arrived, ops.Leave = make(chan struct{}), make(chan struct{})
+	ops.Commit(order.Cancellation, 1, 0)
+	p := newOutbox(t, ops)
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error)
+	go func() { gaveUp <- p.outbox.Flush(ctx, ordertest.VoucherA) }()
+	<-ops.Arrived
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v", err)
+	}
+	ops.Leave <- struct{}{}
+	p.outbox.Close()
+	if ops.States[0] != ordertest.AppliedOp {
+		t.Error("the flush ended with its first caller")
+	}
+	if err := p.outbox.flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("after closing: %v", err)
+	}
+}
+
+// What a crash left, and what is requested, is applied by Run.
+func TestRunAppliesWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ops := ordertest.NewFakeOperations(0)
+		ops.Commit(order.Cancellation, 1, 0)
+		ops.Before["sales"], ops.Before["apply"] = 1, 1
+		p := newOutbox(t, ops)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.outbox.Run(ctx) }()
+		time.Sleep(2500 * time.Millisecond) // the first sweep fails, then the first flush
+		synctest.Wait()
+		if ops.States[0] != ordertest.AppliedOp || p.saw.SalesBehind != 1 {
+			t.Errorf("state %d, %d sales behind", ops.States[0], p.saw.SalesBehind)
+		}
+		ops.Commit(order.Cancellation, 1, 0)
+		p.outbox.RequestFlush(ordertest.VoucherA)
+		synctest.Wait()
+		if ops.States[1] != ordertest.AppliedOp {
+			t.Error("requested, and nothing was applied")
+		}
+		for range 2 * requestQueue {
+			p.outbox.RequestFlush(ordertest.VoucherA) // never blocks
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		p.outbox.Close()
+		p.outbox.catalog.Close()
+	})
+}
+
+// Operations are committed, two instances flush at once, they die between any two steps, the sale is rebuilt: each
+// operation takes effect once, in order, and in the end Redis has what the ledger has.
+func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ops := ordertest.NewFakeOperations(rapid.Int64Range(0, 3).Draw(t, "stock"))
+		a, b := newOutbox(t, ops), newOutbox(t, ops)
+		both := func(ctx context.Context) (errs [2]error) {
+			var wg sync.WaitGroup
+			for i, p := range []*outboxParts{a, b} {
+				wg.Go(func() { errs[i] = p.outbox.Flush(ctx, ordertest.VoucherA) })
+			}
+			wg.Wait()
+			return errs
+		}
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			switch rapid.IntRange(0, 5).Draw(t, "step") {
+			case 0, 1:
+				ops.Commit(order.Cancellation, 1, 0)
+			case 2:
+				ops.Commit(order.Restock, -rapid.Int64Range(1, 3).Draw(t, "take"), 0)
+			case 3:
+				step := rapid.SampledFrom([]string{"pending", "apply", "settled"}).Draw(t, "fault")
+				ops.Mu.Lock()
+				if rapid.Bool().Draw(t, "before") {
+					ops.Before[step]++
+				} else {
+					ops.After[step]++
+				}
+				ops.Mu.Unlock()
+			case 4:
+				both(t.Context())
+			case 5:
+				ops.Rebuild()
+			}
+		}
+		ops.Mu.Lock()
+		clear(ops.Before)
+		clear(ops.After)
+		ops.Mu.Unlock()
+		for _, err := range both(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if slices.Contains(ops.States, ordertest.PendingOp) {
+			t.Fatalf("pending in the end: %v", ops.States)
+		}
+		if !slices.IsSorted(ops.Effects) || len(slices.Compact(slices.Clone(ops.Effects))) != len(ops.Effects) {
+			t.Fatalf("took effect in the order %v", ops.Effects)
+		}
+		if ops.Stock != ops.Sale || ops.Stock < 0 {
+			t.Fatalf("the ledger has %d, Redis %d", ops.Stock, ops.Sale)
+		}
+		for i, op := range ops.Ops {
+			if !op.Takes() && ops.States[i] == ordertest.RefusedOp {
+				t.Fatalf("operation %d gives and was refused", op.Number)
+			}
+		}
+	})
+}
+
+// Takes whose outcome is forgotten have no result: what follows them must not be mistaken for them.
+func TestNotifiesByNumber(t *testing.T) {
+	t.Parallel()
+	ops := ordertest.NewFakeOperations(0)
+	p := newOutbox(t, ops)
+	p.outbox.notifyRevived([]order.Operation{
+		{Number: 4, Kind: order.Revival, Delta: -1, OrderID: 54},
+		{Number: 5, Kind: order.Revival, Delta: -1, OrderID: 55},
+		{Number: 6, Kind: order.Revival, Delta: -1, OrderID: 56},
+		{Number: 7, Kind: order.Cancellation, Delta: 1, OrderID: 57},
+	}, []order.OperationResult{{Number: 5, Taken: true}, {Number: 6}, {Number: 7, Taken: true}})
+	if diff := cmp.Diff(map[int64]order.Status{55: order.Paid}, p.asked.Outcomes); diff != "" {
+		t.Errorf("notified (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,207 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+
+	"seckill/internal/voucher"
+)
+
+// Request is one user's ask for a unit, with the id that the order will have if it is accepted.
+type Request struct{ UserID, OrderID int64 }
+
+// Batch is one call of the admission script: requests for one sale.
+type Batch struct {
+	Sale       SaleRef
+	Known      Mark  // the highest mark that the caller has seen
+	MaxBacklog int64 // waiting entries in the partition's stream above which nobody is admitted
+	Requests   []Request
+}
+
+// BatchResult is the script's answer to a Batch.
+type BatchResult struct {
+	View    SaleView
+	Results []Result // one for each request, in order
+}
+
+// Result is what one request is answered with.
+type Result struct {
+	Outcome Outcome
+	OrderID int64 // for AlreadyBought: the order that the user has
+}
+
+// Err is what the caller of the purchase gets: nil for an accepted request.
+func (r Result) Err() error {
+	if r.Outcome == AlreadyBought {
+		return &AlreadyBoughtError{OrderID: r.OrderID, Status: StatusUnknown}
+	}
+	return r.Outcome.row().err
+}
+
+// Outcome is what admission answers a request with. From 0 on the numbers are the codes of scripts/seckill.lua; those
+// below 0 never come from the script, and those below Unreadable not even from its answer. What follows from each
+// outcome stands in outcomeRows.
+type Outcome int8
+
+// The outcomes: those of the script in the order in which it decides them, then the others.
+const (
+	Accepted      Outcome = 0  // a unit was taken, the order is in the stream; also when an earlier call took it for this order
+	AlreadyBought Outcome = 1  // the user has another order, OrderID
+	NoSale        Outcome = 2  // Redis does not hold the sale
+	LostTail      Outcome = 3  // Redis answers with less than the known mark
+	Rebuilding    Outcome = 4  // the sale is being rebuilt
+	OffShelf      Outcome = 5  // off the shelf
+	Paused        Outcome = 6  // paused by an admin
+	NotStarted    Outcome = 7  // before the window
+	Ended         Outcome = 8  // after the window
+	SoldOut       Outcome = 9  // no sellable unit
+	Backlogged    Outcome = 10 // too many entries wait in the stream
+
+	Unreadable  Outcome = -1 // the answer for this request is neither a known code nor an order id
+	Doubtful    Outcome = -2 // a unit may have been taken: no answer came, or only a repeated call was answered with a refusal
+	Unavailable Outcome = -3 // nothing was taken: too many wait to ask, or the call certainly had no effect
+)
+
+// What a request is refused with, besides voucher.ErrOffShelf, ErrUnavailable and ErrUnknownOutcome.
+var (
+	// ErrNotStarted: the sale has not begun, by Redis's clock.
+	ErrNotStarted = errors.New("sale has not started")
+	// ErrEnded: the sale is over, by Redis's clock.
+	ErrEnded = errors.New("sale has ended")
+	// ErrSoldOut: no unit was to be had at some moment of the call.
+	ErrSoldOut = errors.New("sold out")
+	// ErrPaused: an admin paused the sale, or it is being rebuilt. Ask again shortly.
+	ErrPaused = errors.New("sale is paused")
+
+	errBacklogged = fmt.Errorf("%w: too many orders wait to be recorded", ErrUnavailable)
+)
+
+// AlreadyBoughtError says that the user has a live order for this voucher, and which.
+type AlreadyBoughtError struct {
+	OrderID int64
+	Status  Status // StatusUnknown when the ledger could not be asked
+}
+
+func (e *AlreadyBoughtError) Error() string {
+	return fmt.Sprintf("already bought: order %d is %s", e.OrderID, e.Status)
+}
+
+// outcomeRow is one outcome with everything that follows from it.
+type outcomeRow struct {
+	outcome Outcome
+	word    string // in metrics; the name of the code in scripts/seckill.lua, in lower case
+	answer  Answer // as which it is counted for the sale
+	err     error  // what the caller gets, as a prototype for AlreadyBought; nil for Accepted
+	repair  Repair
+	final   bool // it stands even if an earlier call for the same request arrives later
+}
+
+// outcomeRows is the one table of what admission can answer. The script, metrics, counts, HTTP and the pages are made from
+// it or tested against it. A row's index is its outcome, counted from the end for those below 0.
+//
+// A new refusal needs a code in scripts/seckill.lua, its constant, error and row here, a rule in
+// internal/httpapi/errors_table.go and its description in web/openapi.yaml; then make docs. Tests say what is missing.
+var outcomeRows = [...]outcomeRow{
+	{outcome: Accepted, word: "accepted", answer: "accepted", final: true},
+	{outcome: AlreadyBought, word: "already_bought", answer: "already_bought", err: &AlreadyBoughtError{}, final: true},
+	{outcome: NoSale, word: "no_sale", answer: "paused", err: ErrPaused, repair: RepairSale},
+	{outcome: LostTail, word: "lost_tail", answer: "paused", err: ErrPaused, repair: RepairEpoch},
+	{outcome: Rebuilding, word: "rebuilding", answer: "paused", err: ErrPaused, repair: RepairSale},
+	{outcome: OffShelf, word: "off_shelf", answer: "off_shelf", err: voucher.ErrOffShelf},
+	{outcome: Paused, word: "paused", answer: "paused", err: ErrPaused},
+	{outcome: NotStarted, word: "not_started", answer: "not_started", err: ErrNotStarted},
+	{outcome: Ended, word: "ended", answer: "ended", err: ErrEnded, final: true},
+	{outcome: SoldOut, word: "sold_out", answer: "sold_out", err: ErrSoldOut},
+	{outcome: Backlogged, word: "backlogged", answer: "unavailable", err: errBacklogged},
+
+	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: ErrUnavailable},
+	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: ErrUnknownOutcome},
+	{outcome: Unreadable, word: "other", answer: "unknown_outcome", err: ErrUnknownOutcome},
+}
+
+// OutcomeKinds is how many outcomes there are.
+const OutcomeKinds = len(outcomeRows)
+
+// Outcomes returns all outcomes: those of the script in its order, then the others.
+func Outcomes() []Outcome {
+	all := make([]Outcome, OutcomeKinds)
+	for i := range outcomeRows {
+		all[i] = outcomeRows[i].outcome
+	}
+	return all
+}
+
+// ScriptOutcome is the outcome of a code of scripts/seckill.lua, Unreadable for a number that is none.
+func ScriptOutcome(code int64) Outcome {
+	if code < 0 || code >= int64(OutcomeKinds) {
+		return Unreadable
+	}
+	return Outcome(code).row().outcome
+}
+
+// row returns the outcome's row, that of Unreadable for a number that is no outcome.
+func (o Outcome) row() *outcomeRow { return &outcomeRows[o.Index()] }
+
+// Index numbers the outcomes from 0 to OutcomeKinds-1, for arrays of counts.
+func (o Outcome) Index() int {
+	i := int(o)
+	if i < 0 {
+		i += OutcomeKinds
+	}
+	if i < 0 || i >= OutcomeKinds || outcomeRows[i].outcome != o {
+		return OutcomeKinds + int(Unreadable)
+	}
+	return i
+}
+
+// String returns the outcome's word in metrics.
+func (o Outcome) String() string { return o.row().word }
+
+// Answer is as what the outcome is counted for its sale.
+func (o Outcome) Answer() Answer { return o.row().answer }
+
+// Repair is what the outcome says about the sale in Redis.
+func (o Outcome) Repair() Repair { return o.row().repair }
+
+// Final reports whether the outcome of a repeated call stands even if the first call arrives after it.
+func (o Outcome) Final() bool { return o.row().final }
+
+// Repair is what the reconciler is to do about a sale after an outcome.
+type Repair int8
+
+// What the reconciler is to do.
+const (
+	NoRepair    Repair = iota
+	RepairSale         // rebuild the sale unless it is whole by then: it is missing or stopped
+	RepairEpoch        // rebuild the epoch that the script has answered with: it has lost something
+)
+
+// Answer is a kind of outcome as people count it: the code of the HTTP answer, in lower case. It is stored in Redis.
+type Answer string
+
+// Answers returns every answer once.
+func Answers() []Answer {
+	var all []Answer
+	seen := make(map[Answer]bool, OutcomeKinds)
+	for i := range outcomeRows {
+		if a := outcomeRows[i].answer; !seen[a] {
+			seen[a] = true
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Counts is how often each answer was given. What was not given is left out.
+type Counts map[Answer]int64
+
+// Minus returns what has been counted since o was.
+func (c Counts) Minus(o Counts) Counts {
+	since := Counts{}
+	for answer, n := range c {
+		if n != o[answer] {
+			since[answer] = n - o[answer]
+		}
+	}
+	return since
+}

@@ -1,0 +1,90 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+// The interfaces that several parts of this package's tree share. Those of one part stand beside their caller.
+
+const (
+	// RedisTimeout is how long one call to Redis may take, blocking included.
+	RedisTimeout = 5 * time.Second
+	// MaxOrderIDs is how many ids one query of an Reader may name.
+	MaxOrderIDs = 1000
+)
+
+// RepairRequester has a sale that was found wrong checked and rebuilt: recovery.RepairQueue.
+type RepairRequester interface {
+	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch, or if
+	// that epoch is not above badEpoch. It does not wait.
+	RequestRepair(voucherID, badEpoch int64)
+}
+
+// StatusNotifier learns the new status of orders: service.Notifier.
+type StatusNotifier interface {
+	// Notify passes on the status of orders, by order id. It must not block.
+	Notify(outcomes map[int64]Status)
+}
+
+// IDs gives out order ids.
+type IDs interface {
+	// Next returns an id that was never given out before.
+	Next(ctx context.Context) (int64, error)
+}
+
+// Reader reads recorded orders: the ledger.
+type Reader interface {
+	// OrdersByID returns those of the orders that have a row.
+	OrdersByID(ctx context.Context, ids []int64) (map[int64]Order, error)
+	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
+	// limit, and how many of them there are in all.
+	OrdersOf(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error)
+	// LiveOrder returns the user's live order for a seckill voucher, or ErrNotFound.
+	LiveOrder(ctx context.Context, key BuyerKey) (Order, error)
+	// Recorded returns the status of those of the ids that have a row.
+	Recorded(ctx context.Context, ids []int64) (map[int64]Status, error)
+}
+
+// HolderReader reads the holders of sales in Redis.
+type HolderReader interface {
+	// HolderOrders returns the order by which the user is a holder in each of the sales, 0 where they are none, in one
+	// round trip.
+	HolderOrders(ctx context.Context, userID int64, sales []SaleRef) ([]int64, error)
+}
+
+// ErrBusy says that another instance holds the lock.
+var ErrBusy = errors.New("another instance holds the lock")
+
+// Locker runs a job on one instance at a time. It only saves work: what the job writes is fenced by itself.
+type Locker interface {
+	// Do waits for the lock with the name and runs f under it; f's context ends when the lock is lost.
+	Do(ctx context.Context, name string, f func(context.Context) error) error
+	// TryDo is Do without waiting: ErrBusy when another holds the lock.
+	TryDo(ctx context.Context, name string, f func(context.Context) error) error
+}
+
+// FencedLocker runs a job on one instance at a time and gives each run a fencing token.
+type FencedLocker interface {
+	// TryDoFenced runs f under the lock with the name, with a token higher than every one before; ErrBusy, at once,
+	// when another instance holds it. f's context ends when the lock is lost.
+	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
+}
+
+// FlushRequester has pending operations of a sale applied to Redis: outbox.Outbox.
+type FlushRequester interface {
+	// RequestFlush asks for the sale's pending operations to be applied soon. It does not wait.
+	RequestFlush(voucherID int64)
+}
+
+// NoBadEpoch is passed to RequestRepair when no epoch of the sale is known to be wrong.
+const NoBadEpoch int64 = -1
+
+// KeptSales lists the sales that Redis must hold: the ledger.
+type KeptSales interface {
+	// SalesToKeep returns every seckill voucher whose sale Redis must hold: all that are not retired.
+	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
+}

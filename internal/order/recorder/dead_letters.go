@@ -1,0 +1,217 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// DeadLetterStore keeps the dead letters of a partition: Redis.
+type DeadLetterStore interface {
+	// DeadLetters returns up to n dead letters after the one with the given id ("" for the first), oldest first, and how many
+	// there are in all. ErrNoDeadLetter when there is none with the id after.
+	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
+	// DeadLetter returns one, or ErrNoDeadLetter.
+	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
+	// Replay requeues the claim and removes the dead letter, both or neither, and reports whether it did: only while the
+	// claim's order makes its user a holder. ErrNoDeadLetter when the dead letter has gone.
+	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
+	// Remove deletes the dead letter for good, and reports whether it was there.
+	Remove(ctx context.Context, partition int, id string) (bool, error)
+}
+
+// discardTimeout is how long discarding tries to settle the order.
+const discardTimeout = 10 * time.Second
+
+// DeadLetters is what operators do about entries that could not be decoded (rule 8). The log has what they did, with their
+// name and reason.
+//
+// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken it, and the buyer has an order id
+// and is a holder. So such a dead letter does not just go away. Replaying requeues the order, and the recorder settles it as
+// any other. Discarding makes it a failed row, removes the holder and puts the unit back on sale, before the dead letter
+// goes: if the process dies meanwhile the dead letter is still there and is discarded again, to the same end. Whether it is
+// replayed at the same time does not matter either, because the order's id decides.
+type DeadLetters struct {
+	stores    DeadLetterStores
+	partition int
+	resolver  conflictResolver
+	finisher  finisher
+	notifier  order.StatusNotifier
+	log       *slog.Logger
+}
+
+// DeadLetterStores are the stores of DeadLetters.
+type DeadLetterStores struct {
+	DeadLetters DeadLetterStore
+	Holders     order.HolderReader
+	Rows        order.Reader
+	Ledger      Ledger
+	Corrections HolderCorrector
+	Outbox      voucher.Outbox
+}
+
+// NewDeadLetters returns those of one partition.
+func NewDeadLetters(
+	stores DeadLetterStores, partition int, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+) *DeadLetters {
+	judge := conflictResolver{ledger: stores.Ledger}
+	return &DeadLetters{
+		stores: stores, partition: partition, resolver: judge, notifier: notifier, log: log,
+		finisher: finisher{
+			stores: Stores{Holders: stores.Corrections, Outbox: stores.Outbox}, partition: partition, resolver: judge,
+			retrier: retrier{observer: observer, log: log}, repairs: repairs, observer: observer, log: log,
+		},
+	}
+}
+
+// List returns up to n dead letters after the one with the given id ("" for the first), oldest first, with what is known of
+// their orders, and how many there are in all. ErrNoDeadLetter when there is none with the id after.
+func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
+	letters, total, err = d.stores.DeadLetters.DeadLetters(ctx, d.partition, after, n)
+	if err != nil {
+		return nil, 0, order.OrUnavailable(err)
+	}
+	for i := range letters {
+		if err := d.classify(ctx, &letters[i]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return letters, total, nil
+}
+
+// classify finds out what became of the order. The holder is read first: it is removed only after the ledger has decided.
+func (d *DeadLetters) classify(ctx context.Context, l *DeadLetter) error {
+	if !l.named() {
+		return nil
+	}
+	held, err := d.holds(ctx, l.Claim)
+	if err != nil {
+		return err
+	}
+	rows, err := d.stores.Rows.OrdersByID(ctx, []int64{l.Claim.OrderID})
+	if err != nil {
+		return order.OrUnavailable(err)
+	}
+	row, recorded := rows[l.Claim.OrderID]
+	switch {
+	case recorded && row.UserID == l.Claim.UserID && row.VoucherID == l.Claim.VoucherID:
+		l.State, l.Status = DeadLetterRecorded, row.Status
+	case held:
+		l.State = DeadLetterWaiting
+	default:
+		l.State = DeadLetterUnknown
+	}
+	return nil
+}
+
+// holds reports whether the claim's order makes its user a holder.
+func (d *DeadLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
+	ids, err := d.stores.Holders.HolderOrders(ctx, c.UserID, []order.SaleRef{d.sale(c)})
+	if err != nil {
+		return false, order.OrUnavailable(err)
+	}
+	return ids[0] == c.OrderID, nil
+}
+
+func (d *DeadLetters) sale(c order.Claim) order.SaleRef {
+	return order.SaleRef{VoucherID: c.VoucherID, Partition: d.partition}
+}
+
+// Replay requeues the dead letter's order, once, however often and wherever it is repeated. It returns what was queued:
+// ErrNoDeadLetter, or ErrNotReplayable for one whose order is not known to wait. by and why go into the log.
+func (d *DeadLetters) Replay(ctx context.Context, id, by, why string) (order.Claim, error) {
+	l, err := d.Find(ctx, id)
+	if err != nil {
+		return order.Claim{}, err
+	}
+	if l.State != DeadLetterWaiting {
+		return order.Claim{}, notReplayable(l)
+	}
+	done, err := d.stores.DeadLetters.Replay(ctx, d.partition, id, l.Claim)
+	switch {
+	case err != nil:
+		return order.Claim{}, order.OrUnavailable(err)
+	case !done: // its order was settled since
+		if err := d.classify(ctx, &l); err != nil {
+			return order.Claim{}, err
+		}
+		return order.Claim{}, notReplayable(l)
+	}
+	d.log.InfoContext(ctx, "a dead letter was replayed", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
+		"voucher", l.Claim.VoucherID, "by", by, "why", why)
+	return l.Claim, nil
+}
+
+// Find returns one dead letter with what is known of its order, or ErrNoDeadLetter.
+func (d *DeadLetters) Find(ctx context.Context, id string) (DeadLetter, error) {
+	l, err := d.stores.DeadLetters.DeadLetter(ctx, d.partition, id)
+	if err != nil {
+		return DeadLetter{}, order.OrUnavailable(err)
+	}
+	err = d.classify(ctx, &l)
+	return l, err
+}
+
+func notReplayable(l DeadLetter) error {
+	switch l.State {
+	case DeadLetterRecorded:
+		return fmt.Errorf("%w: order %d is recorded already, as %s", ErrNotReplayable, l.Claim.OrderID, l.Status)
+	case DeadLetterUnreadable:
+		return fmt.Errorf("%w: it does not say whose order it was", ErrNotReplayable)
+	default:
+		return fmt.Errorf("%w: user %d has no place by order %d", ErrNotReplayable, l.Claim.UserID, l.Claim.OrderID)
+	}
+}
+
+// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed, and its
+// unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then. ErrNoDeadLetter, or
+// ErrUnavailable, after which it is still there. by and why go into the log, and why into the failed row.
+func (d *DeadLetters) Discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
+	l, err := d.Find(ctx, id)
+	if err != nil {
+		return DeadLetter{}, err
+	}
+	held := false
+	if l.named() {
+		if held, err = d.holds(ctx, l.Claim); err != nil {
+			return DeadLetter{}, err
+		}
+	}
+	if held { // also by an order with a row: an earlier discard may have died before it removed the holder
+		if err := d.settle(ctx, &l, fmt.Errorf("%w by %s: %s", errDiscarded, by, why)); err != nil {
+			return DeadLetter{}, err
+		}
+	}
+	if _, err := d.stores.DeadLetters.Remove(ctx, d.partition, id); err != nil {
+		return DeadLetter{}, order.OrUnavailable(err)
+	}
+	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
+		"voucher", l.Claim.VoucherID, "standing", l.State, "status", l.Status, "fields", l.Fields, "by", by, "why", why)
+	return l, nil
+}
+
+// settle makes the order fail, unless it has a row, and corrects Redis.
+func (d *DeadLetters) settle(ctx context.Context, l *DeadLetter, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
+	defer cancel()
+	decisions, _, err := d.resolver.settle(ctx, []order.Claim{l.Claim}, cause)
+	if err != nil {
+		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	}
+	decision := decisions[0]
+	switch {
+	case decision.Freed() && !d.finisher.free(ctx, []order.Claim{l.Claim}):
+		return fmt.Errorf("%w: the operations of voucher %d are not applied yet", order.ErrUnavailable, l.Claim.VoucherID)
+	case !decision.Freed() && decision.Correction != nil && !d.finisher.correct(ctx, []order.Correction{*decision.Correction}):
+		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet", order.ErrUnavailable, l.Claim.OrderID)
+	}
+	if decision.Verb == order.Fail {
+		l.State, l.Status = DeadLetterRecorded, order.Failed
+		d.notifier.Notify(map[int64]order.Status{l.Claim.OrderID: order.Failed})
+	}
+	return nil
+}

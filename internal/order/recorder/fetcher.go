@@ -1,0 +1,124 @@
+package recorder
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// fetcher is the Recorder's stage that reads batches from the stream.
+type fetcher struct {
+	queue   Queue
+	options Options
+	log     *slog.Logger
+
+	out  chan<- *batch
+	last *batch // the one handed over last, nil before the first
+}
+
+// run reads into out until ctx ends and then, with Options.Drain, to the stream's end for as long as work lasts. It
+// closes out.
+func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
+	defer close(out)
+	f.out = out
+	f.loop(ctx)
+	if f.options.Drain {
+		f.drain(work)
+	}
+}
+
+// loop reads until ctx ends. After a failed read, whose answer may have carried entries, and once a minute it reads its
+// own pending entries first.
+func (f *fetcher) loop(ctx context.Context) {
+	backOff := order.NewBackOff()
+	var ownAt, orphansAt time.Time
+	for ctx.Err() == nil {
+		var err error
+		switch {
+		case time.Since(ownAt) > ownEvery:
+			if err = f.own(ctx); err == nil {
+				ownAt = time.Now()
+			}
+		case time.Since(orphansAt) > orphanEvery:
+			if _, err = f.read(ctx, f.orphans); err == nil {
+				orphansAt = time.Now()
+			}
+		default:
+			_, err = f.read(ctx, f.next)
+		}
+		if err == nil {
+			backOff.Reset()
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		f.log.WarnContext(ctx, "reading accepted orders failed; retrying", "partition", f.options.Partition, "error", err)
+		ownAt = time.Time{}
+		order.Sleep(ctx, backOff.NextBackOff())
+	}
+}
+
+func (f *fetcher) next(ctx context.Context) ([]order.Entry, error) {
+	return f.queue.Next(ctx, f.options.Batch, nextWait)
+}
+
+func (f *fetcher) orphans(ctx context.Context) ([]order.Entry, error) {
+	return f.queue.Orphans(ctx, f.options.Batch)
+}
+
+// own reads everything that was delivered to this consumer and is not acknowledged. It waits until no batch is in
+// progress, whose entries it would read again to no purpose.
+func (f *fetcher) own(ctx context.Context) error {
+	if f.last != nil {
+		<-f.last.finished
+	}
+	after := ""
+	for ctx.Err() == nil {
+		entries, err := f.read(ctx, func(ctx context.Context) ([]order.Entry, error) {
+			return f.queue.Own(ctx, after, f.options.Batch)
+		})
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		after = entries[len(entries)-1].Key
+	}
+	return ctx.Err()
+}
+
+// read reads entries and hands them over as a batch. Once read, they are finished even when ctx ends meanwhile.
+func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.Entry, error)) ([]order.Entry, error) {
+	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+	entries, err := read(call)
+	cancel()
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	f.last = newBatch(entries)
+	f.out <- f.last
+	if len(entries) < f.options.Batch {
+		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting in a
+		// small one of their own.
+		<-f.last.committed
+	}
+	return entries, nil
+}
+
+// drain reads what is pending for this consumer and then the stream, until nothing is left or ctx ends.
+func (f *fetcher) drain(ctx context.Context) {
+	err := f.own(ctx) // the answer of the last read may have been lost
+	for err == nil && ctx.Err() == nil {
+		var entries []order.Entry
+		entries, err = f.read(ctx, func(ctx context.Context) ([]order.Entry, error) {
+			return f.queue.Next(ctx, f.options.Batch, 0)
+		})
+		if err == nil && len(entries) == 0 {
+			return
+		}
+	}
+	if err != nil {
+		f.log.ErrorContext(ctx, "draining the stream failed", "error", err)
+	}
+}

@@ -1,0 +1,189 @@
+package recorder
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Queue is one partition's stream as one consumer of its group sees it.
+type Queue interface {
+	// Own returns up to n entries that were delivered to this consumer and are not acknowledged, after the entry with the
+	// given key ("" for the first).
+	Own(ctx context.Context, after string, n int) ([]order.Entry, error)
+	// Next returns up to n new entries, waiting at most wait for the first; none is no error. A group that does not
+	// exist is created at the stream's beginning.
+	Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error)
+	// Orphans takes over up to n entries of consumers without a heartbeat, and removes dead consumers that have none left.
+	// Entries that were delivered and belong to no consumer are taken over, too.
+	Orphans(ctx context.Context, n int) ([]order.Entry, error)
+	// Acknowledge acknowledges and deletes entries, both or neither, and returns how many were still this group's.
+	Acknowledge(ctx context.Context, keys []string) (int, error)
+	// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters and acknowledges it, in one step.
+	MoveToDeadLetters(ctx context.Context, e order.Entry) error
+}
+
+// Membership is a consumer's membership in the group.
+type Membership interface {
+	// Heartbeat records that the consumer is alive; without one for some seconds its entries are taken over.
+	Heartbeat(ctx context.Context) error
+	// Leave removes the consumer if nothing is pending for it, atomically.
+	Leave(ctx context.Context) error
+}
+
+// Ledger records orders: MySQL, or SQLite in the embedded mode. Errors are ErrConflict, ErrRejected, or anything
+// else, which is the infrastructure's fault and says nothing about the batch, not even that it was not written.
+type Ledger interface {
+	// Insert records all claims as unpaid orders and lowers their sales' stock, in one transaction. It returns
+	// ErrConflict when a row exists, stock is too low, or an epoch is not the sale's.
+	Insert(ctx context.Context, claims []order.Claim) error
+	// Settle locks the sales' rows, reads what the ledger holds of the claims, lets decide say what becomes of each,
+	// and writes that, in one transaction.
+	Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error
+}
+
+// HolderCorrector corrects holders in Redis after the ledger decided otherwise.
+type HolderCorrector interface {
+	// Correct applies corrections, each only while the order it names makes its user a holder, so that repeating is
+	// harmless. It also returns, by voucher id, the epoch of a rebuild under way to whose sale a unit was given back: the
+	// rebuild may have counted the unit as taken before. ErrRejected says that retrying cannot help, ErrOutdated that a
+	// correction was decided before operations that Redis has applied since and did nothing: decide again.
+	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
+}
+
+// Observer counts what is recorded, for metrics. Its methods must not block.
+type Observer interface {
+	// Recorded: one batch was committed, with so many orders and so many failed rows.
+	Recorded(orders, failed int, took time.Duration)
+	// RecordRetried: a batch failed through a fault of the infrastructure and is retried.
+	RecordRetried(err error)
+	// DeadLettered: an entry that cannot be decoded became a dead letter.
+	DeadLettered()
+}
+
+const (
+	nextWait       = time.Second      // how long a read waits for new entries
+	heartbeatEvery = time.Second      // others take over after several are missing
+	orphanEvery    = time.Second      // how often entries of dead consumers are looked for
+	ownEvery       = time.Minute      // how often own entries that could not be finished are read again
+	commitTimeout  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
+	maxConflicts   = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
+	flushGrace     = 5 * time.Second  // how long a batch waits for the operations of its sales to be applied
+	finishTimeout  = 10 * time.Second // for batches in progress when the recorder is stopped
+)
+
+// Stores are the stores of a Recorder.
+type Stores struct {
+	Queue      Queue
+	Membership Membership
+	Ledger     Ledger
+	Holders    HolderCorrector
+	Outbox     voucher.Outbox
+}
+
+// Options tune a Recorder.
+type Options struct {
+	Partition int  // the partition whose stream it reads
+	Batch     int  // orders in one transaction at most
+	Drain     bool // when stopped, record what is in the stream first: for a stream that ends with the process
+}
+
+// Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one;
+// they share the work as consumers of one group.
+//
+//	fetcher    own pending entries, then new ones, then those of dead consumers
+//	committer  → one transaction per batch → notify waiting callers
+//	finisher   → correct Redis where the ledger decided otherwise (after flushing the sale's operations, where they matter)
+//	           → XACK + XDEL
+//
+// The three stages work at the same time, each on another batch: while one is committed, the next is read and the one
+// before is finished. A batch is handed over when the next stage is free. So at most three are in progress, commits come
+// one after the other and in stream order, and a stage that is stuck stops those before it.
+//
+// The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to the
+// same end, because the order's id decides.
+type Recorder struct {
+	stores   Stores
+	options  Options
+	repairs  order.RepairRequester
+	notifier order.StatusNotifier
+	observer Observer
+	log      *slog.Logger
+
+	finishTimeout time.Duration // for batches in progress when the recorder is stopped
+}
+
+// New returns a recorder; Run starts it.
+func New(stores Stores, options Options, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger) *Recorder {
+	return &Recorder{
+		stores: stores, options: options, repairs: repairs, notifier: notifier, observer: observer, log: log,
+		finishTimeout: finishTimeout,
+	}
+}
+
+// Run records until ctx ends, then finishes the batches in progress and leaves the group. It never returns an error: it
+// retries what fails.
+func (r *Recorder) Run(ctx context.Context) error {
+	heartbeats, stopHeartbeats := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopHeartbeats()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.heartbeat(heartbeats)
+	}()
+	r.record(ctx)
+	stopHeartbeats()
+	<-stopped
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), order.RedisTimeout)
+	defer cancel()
+	if err := r.stores.Membership.Leave(leaving); err != nil {
+		r.log.WarnContext(ctx, "leaving the recorders' group failed; the others take over", "error", err)
+	}
+	return nil
+}
+
+// record runs the stages until ctx ends and no batch is in progress.
+func (r *Recorder) record(ctx context.Context) {
+	// Batches in progress when ctx ends may be finished, all of them within finishTimeout.
+	work, cancel := order.WithGrace(ctx, r.finishTimeout)
+	defer cancel()
+	read, committed := make(chan *batch), make(chan *batch)
+	retrier := retrier{observer: r.observer, log: r.log}
+	resolver := conflictResolver{ledger: r.stores.Ledger}
+	fetcher := fetcher{queue: r.stores.Queue, options: r.options, log: r.log}
+	committer := committer{
+		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.notifier,
+		observer: r.observer, log: r.log, epochs: make(map[int64]int64),
+	}
+	finisher := finisher{
+		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,
+		observer: r.observer, log: r.log,
+	}
+	var stages sync.WaitGroup
+	stages.Go(func() { fetcher.run(ctx, work, read) })
+	stages.Go(func() { committer.run(work, read, committed) })
+	stages.Go(func() { finisher.run(work, committed) })
+	stages.Wait()
+}
+
+// heartbeat sends one heartbeat a second, until ctx ends.
+func (r *Recorder) heartbeat(ctx context.Context) {
+	ticker := time.NewTicker(heartbeatEvery)
+	defer ticker.Stop()
+	for {
+		call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+		if err := r.stores.Membership.Heartbeat(call); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the recorder's heartbeat failed", "error", err)
+		}
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

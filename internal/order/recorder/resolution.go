@@ -1,0 +1,127 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"seckill/internal/order"
+)
+
+// resolution decides what becomes of claims that cannot simply be inserted, from what the ledger holds of them
+// (rules 5 and 6, docs/architecture.md). It is a pure function of its input, so that a batch that is settled twice,
+// by one process or by two, comes to the same end.
+type resolution struct {
+	view  order.LedgerView
+	stock map[int64]int64
+	live  map[order.BuyerKey]int64
+	rows  map[int64]order.Order
+}
+
+// resolve decides about the claims in stream order.
+func resolve(claims []order.Claim, view order.LedgerView) []order.Decision {
+	s := &resolution{
+		view:  view,
+		stock: make(map[int64]int64, len(view.Sales)),
+		live:  make(map[order.BuyerKey]int64, len(view.Live)),
+		rows:  make(map[int64]order.Order, len(view.Rows)),
+	}
+	for id, sale := range view.Sales {
+		s.stock[id] = sale.Stock
+	}
+	maps.Copy(s.live, view.Live)
+	maps.Copy(s.rows, view.Rows)
+	decisions := make([]order.Decision, len(claims))
+	for i, c := range claims {
+		decisions[i] = s.decide(c)
+	}
+	return decisions
+}
+
+func (s *resolution) decide(c order.Claim) order.Decision {
+	row, taken := s.rows[c.OrderID]
+	switch {
+	case taken && c.HasRow(row):
+		return s.replayed(c, row)
+	case taken:
+		return s.collided(c, row)
+	}
+	if _, known := s.view.Sales[c.VoucherID]; !known {
+		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID), 0)
+	}
+	if other, has := s.live[c.Buyer()]; has {
+		return s.fail(c, c.OrderID, order.DuplicateBuyer, fmt.Sprintf("the user's live order is %d", other), other)
+	}
+	if s.stock[c.VoucherID] <= 0 {
+		return s.fail(c, c.OrderID, order.NoStock, "the ledger has no unit left", 0)
+	}
+	s.stock[c.VoucherID]--
+	s.live[c.Buyer()] = c.OrderID
+	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Status: order.Unpaid}
+	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
+}
+
+// replayed: the ledger has this very order. A live one is settled; for one that ended, Redis is corrected again, which
+// acts only if that did not happen before.
+func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
+	d := order.Decision{Claim: c, Verb: order.Keep, RowID: row.ID}
+	if row.Status.Live() {
+		return d
+	}
+	giveBack := true // the unit of a cancelled or refunded order is in the ledger: what holds a place took another (Decision.freed)
+	if row.Status == order.Failed {
+		d.Reason = row.Reason
+		giveBack = row.Reason.GivesUnitBack()
+	}
+	d.Correction = s.giveBack(c, giveBack, s.live[c.Buyer()])
+	if d.Freed() {
+		d.Correction.Until, d.Early = s.view.Sales[c.VoucherID].Operation, s.view.Pending[row.ID]
+	}
+	return d
+}
+
+// collided: another order has the claim's id. The claim becomes a failed row under the first of its other row ids that no
+// other order has; who settles it again finds that row there.
+func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
+	for try := 1; ; try++ {
+		row, taken := s.rows[c.RowID(try)]
+		switch {
+		case !taken:
+			detail := fmt.Sprintf("id %d is an order of user %d for voucher %d", c.OrderID, other.UserID, other.VoucherID)
+			return s.fail(c, c.RowID(try), order.IDCollision, detail, s.live[c.Buyer()])
+		case c.HasRow(row):
+			return s.replayed(c, row)
+		}
+	}
+}
+
+func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detail string, instead int64) order.Decision {
+	// A second entry of the same claim in this batch must find the row.
+	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Status: order.Failed, Reason: reason}
+	return order.Decision{
+		Claim: c, Verb: order.Fail, RowID: rowID, Reason: reason, Detail: detail,
+		Correction: s.giveBack(c, reason.GivesUnitBack(), instead),
+	}
+}
+
+func (s *resolution) giveBack(c order.Claim, unit bool, instead int64) *order.Correction {
+	return &order.Correction{UserID: c.UserID, OrderID: c.OrderID, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: unit, NewOrderID: instead}
+}
+
+// reject decides that a single claim, which the ledger refuses for good or an operator has discarded, becomes a failed
+// row that says so; unless it turns out to be recorded, or to fail, some other way.
+func reject(c order.Claim, view order.LedgerView, cause error) []order.Decision {
+	decisions := resolve([]order.Claim{c}, view)
+	if decisions[0].Verb != order.Insert {
+		return decisions
+	}
+	reason := order.RejectedByLedger
+	if errors.Is(cause, errDiscarded) {
+		reason = order.Discarded
+	}
+	decisions[0] = order.Decision{
+		Claim: c, Verb: order.Fail, RowID: c.OrderID, Reason: reason, Detail: cause.Error(),
+		Correction: &order.Correction{UserID: c.UserID, OrderID: c.OrderID, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: true},
+	}
+	return decisions
+}

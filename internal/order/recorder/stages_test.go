@@ -1,0 +1,241 @@
+package recorder
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// gates hold up a recorder's steps until they are opened.
+type gates struct {
+	*ordertest.FakeStores
+	insert, acknowledge, next chan struct{} // nil ones are open, closed ones too
+}
+
+func pass(ctx context.Context, gate chan struct{}) error {
+	if gate == nil {
+		return nil
+	}
+	select {
+	case <-gate:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g gates) Acknowledge(ctx context.Context, keys []string) (int, error) {
+	if err := pass(ctx, g.acknowledge); err != nil {
+		return 0, err
+	}
+	return g.FakeStores.Acknowledge(ctx, keys)
+}
+
+func (g gates) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
+	if err := pass(ctx, g.next); err != nil {
+		return nil, err
+	}
+	return g.FakeStores.Next(ctx, n, wait)
+}
+
+// gatedLedger is the ledger behind the gates.
+type gatedLedger struct {
+	ordertest.FakeLedger
+
+	insert chan struct{}
+	sizes  *[]int // of the batches inserted
+}
+
+func (l gatedLedger) Insert(ctx context.Context, claims []order.Claim) error {
+	if err := pass(ctx, l.insert); err != nil {
+		return err
+	}
+	l.Mu.Lock()
+	*l.sizes = append(*l.sizes, len(claims))
+	l.Mu.Unlock()
+	return l.FakeLedger.Insert(ctx, claims)
+}
+
+// running is a recorder at work behind gates.
+type running struct {
+	sizes []int // of the batches inserted
+	stop  context.CancelFunc
+	done  chan error
+}
+
+func run(t *testing.T, g gates, o Options) *running {
+	t.Helper()
+	run := &running{done: make(chan error, 1)}
+	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, &run.sizes}, Holders: g, Outbox: g},
+		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())
+	ctx, stop := context.WithCancel(t.Context())
+	run.stop = stop
+	go func() { run.done <- r.Run(ctx) }()
+	return run
+}
+
+// end stops the recorder and waits for it.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// look has a look at the stores while the recorder may be at work.
+func (g gates) look(f func()) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	f()
+}
+
+func numbered(n int64) []order.Claim {
+	var claims []order.Claim
+	for id := int64(1); id <= n; id++ {
+		claims = append(claims, ordertest.NewClaim(id, id, ordertest.VoucherA))
+	}
+	return claims
+}
+
+// While acknowledging is stuck, the batch behind is committed and the next one read, and then no more: three are in
+// progress. Waiting callers are notified at once.
+func TestRecorderHasThreeBatchesInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(10)...)
+		g := gates{FakeStores: f, acknowledge: make(chan struct{})}
+		r := run(t, g, Options{Batch: 2})
+		for range 30 { // as long as Redis takes everything except this
+			time.Sleep(time.Second)
+			g.look(func() {
+				if len(f.Pending) != 6 || len(r.sizes) != 2 || len(f.Outcomes) != 4 || len(f.Acknowledged) != 0 {
+					t.Errorf("%d delivered, %d batches committed, %d notified, %d acknowledged; want 6, 2, 4, 0",
+						len(f.Pending), len(r.sizes), len(f.Outcomes), len(f.Acknowledged))
+				}
+			})
+		}
+		close(g.acknowledge)
+		time.Sleep(time.Second)
+		r.end(t)
+		if len(f.Acknowledged) != 10 || !slices.IsSorted(f.Acknowledged) {
+			t.Errorf("acknowledged %v", f.Acknowledged)
+		}
+	})
+}
+
+// With the ledger away, one batch waits for it and one behind that.
+func TestRecorderStopsReadingWhileTheLedgerIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(10)...)
+		f.Before["insert"] = 1 << 30
+		g := gates{FakeStores: f}
+		r := run(t, g, Options{Batch: 2})
+		time.Sleep(time.Minute)
+		g.look(func() {
+			if len(f.Pending) != 4 {
+				t.Errorf("%d entries delivered, want 4", len(f.Pending))
+			}
+			f.Before["insert"] = 0
+		})
+		time.Sleep(time.Minute)
+		r.end(t)
+		if len(f.Acknowledged) != 10 || f.Inserts != 5 {
+			t.Errorf("%d acknowledged by %d batches, want 10 by 5", len(f.Acknowledged), f.Inserts)
+		}
+	})
+}
+
+// What is not much is not read ahead in little batches: what comes during a commit travels together.
+func TestRecorderGathersWhileItCommits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(7)...)
+		later := f.Fresh[1:]
+		f.Fresh = f.Fresh[:1:1]
+		g := gates{FakeStores: f, insert: make(chan struct{})}
+		r := run(t, g, Options{Batch: 10})
+		synctest.Wait()
+		for _, e := range later {
+			g.look(func() { f.Fresh = append(f.Fresh, e) })
+			time.Sleep(time.Second)
+		}
+		close(g.insert)
+		time.Sleep(time.Second)
+		r.end(t)
+		if diff := cmp.Diff([]int{1, 6}, r.sizes); diff != "" {
+			t.Errorf("sizes of the batches (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The answer of a read is lost while batches are in progress: reading the own entries waits for these, finds the
+// lost ones, and nothing is recorded twice.
+func TestRecorderLooksThroughItsOwnWithEmptyHands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(6)...)
+		g := gates{FakeStores: f, next: make(chan struct{}), insert: make(chan struct{}), acknowledge: make(chan struct{})}
+		r := run(t, g, Options{Batch: 2})
+		g.next <- struct{}{}   // the first batch is read,
+		g.insert <- struct{}{} // committed, and being finished;
+		g.next <- struct{}{}   // the second is being committed
+		synctest.Wait()
+		g.look(func() { f.After["next"] = 1 })
+		close(g.next)
+		time.Sleep(10 * time.Second)
+		g.look(func() {
+			if len(f.Pending) != 6 || f.Owns != 1 {
+				t.Errorf("%d entries delivered, own entries read %d times; want 6 and once", len(f.Pending), f.Owns)
+			}
+		})
+		close(g.insert)
+		close(g.acknowledge)
+		time.Sleep(10 * time.Second)
+		r.end(t)
+		if diff := cmp.Diff([]int{2, 2, 2}, r.sizes); diff != "" || f.Commits != 3 {
+			t.Errorf("%d commits, sizes of the batches (-want +got):\n%s", f.Commits, diff)
+		}
+		if len(f.Acknowledged) != 6 {
+			t.Errorf("acknowledged %v", f.Acknowledged)
+		}
+	})
+}
+
+// Stopped while nothing can be acknowledged, it ends in time. What it committed is delivered again.
+func TestRecorderStopsWhileNothingCanBeAcknowledged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(10)...)
+		r := run(t, gates{FakeStores: f, acknowledge: make(chan struct{})}, Options{Batch: 2})
+		time.Sleep(time.Second)
+		began := time.Now()
+		r.end(t)
+		if took := time.Since(began); took != finishTimeout {
+			t.Errorf("it took %s, want %s", took, finishTimeout)
+		}
+		if len(f.Pending) != 6 || len(f.Acknowledged) != 0 || !f.Left {
+			t.Errorf("%d pending, %d acknowledged, left: %t", len(f.Pending), len(f.Acknowledged), f.Left)
+		}
+	})
+}
+
+// With Drain, what is in the stream is recorded before Run ends, also what was delivered and its answer lost.
+func TestRecorderDrains(t *testing.T) {
+	t.Parallel()
+	f := ordertest.NewFakeStores(100, numbered(9)...)
+	f.Pending, f.Fresh = f.Fresh[:3:3], f.Fresh[3:]
+	r := run(t, gates{FakeStores: f}, Options{Batch: 2, Drain: true})
+	r.end(t)
+	if len(f.Acknowledged) != 9 || len(f.Rows) != 9 {
+		t.Errorf("%d acknowledged, %d recorded; want all 9", len(f.Acknowledged), len(f.Rows))
+	}
+}

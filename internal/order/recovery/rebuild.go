@@ -1,0 +1,287 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// SaleLedger is what a rebuild needs of the ledger.
+type SaleLedger interface {
+	order.KeptSales
+	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
+	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
+	RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error)
+	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and those
+	// that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
+	Snapshot(ctx context.Context, voucherID, epoch int64) (order.Snapshot, error)
+	// Retire marks the sale as no longer held by Redis, and reports whether it did (or it was before): not while an
+	// operation is pending, before its end has passed, or when its last operation is not the given one any more.
+	Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error)
+}
+
+// SaleReader reads sales in Redis.
+type SaleReader interface {
+	// Views returns the state of each sale, in the order asked, in few round trips however many there are.
+	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
+	// Waiting yields the claims of a sale that are in the stream, delivered or not, oldest first.
+	Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
+	// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice.
+	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
+}
+
+// SaleBuilder writes a sale into Redis step by step, and removes it. Every step of a rebuild carries its epoch and returns
+// ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
+type SaleBuilder interface {
+	// Begin stops the sale (SaleRebuilding). Holders who ask still get their order.
+	Begin(ctx context.Context, sale order.SaleRef, epoch int64) error
+	// SetHolders makes each claim's user a holder by its order, and removes the users in remove as holders.
+	SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []int64) error
+	// Requeue appends claims to the stream whose entries were lost.
+	Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error
+	// Publish opens the sale at the epoch with sequence 0.
+	Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error
+	// Drop removes an ended sale and its holders, unless an entry of it may still wait or the view is outdated, and
+	// reports whether it did.
+	Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error)
+}
+
+// rebuildIfNeeded checks the sale again, now that the lock is held, and rebuilds it if it is wrong.
+func (r *Reconciler) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
+	r.catalog.Forget(voucherID)
+	v, err := r.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return err
+	}
+	if v.Sale == nil || v.Sale.Retired {
+		r.forget(voucherID)
+		return nil
+	}
+	views, err := r.reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
+	if err != nil {
+		return fmt.Errorf("reading the sale from Redis: %w", err)
+	}
+	broken, err := r.needsRebuild(ctx, v, views[0])
+	if err != nil {
+		return err
+	}
+	if !broken {
+		r.repairs.rebuilt(voucherID, views[0].Mark.Epoch)
+		return nil
+	}
+	start := time.Now()
+	err = r.rebuild(ctx, v, views[0].Mark)
+	if !errors.Is(err, order.ErrSuperseded) {
+		r.observer.Rebuilt(time.Since(start), err)
+	}
+	return err
+}
+
+// rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
+//
+// The order of reading makes it exact. From Begin on the sale is stopped. Then the stream is read, then the holders, then
+// the recovery reports, then the ledger: an order that leaves the stream in between has its row by then, so each accepted
+// order is seen at least once. Being seen twice is harmless, since orders are compared by id. An order that is recorded
+// after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
+//
+// before is the sale's mark in Redis. A ledger that was restored from a backup may be behind its epoch.
+//
+// If the process dies anywhere in here the sale stays stopped; the next rebuild, with the next epoch, starts over.
+func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, before order.Mark) error {
+	sale := order.SaleOf(v)
+	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, before.Epoch)
+	if err != nil {
+		return fmt.Errorf("raising the epoch: %w", err)
+	}
+	if err := r.builder.Begin(ctx, sale, epoch); err != nil {
+		return fmt.Errorf("stopping the sale: %w", err)
+	}
+	in := rebuildInput{
+		holders: map[int64]int64{}, reached: []order.Mark{before, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
+	}
+	if epoch > 1 { // a new sale has nothing to remember or to read
+		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
+			return fmt.Errorf("waiting for recovery reports: %w", err)
+		}
+		select {
+		case r.reading <- struct{}{}:
+			defer func() { <-r.reading }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := r.gather(ctx, sale, &in); err != nil {
+		return err
+	}
+	if in.ledger, err = r.ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
+		return fmt.Errorf("reading the ledger: %w", err)
+	}
+	plan := in.makePlan(epoch)
+	if err := r.builder.SetHolders(ctx, sale, epoch, plan.setHolders, plan.removeHolders); err != nil {
+		return fmt.Errorf("writing the holders: %w", err)
+	}
+	if err := r.builder.Requeue(ctx, sale, epoch, plan.requeue); err != nil {
+		return fmt.Errorf("writing the stream: %w", err)
+	}
+	if err := r.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
+		return fmt.Errorf("opening the sale: %w", err)
+	}
+	r.repairs.rebuilt(sale.VoucherID, epoch)
+	r.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
+		"orders", len(in.ledger.Live), "waiting", len(in.waiting), "requeued", len(plan.requeue))
+	r.logLosses(ctx, sale, &in, plan)
+	return nil
+}
+
+// gather reads what Redis holds of the stopped sale, and the recovery reports.
+func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuildInput) error {
+	for claim, err := range r.reader.Waiting(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the stream: %w", err)
+		}
+		in.waiting = append(in.waiting, claim)
+	}
+	for claim, err := range r.reader.Holders(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the holders: %w", err)
+		}
+		in.holders[claim.UserID] = claim.OrderID
+	}
+	if r.reports == nil {
+		return nil
+	}
+	for claim, err := range r.reports.Reported(ctx, sale) {
+		if err != nil {
+			return fmt.Errorf("reading the recovery reports: %w", err)
+		}
+		in.reported = append(in.reported, claim)
+	}
+	return nil
+}
+
+// rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
+type rebuildInput struct {
+	waiting  []order.Claim   // in stream order
+	holders  map[int64]int64 // user id → order id, as Redis has it
+	reported []order.Claim   // from the recovery reports, in no order
+	ledger   order.Snapshot
+
+	seen    order.Mark   // the highest mark in the reports
+	reached []order.Mark // the marks in Redis and in the ledger
+}
+
+// rebuildPlan is what a rebuild writes.
+type rebuildPlan struct {
+	setHolders    []order.Claim // holders that Redis lacks or has with another order
+	removeHolders []int64       // holders without an order
+	requeue       []order.Claim // accepted orders that are in no stream and no ledger
+	opening       order.Opening
+	lost          []order.Claim // those of requeue that only reports knew
+}
+
+// makePlan decides who is a holder and how much is left. First come the ledger's live orders, then accepted orders that
+// wait, in stream order, then those of which only the holder is left, then those that only reports know, in the order of
+// their acceptance. Each of the latter three will take a unit from the ledger, so it counts as taken here. An order whose
+// user is a holder by another one is requeued too: the recorder makes it a failed order with its reason.
+func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
+	var plan rebuildPlan
+	holders := make(map[int64]int64, len(in.ledger.Live)+len(in.waiting))
+	maps.Copy(holders, in.ledger.Live)
+	var promised int64
+	queued := make(map[int64]bool, len(in.waiting))
+	for _, c := range in.waiting {
+		queued[c.OrderID] = true
+		if _, has := holders[c.UserID]; has || in.ledger.Dead[c.OrderID] {
+			continue // recorded already, or bound to fail: the recorder decides
+		}
+		holders[c.UserID] = c.OrderID
+		promised++
+	}
+	for user, id := range in.holders {
+		place, has := holders[user]
+		if place == id {
+			continue
+		}
+		if in.ledger.Dead[id] || queued[id] {
+			if !has {
+				plan.removeHolders = append(plan.removeHolders, user)
+			}
+			continue
+		}
+		if !has {
+			holders[user] = id
+			promised++
+		}
+		plan.requeue = append(plan.requeue, order.Claim{OrderID: id, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1})
+	}
+	for _, c := range in.missing(queued) {
+		if _, has := holders[c.UserID]; !has {
+			holders[c.UserID] = c.OrderID
+			promised++
+		}
+		plan.requeue, plan.lost = append(plan.requeue, c), append(plan.lost, c)
+	}
+	for user, id := range holders {
+		if in.holders[user] != id {
+			plan.setHolders = append(plan.setHolders, order.Claim{OrderID: id, UserID: user, VoucherID: in.ledger.Voucher.ID})
+		}
+	}
+	v := in.ledger.Voucher
+	plan.opening = order.Opening{
+		Stock: max(0, v.Sale.Stock-promised), Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
+	}
+	switch {
+	case v.Status != voucher.OnShelf:
+		plan.opening.Mode = order.SaleOffShelf
+	case v.Sale.Paused:
+		plan.opening.Mode = order.SalePaused
+	}
+	return plan
+}
+
+// missing returns the reported claims that are neither in Redis nor in the ledger, each once, in the order of their
+// acceptance.
+func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
+	var missing []order.Claim
+	for _, c := range in.reported {
+		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID] != c.OrderID && in.holders[c.UserID] != c.OrderID {
+			missing = append(missing, c)
+		}
+	}
+	slices.SortFunc(missing, func(a, plan order.Claim) int {
+		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence), cmp.Compare(a.OrderID, plan.OrderID))
+	})
+	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
+}
+
+// unaccounted counts the admissions that nobody can name any more: those between the mark of Redis and the ledger and the
+// highest mark in the reports that no report contains. It can be told when Redis or the ledger still had that epoch.
+func (in *rebuildInput) unaccounted() int64 {
+	reached := int64(-1)
+	for _, m := range in.reached {
+		if in.seen.Before(m) {
+			return 0
+		}
+		if m.Epoch == in.seen.Epoch {
+			reached = max(reached, m.Sequence)
+		}
+	}
+	if reached < 0 {
+		return 0
+	}
+	named := make(map[int64]bool)
+	for _, c := range in.reported {
+		if c.Epoch == in.seen.Epoch && (c.Sequence > reached || c.Sequence == 0) {
+			named[c.OrderID] = true
+		}
+	}
+	return max(0, in.seen.Sequence-reached-int64(len(named)))
+}

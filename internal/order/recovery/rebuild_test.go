@@ -1,0 +1,235 @@
+package recovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+func TestPlanOfARebuild(t *testing.T) {
+	t.Parallel()
+	opening := func(stock int64, mode order.SaleMode) order.Opening {
+		return order.Opening{Stock: stock, Begin: ordertest.Begin, End: ordertest.End, Mode: mode, Operation: 3}
+	}
+	holder := func(user, id int64) order.Claim {
+		return order.Claim{OrderID: id, UserID: user, VoucherID: ordertest.VoucherA}
+	}
+	accepted := func(id, user, sequence int64) order.Claim {
+		return order.Claim{OrderID: id, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 4, Sequence: sequence}
+	}
+	paused := ordertest.SaleVoucher(2)
+	paused.Sale.Paused = true
+	off := ordertest.SaleVoucher(2)
+	off.Status = voucher.OffShelf
+	for name, tc := range map[string]struct {
+		waiting  []order.Claim
+		holders  map[int64]int64
+		reported []order.Claim
+		ledger   order.Snapshot
+		want     rebuildPlan
+	}{
+		"a new sale": {
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(5)},
+			want:   rebuildPlan{opening: opening(5, order.SaleOpen)},
+		},
+		"paused by an admin": {ledger: order.Snapshot{Voucher: paused}, want: rebuildPlan{opening: opening(2, order.SalePaused)}},
+		"off the shelf":      {ledger: order.Snapshot{Voucher: off}, want: rebuildPlan{opening: opening(2, order.SaleOffShelf)}},
+		"an emptied Redis gets the ledger's buyers": {
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{1: 11, 2: 12}},
+			want:   rebuildPlan{setHolders: []order.Claim{holder(1, 11), holder(2, 12)}, opening: opening(3, order.SaleOpen)},
+		},
+		"waiting orders count as sold, recorded ones once": {
+			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(13, 3, ordertest.VoucherA)},
+			holders: map[int64]int64{1: 11, 3: 13},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{1: 11}},
+			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
+		},
+		"an order of which only the holder is left is requeued": {
+			holders: map[int64]int64{4: 14},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
+			want: rebuildPlan{
+				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(2, order.SaleOpen),
+			},
+		},
+		"a holder by an order that ended is removed": {
+			holders: map[int64]int64{4: 14},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Dead: map[int64]bool{14: true}},
+			want:    rebuildPlan{removeHolders: []int64{4}, opening: opening(3, order.SaleOpen)},
+		},
+		"a holder by another order than the ledger's is corrected": {
+			holders: map[int64]int64{4: 14},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{4: 99}},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(4, 99)}, opening: opening(3, order.SaleOpen),
+				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, // it will fail, and say why
+			},
+		},
+		"what only reports know makes holders and is requeued, once, in order": {
+			reported: []order.Claim{accepted(16, 6, 9), accepted(15, 5, 8), accepted(16, 6, 9)},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(5, 15), holder(6, 16)}, opening: opening(1, order.SaleOpen),
+				requeue: []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)}, lost: []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)},
+			},
+		},
+		"what reports and others know changes nothing": {
+			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
+			holders:  map[int64]int64{1: 11, 4: 14},
+			reported: []order.Claim{accepted(11, 1, 1), accepted(12, 2, 2), accepted(13, 3, 3), accepted(14, 4, 4)},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{2: 12}, Dead: map[int64]bool{13: true}},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(2, 12)},
+				requeue:    []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(1, order.SaleOpen),
+			},
+		},
+		"an order whose user has bought again gets its row, and makes no holder": {
+			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
+			holders:  map[int64]int64{1: 11},
+			reported: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{2: 12}},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(2, 12)}, requeue: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
+				lost: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
+			},
+		},
+		"more promised than there is: nothing left, never less than nothing": {
+			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA)},
+			holders: map[int64]int64{1: 11, 2: 12},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(1)},
+			want:    rebuildPlan{opening: opening(0, order.SaleOpen)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.ledger.Operation = 3
+			in := rebuildInput{waiting: tc.waiting, holders: tc.holders, reported: tc.reported, ledger: tc.ledger}
+			got := in.makePlan(5)
+			slices.SortFunc(got.setHolders, func(a, plan order.Claim) int { return cmp.Compare(a.OrderID, plan.OrderID) })
+			if diff := gocmp.Diff(tc.want, got, gocmp.AllowUnexported(rebuildPlan{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// After a rebuild, what is left plus what will still be recorded is exactly the ledger's stock, as long as no more was
+// promised than there is; and no user is a holder twice, or removed although their order counts.
+func TestPlanConserves(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.Int64Range(100, 115)
+		users := rapid.Int64Range(1, 8)
+		in := rebuildInput{holders: rapid.MapOfN(users, ids, 0, 8).Draw(t, "holders")}
+		for _, id := range rapid.SliceOfNDistinct(ids, 0, 8, rapid.ID[int64]).Draw(t, "waiting") {
+			in.waiting = append(in.waiting, ordertest.NewClaim(id, users.Draw(t, "user"), ordertest.VoucherA))
+		}
+		for _, id := range rapid.SliceOfN(ids, 0, 8).Draw(t, "reported") {
+			in.reported = append(in.reported, order.Claim{OrderID: id, UserID: users.Draw(t, "whose"), VoucherID: ordertest.VoucherA, Epoch: 4})
+		}
+		in.ledger = order.Snapshot{
+			Voucher: ordertest.SaleVoucher(rapid.Int64Range(0, 20).Draw(t, "stock")),
+			Live:    rapid.MapOfN(users, ids, 0, 5).Draw(t, "live"),
+			Dead:    rapid.MapOfN(ids, rapid.Just(true), 0, 5).Draw(t, "dead"),
+		}
+		plan := in.makePlan(5)
+
+		holders := map[int64]int64{}
+		maps.Copy(holders, in.holders)
+		for _, user := range plan.removeHolders {
+			delete(holders, user)
+		}
+		for _, c := range plan.setHolders {
+			holders[c.UserID] = c.OrderID
+		}
+		for user, id := range in.ledger.Live {
+			if holders[user] != id {
+				t.Fatalf("user %d holds %d, the ledger says %d", user, holders[user], id)
+			}
+		}
+		unrecorded := int64(len(holders) - len(in.ledger.Live))
+		if want := max(0, in.ledger.Voucher.Sale.Stock-unrecorded); plan.opening.Stock != want {
+			t.Fatalf("opens with %d, want %d: %d holders are not recorded", plan.opening.Stock, want, unrecorded)
+		}
+		for user, id := range holders {
+			if in.ledger.Live[user] == 0 && in.ledger.Dead[id] {
+				t.Fatalf("user %d holds the ended order %d", user, id)
+			}
+		}
+	})
+}
+
+// Every accepted order that is known anywhere is in the ledger, in the stream, or requeued.
+func TestPlanLosesNobody(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ids, users := rapid.Int64Range(100, 110), rapid.Int64Range(1, 6)
+		in := rebuildInput{holders: map[int64]int64{}, ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(9), Live: map[int64]int64{}, Dead: map[int64]bool{}}}
+		traced := map[int64]bool{}
+		for _, id := range rapid.SliceOfNDistinct(ids, 0, 8, rapid.ID[int64]).Draw(t, "accepted") {
+			c := order.Claim{OrderID: id, UserID: users.Draw(t, "user"), VoucherID: ordertest.VoucherA, Epoch: 4}
+			in.reported = append(in.reported, c)
+			switch rapid.IntRange(0, 4).Draw(t, "trace") {
+			case 0:
+				in.waiting = append(in.waiting, c)
+			case 1:
+				in.holders[c.UserID] = id
+			case 2:
+				if in.ledger.Live[c.UserID] == 0 {
+					in.ledger.Live[c.UserID] = id
+				}
+			case 3:
+				in.ledger.Dead[id] = true
+			}
+		}
+		for _, c := range slices.Concat(in.waiting, in.makePlan(5).requeue) {
+			traced[c.OrderID] = true
+		}
+		for _, c := range in.reported {
+			if !traced[c.OrderID] && in.ledger.Live[c.UserID] != c.OrderID && !in.ledger.Dead[c.OrderID] {
+				t.Fatalf("order %d of user %d is lost", c.OrderID, c.UserID)
+			}
+		}
+	})
+}
+
+func TestUnaccountedAdmissions(t *testing.T) {
+	t.Parallel()
+	mark := func(epoch, sequence int64) order.Mark { return order.Mark{Epoch: epoch, Sequence: sequence} }
+	said := func(id, epoch, sequence int64) order.Claim {
+		return order.Claim{OrderID: id, Epoch: epoch, Sequence: sequence}
+	}
+	for name, tc := range map[string]struct {
+		seen     order.Mark
+		reached  []order.Mark
+		reported []order.Claim
+		want     int64
+	}{
+		"nothing was lost":               {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"nobody has seen anything":       {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"the tail, and nobody says what": {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
+		"the ledger knew more":           {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
+		"the tail, half of it reported": {
+			seen: mark(3, 9), reached: []order.Mark{mark(3, 5), mark(3, 4)}, want: 2,
+			reported: []order.Claim{said(1, 3, 8), said(2, 3, 9), said(2, 3, 9), said(3, 3, 5), said(4, 2, 7)},
+		},
+		"one whose sequence is not known":           {seen: mark(3, 9), reached: []order.Mark{mark(3, 8)}, reported: []order.Claim{said(1, 3, 0)}},
+		"Redis was emptied after a rebuild began":   {seen: mark(3, 9), reached: []order.Mark{{}, mark(4, 0)}},
+		"an older epoch, and nobody knows this one": {seen: mark(5, 9), reached: []order.Mark{mark(4, 2), mark(4, 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := rebuildInput{seen: tc.seen, reached: tc.reached, reported: tc.reported}
+			if got := in.unaccounted(); got != tc.want {
+				t.Errorf("%d unaccounted, want %d", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,350 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+func newTestReconciler(t *testing.T, f *ordertest.FakeSales) *Reconciler {
+	t.Helper()
+	if f.Redis == nil {
+		f.Redis = map[int64]order.SaleView{}
+	}
+	f.Before, f.After = map[string]int{}, map[string]int{}
+	catalog := catalog.New(f)
+	t.Cleanup(catalog.Close)
+	return New(Stores{Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f, Locker: f, Outbox: f}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
+}
+
+// rebuildTo are the steps of a rebuild.
+func rebuildTo(epoch int64) []string {
+	return []string{fmt.Sprint("begin ", epoch), "set holders", "requeue", fmt.Sprint("publish ", epoch)}
+}
+
+func TestSweepRebuildsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	open := func(epoch, sequence int64) order.SaleView {
+		return order.SaleView{Mode: order.SaleOpen, Mark: order.Mark{Epoch: epoch, Sequence: sequence}, Now: ordertest.Begin}
+	}
+	for name, tc := range map[string]struct {
+		ledger voucher.Voucher
+		redis  order.SaleView
+		want   []string
+	}{
+		"a new sale is opened at epoch 1":       {ledger: ordertest.VoucherAt(0, 0), want: rebuildTo(1)},
+		"a missing sale":                        {ledger: ordertest.VoucherAt(3, 9), want: rebuildTo(4)},
+		"an abandoned rebuild":                  {ledger: ordertest.VoucherAt(4, 0), redis: order.SaleView{Mode: order.SaleRebuilding, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}, want: rebuildTo(5)},
+		"an older epoch":                        {ledger: ordertest.VoucherAt(3, 0), redis: open(2, 50), want: rebuildTo(4)},
+		"a lost tail":                           {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 8), want: rebuildTo(4)},
+		"an epoch that the ledger has not":      {ledger: ordertest.VoucherAt(3, 9), redis: open(7, 2), want: rebuildTo(8)},
+		"Redis ahead of the ledger is as usual": {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 20)},
+		"paused is not broken":                  {ledger: ordertest.VoucherAt(3, 9), redis: order.SaleView{Mode: order.SalePaused, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &ordertest.FakeSales{Kept: []voucher.Voucher{tc.ledger}, Redis: map[int64]order.SaleView{ordertest.VoucherA: tc.redis}}
+			r := newTestReconciler(t, f)
+			r.sweep(t.Context())
+			if diff := cmp.Diff(tc.want, f.Built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if err := r.Ready(); err != nil {
+				t.Errorf("not ready: %v", err)
+			}
+		})
+	}
+}
+
+// A rebuild that dies at any step is finished by the next sweep, under the next epoch.
+func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"raise", "begin", "snapshot", "set holders", "requeue", "publish"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
+			r := newTestReconciler(t, f)
+			f.Before[step] = 1
+			r.sweep(t.Context())
+			if r.Ready() == nil {
+				t.Error("ready with a sale that is not built")
+			}
+			r.sweep(t.Context())
+			if err := r.Ready(); err != nil {
+				t.Errorf("not ready after the second sweep: %v", err)
+			}
+			if view := f.Redis[ordertest.VoucherA]; view.Mode != order.SaleOpen || view.Mark.Epoch != f.Kept[0].Sale.Epoch {
+				t.Errorf("Redis holds %+v, the ledger epoch %d", view, f.Kept[0].Sale.Epoch)
+			}
+		})
+	}
+}
+
+func TestReadyOutlastsALaterFault(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
+	r := newTestReconciler(t, f)
+	if r.Ready() == nil {
+		t.Error("ready before the first sweep")
+	}
+	r.sweep(t.Context())
+	f.Before["sales"] = 1
+	r.sweep(t.Context())
+	if r.Ready() != nil || r.Healthy() == nil {
+		t.Errorf("ready: %v, healthy: %v; want ready and unhealthy", r.Ready(), r.Healthy())
+	}
+}
+
+// A broken epoch is rebuilt once, however often it is reported.
+func TestRepairRebuildsABadEpochOnce(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{
+		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 5)},
+		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+	}
+	r := newTestReconciler(t, f)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	for range 5 {
+		r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
+		r.repairs.RequestRepair(ordertest.VoucherA, 3)
+	}
+	ordertest.WaitUntil(t, func() bool {
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		return len(f.Built) > 0 && f.Redis[ordertest.VoucherA].Mode == order.SaleOpen && len(r.repairs.waiting) == 0
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(rebuildTo(4), f.Built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// Half a million refused buyers request the same repair; the reconciler checks ten times a second.
+func TestRepairRequestsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newTestReconciler(t, &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 5)}})
+	for range 3 {
+		r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
+	}
+	if waits := len(r.repairs.waiting); waits != 1 {
+		t.Fatalf("%d requests wait, want 1", waits)
+	}
+	r.repairs.dequeued(<-r.repairs.waiting)
+	r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
+	if waits := len(r.repairs.waiting); waits != 0 {
+		t.Errorf("%d requests wait right after one, want 0", waits)
+	}
+	r.repairs.RequestRepair(ordertest.VoucherA, 7) // knows something new
+	if waits := len(r.repairs.waiting); waits != 1 {
+		t.Errorf("%d requests wait after a new finding, want 1", waits)
+	}
+}
+
+// An epoch that is known to be wrong is not forgotten when its rebuild fails, nor when there is no room to ask for it.
+func TestBrokenEpochIsRemembered(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{
+		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 5)},
+		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+	}
+	r := newTestReconciler(t, f)
+	for range cap(r.repairs.waiting) {
+		r.repairs.waiting <- ordertest.VoucherB
+	}
+	r.repairs.RequestRepair(ordertest.VoucherA, 3)
+	f.Before["raise"] = 1
+	r.sweep(t.Context())
+	if len(f.Built) != 0 {
+		t.Fatalf("built %v though the ledger was away", f.Built)
+	}
+	r.sweep(t.Context())
+	r.sweep(t.Context())
+	if diff := cmp.Diff(rebuildTo(4), f.Built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if len(r.repairs.badEpochs) != 0 {
+		t.Errorf("still remembered: %v", r.repairs.badEpochs)
+	}
+}
+
+func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
+	r := newTestReconciler(t, f)
+	f.Lock(lockName(ordertest.VoucherA)).Lock()
+	r.sweep(t.Context())
+	f.Lock(lockName(ordertest.VoucherA)).Unlock()
+	if len(f.Built) != 0 {
+		t.Errorf("built %v while another instance held the lock", f.Built)
+	}
+	if r.Ready() == nil {
+		t.Error("ready though the sale is not built")
+	}
+}
+
+func TestSweepRetires(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		since   time.Duration // from the end
+		drained bool
+		holders []order.Claim
+		waiting []order.Claim
+		want    []int64
+		built   []string
+	}{
+		"a day after the end and drained": {since: 25 * time.Hour, drained: true, want: []int64{ordertest.VoucherA}},
+		"all orders have rows":            {since: 25 * time.Hour, drained: true, holders: []order.Claim{ordertest.NewClaim(100, 1, ordertest.VoucherA)}, want: []int64{ordertest.VoucherA}},
+		"an order waits":                  {since: 25 * time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
+		"an order has left no trace but its holder": {
+			since: 25 * time.Hour, drained: true, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, built: rebuildTo(2),
+		},
+		"not drained":  {since: 25 * time.Hour},
+		"within a day": {since: 23 * time.Hour, drained: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &ordertest.FakeSales{
+				Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: tc.drained, HolderClaims: tc.holders, Stream: tc.waiting,
+				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(tc.since)}},
+			}
+			r := newTestReconciler(t, f)
+			r.sweep(t.Context())
+			if len(tc.built) > 0 {
+				r.sweep(t.Context())
+			}
+			if diff := cmp.Diff(tc.built, f.Built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, f.Retired); diff != "" {
+				t.Errorf("retired (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A sale that is behind by operations is the outbox's; one that has to be rebuilt is not, as that contains them.
+func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mode     order.SaleMode
+		applied  int64
+		notified []int64
+		built    []string
+	}{
+		"behind":                               {mode: order.SaleOpen, applied: 4, notified: []int64{ordertest.VoucherA}},
+		"paused":                               {mode: order.SalePaused, applied: 4, notified: []int64{ordertest.VoucherA}},
+		"up to the ledger":                     {mode: order.SaleOpen, applied: 5},
+		"of a ledger that has lost operations": {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
+		"to be rebuilt":                        {mode: order.SaleMissing, built: rebuildTo(4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behind := ordertest.VoucherAt(3, 9)
+			behind.Sale.LastOperation = 5
+			f := &ordertest.FakeSales{
+				Kept:  []voucher.Voucher{behind},
+				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: tc.mode, Mark: order.Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied, Now: ordertest.End.Add(25 * time.Hour)}},
+			}
+			r := newTestReconciler(t, f)
+			r.sweep(t.Context())
+			if diff := cmp.Diff(tc.notified, f.FlushRequests); diff != "" {
+				t.Errorf("notified (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.built, f.Built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if len(tc.notified) > 0 && len(f.Retired) > 0 {
+				t.Error("retired before all was applied")
+			}
+		})
+	}
+}
+
+// Operations that are committed and applied between the two readings are no sign of a ledger that has lost some, in a
+// sweep as under the lock.
+func TestSweepBearsOperationsInBetween(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{
+		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 9)},
+		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+	}
+	f.OnViews = func() {
+		f.Kept[0].Sale.LastOperation++
+		view := f.Redis[ordertest.VoucherA]
+		view.Applied++
+		f.Redis[ordertest.VoucherA] = view
+	}
+	r := newTestReconciler(t, f)
+	r.sweep(t.Context())
+	if err := r.Open(t.Context(), ordertest.VoucherA); err != nil {
+		t.Error(err)
+	}
+	if err := r.Healthy(); err != nil {
+		t.Errorf("unhealthy: %v", err)
+	}
+	if len(f.Built) != 0 {
+		t.Errorf("rebuilt: %v", f.Built)
+	}
+}
+
+// A sale that changes while it is being retired is not; the next sweep finds it missing and rebuilds it.
+func TestRetiringGivesWayToAChange(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{
+		Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: true, Changed: true,
+		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(25 * time.Hour)}},
+	}
+	r := newTestReconciler(t, f)
+	r.sweep(t.Context())
+	f.Redis[ordertest.VoucherA] = order.SaleView{} // dropped
+	r.sweep(t.Context())
+	if len(f.Retired) != 0 {
+		t.Errorf("retired %v", f.Retired)
+	}
+	if diff := cmp.Diff(rebuildTo(2), f.Built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// A sale that somebody else is just building is no reason to warn; one that nobody gets built is.
+func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
+	r := newTestReconciler(t, f)
+	var lines strings.Builder
+	r.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	f.Lock(lockName(ordertest.VoucherA)).Lock() // another instance is at it
+	for range quietSweeps - 1 {
+		r.sweep(t.Context())
+	}
+	if lines.Len() > 0 || r.Healthy() == nil {
+		t.Errorf("healthy: %v; logged:\n%s", r.Healthy(), &lines)
+	}
+	r.sweep(t.Context())
+	if !strings.Contains(lines.String(), "WARN") {
+		t.Errorf("logged after %d sweeps:\n%s", quietSweeps, &lines)
+	}
+	f.Lock(lockName(ordertest.VoucherA)).Unlock()
+	r.sweep(t.Context())
+	f.Before["sales"] = 1
+	lines.Reset()
+	r.sweep(t.Context())
+	if !strings.Contains(lines.String(), "WARN") {
+		t.Errorf("a store is away, and nothing is logged:\n%s", &lines)
+	}
+}

@@ -1,0 +1,164 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// ReportStore takes recovery reports: Redis.
+type ReportStore interface {
+	// Heartbeat records that the reporter is alive, and returns the recovery rounds of lately.
+	Heartbeat(ctx context.Context, partition int, reporter string) ([]Round, error)
+	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is harmless.
+	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
+}
+
+// Round is one recovery round: the part of a rebuild that waits for the reports of all live instances.
+type Round struct {
+	Sale    order.SaleRef
+	Stopped int64 // when the sale was stopped, which names the round: milliseconds since 1970 by Redis's clock
+}
+
+// Report is what one instance remembers of a sale.
+type Report struct {
+	Seen   order.Mark    // the highest mark that it has seen from Redis
+	Claims []order.Claim // what it has accepted lately
+}
+
+// Admitted is what this instance knows of its admissions: admission.Admission.
+type Admitted interface {
+	// Seen returns the highest mark of the sale that Redis has answered with.
+	Seen(voucherID int64) order.Mark
+	// RecentAccepts returns what this instance has accepted of the sale lately, oldest first.
+	RecentAccepts(voucherID int64) []order.Claim
+}
+
+const (
+	heartbeatEvery = 200 * time.Millisecond // also how often new rounds are looked for
+	reportTimeout  = 10 * time.Second       // for the report of one sale
+)
+
+// Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which Redis
+// accepted and then lost becomes a claim all the same. Every instance runs one.
+//
+// A reporter that comes too late, because its process was frozen, checks whether the rebuild found its orders without it.
+// If not, it requests another rebuild.
+type Reporter struct {
+	stores    ReporterStores
+	partition int
+	name      string
+	admitted  Admitted
+	repairs   order.RepairRequester
+	log       *slog.Logger
+
+	reported map[int64]int64 // by voucher id: the round (Round.Stopped) that has this instance's report
+}
+
+// ReporterStores are the stores of a Reporter.
+type ReporterStores struct {
+	Reports ReportStore
+	Holders order.HolderReader
+	Rows    order.Reader
+}
+
+// NewReporter returns the reporter of one partition. The name is unique to the process.
+func NewReporter(stores ReporterStores, partition int, name string, admitted Admitted, repairs order.RepairRequester, log *slog.Logger) *Reporter {
+	return &Reporter{
+		stores: stores, partition: partition, name: name, admitted: admitted, repairs: repairs, log: log,
+		reported: make(map[int64]int64),
+	}
+}
+
+// Run reports until ctx ends. It never returns an error: it retries what fails.
+func (r *Reporter) Run(ctx context.Context) error {
+	ticker := time.NewTicker(heartbeatEvery)
+	defer ticker.Stop()
+	logged := false // the failure was; Redis may be away for long
+	for {
+		if err := r.heartbeat(ctx); err == nil {
+			logged = false
+		} else if !logged && ctx.Err() == nil {
+			logged = true
+			r.log.WarnContext(ctx, "recovery report failed; retrying", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// heartbeat sends one heartbeat and the reports that are due.
+func (r *Reporter) heartbeat(ctx context.Context) error {
+	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+	rounds, err := r.stores.Reports.Heartbeat(call, r.partition, r.name)
+	cancel()
+	if err != nil {
+		return err
+	}
+	reported := make(map[int64]int64, len(rounds))
+	for _, round := range rounds {
+		id := round.Sale.VoucherID
+		if r.reported[id] != round.Stopped {
+			if err := r.report(ctx, round); err != nil {
+				return err
+			}
+		}
+		reported[id] = round.Stopped
+	}
+	r.reported = reported // rounds that are over are forgotten
+	return nil
+}
+
+// report hands in what is known of the sale, or requests a repair when it is too late for that and orders were missed.
+func (r *Reporter) report(ctx context.Context, round Round) error {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	report := Report{Seen: r.admitted.Seen(round.Sale.VoucherID), Claims: r.admitted.RecentAccepts(round.Sale.VoucherID)}
+	inTime, epoch, err := r.stores.Reports.SubmitReport(ctx, round, r.name, report)
+	if err != nil || inTime || len(report.Claims) == 0 {
+		return err
+	}
+	lost, err := r.countLost(ctx, round.Sale, report.Claims)
+	if err != nil || lost == 0 {
+		return err
+	}
+	r.log.ErrorContext(ctx, "a rebuild did not wait for this instance and missed accepted orders; requesting another rebuild",
+		"voucher", round.Sale.VoucherID, "orders", lost)
+	r.repairs.RequestRepair(round.Sale.VoucherID, epoch)
+	return nil
+}
+
+// countLost counts the claims that have neither a row nor a holder.
+func (r *Reporter) countLost(ctx context.Context, sale order.SaleRef, claims []order.Claim) (int, error) {
+	lost := 0
+	for part := range slices.Chunk(claims, order.MaxOrderIDs) {
+		ids := make([]int64, len(part))
+		for i, c := range part {
+			ids[i] = c.OrderID
+		}
+		recorded, err := r.stores.Rows.Recorded(ctx, ids)
+		if err != nil {
+			return 0, fmt.Errorf("reading the ledger: %w", err)
+		}
+		for _, c := range part {
+			if _, has := recorded[c.OrderID]; has {
+				continue
+			}
+			holderOrders, err := r.stores.Holders.HolderOrders(ctx, c.UserID, []order.SaleRef{sale})
+			if err != nil {
+				return 0, err
+			}
+			if holderOrders[0] != c.OrderID {
+				lost++
+			}
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,121 @@
+package recovery
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// fakeReports takes recovery reports in memory.
+type fakeReports struct {
+	ordertest.Faults
+	stops    []Round
+	late     bool
+	handedIn []Report
+}
+
+func (f *fakeReports) Heartbeat(context.Context, int, string) (stops []Round, err error) {
+	err = f.Call("heartbeat", func() error { stops = f.stops; return nil })
+	return stops, err
+}
+
+func (f *fakeReports) SubmitReport(_ context.Context, _ Round, _ string, t Report) (bool, int64, error) {
+	err := f.Call("report", func() error { f.handedIn = append(f.handedIn, t); return nil })
+	return !f.late, 6, err
+}
+
+// fakeAdmitted is an Admission that has seen one mark and accepted some orders.
+type fakeAdmitted struct {
+	seen     order.Mark
+	accepted []order.Claim
+}
+
+func (f fakeAdmitted) Seen(int64) order.Mark { return f.seen }
+
+func (f fakeAdmitted) RecentAccepts(voucherID int64) (claims []order.Claim) {
+	for _, c := range f.accepted {
+		if c.VoucherID == voucherID {
+			claims = append(claims, c)
+		}
+	}
+	return claims
+}
+
+// newTestReporter returns a reporter that has seen two orders, 101 and 102, accepted at epoch 3.
+func newTestReporter(f *fakeReports, s *ordertest.FakeStores, rows *ordertest.FakeOrders, held ordertest.FakeHolders) *Reporter {
+	f.Before, f.After = map[string]int{}, map[string]int{}
+	admitted := fakeAdmitted{seen: order.Mark{Epoch: 3, Sequence: 9}, accepted: []order.Claim{
+		{OrderID: 101, UserID: 1, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 1},
+		{OrderID: 102, UserID: 2, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 2},
+	}}
+	return NewReporter(ReporterStores{Reports: f, Holders: held, Rows: rows}, 0, "a", admitted, s, ordertest.Quiet())
+}
+
+// A reporter reports once in each round, through faults, and an empty report of sales that it knows nothing of but that
+// it has come.
+func TestReporterReports(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stop := func(at int64) Round {
+			return Round{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: at}
+		}
+		f := &fakeReports{stops: []Round{stop(5)}}
+		r := newTestReporter(f, ordertest.NewFakeStores(0), &ordertest.FakeOrders{}, ordertest.FakeHolders{})
+		f.Before["heartbeat"], f.Before["report"] = 1, 1
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(10 * heartbeatEvery)
+		synctest.Wait()
+		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)}
+		if diff := cmp.Diff([]Report{want}, f.handedIn); diff != "" {
+			t.Errorf("handed in (-want +got):\n%s", diff)
+		}
+		f.Mu.Lock()
+		f.stops = []Round{stop(6), {Sale: order.SaleRef{VoucherID: ordertest.VoucherA + 1}, Stopped: 6}}
+		f.Mu.Unlock()
+		time.Sleep(3 * heartbeatEvery)
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]Report{want, want, {Seen: want.Seen}}, f.handedIn); diff != "" {
+			t.Errorf("handed in (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// One that comes too late has the sale rebuilt once more, if the rebuild missed an order.
+func TestLateReporterChecksTheRebuild(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rows map[int64]order.Order
+		held ordertest.FakeHolders
+		want []ordertest.RepairCall
+	}{
+		"both are found":        {rows: map[int64]order.Order{101: {ID: 101}}, held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 102}},
+		"one has gone":          {rows: map[int64]order.Order{101: {ID: 101}}, want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}}},
+		"the user bought again": {rows: map[int64]order.Order{101: {ID: 101}}, held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 7}, want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeReports{stops: []Round{{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5}}, late: true}
+			s := ordertest.NewFakeStores(0)
+			r := newTestReporter(f, s, &ordertest.FakeOrders{Rows: tc.rows}, tc.held)
+			for range 2 { // it requests one repair
+				if err := r.heartbeat(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, s.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+				t.Errorf("repairs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// retireAfter is how long a sale stays in Redis after its end, where its holders are asked for their orders.
+const retireAfter = 24 * time.Hour
+
+// tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the process
+// dies in between, the next sweep rebuilds the sale and retires it again.
+func (r *Reconciler) tryRetire(ctx context.Context, v voucher.Voucher, view order.SaleView) {
+	err := r.locker.TryDo(ctx, lockName(v.ID), func(ctx context.Context) error {
+		lost, err := r.countUntraced(ctx, v)
+		if err != nil {
+			return err
+		}
+		if lost > 0 {
+			// Their entries are gone (the stream was trimmed, or they could not be decoded): the holders are the last trace.
+			// A rebuild requeues them, and the sale is retired once they are recorded.
+			r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale", "voucher", v.ID, "orders", lost)
+			r.repairs.RequestRepair(v.ID, view.Mark.Epoch)
+			return nil
+		}
+		dropped, err := r.builder.Drop(ctx, order.SaleOf(v), view)
+		if err != nil || !dropped {
+			return err
+		}
+		retired, err := r.ledger.Retire(ctx, v.ID, v.Sale.LastOperation)
+		if err != nil || !retired {
+			return err // something has changed since the view: the next sweep rebuilds it
+		}
+		r.forget(v.ID)
+		r.log.InfoContext(ctx, "sale retired", "voucher", v.ID)
+		return nil
+	})
+	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "retiring a sale failed; retrying", "voucher", v.ID, "error", err)
+	}
+}
+
+// countUntraced counts the holders' orders that are neither in the stream nor in the ledger. The stream is read first:
+// what leaves it meanwhile has its row.
+func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int, error) {
+	queued := make(map[int64]bool)
+	for claim, err := range r.reader.Waiting(ctx, order.SaleOf(v)) {
+		if err != nil {
+			return 0, fmt.Errorf("reading the stream: %w", err)
+		}
+		queued[claim.OrderID] = true
+	}
+	lost := 0
+	var ids []int64
+	count := func() error {
+		recorded, err := r.rows.Recorded(ctx, ids)
+		if err != nil {
+			return fmt.Errorf("reading the ledger: %w", err)
+		}
+		for _, id := range ids {
+			if _, has := recorded[id]; !has {
+				lost++
+			}
+		}
+		ids = ids[:0]
+		return nil
+	}
+	for claim, err := range r.reader.Holders(ctx, order.SaleOf(v)) {
+		if err != nil {
+			return 0, fmt.Errorf("reading the holders: %w", err)
+		}
+		if queued[claim.OrderID] {
+			continue
+		}
+		if ids = append(ids, claim.OrderID); len(ids) == order.MaxOrderIDs {
+			if err := count(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if len(ids) > 0 {
+		if err := count(); err != nil {
+			return 0, err
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,75 @@
+package recovery
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// ReportReader reads the recovery reports about a stopped sale.
+type ReportReader interface {
+	// RoundProgress returns how far the recovery round has got. ErrSuperseded as for SaleBuilder.
+	RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error)
+	// Reported yields the claims of the reports since the sale was stopped. One may come twice.
+	Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
+}
+
+const (
+	// minRoundTime is how long a recovery round takes at least: a live reporter sends several heartbeats meanwhile, also
+	// to a Redis that was emptied. At its end every sold-out cache of the sale has expired (rule 11).
+	minRoundTime = order.ReturnDelay
+	// maxRoundTime is how long a rebuild waits for live reporters without a report. They check afterwards whether the
+	// rebuild missed anything (Reporter).
+	maxRoundTime = 5 * time.Second
+	roundPoll    = 50 * time.Millisecond // between two checks of the progress
+	listedOrders = 20                    // orders named in one log line
+)
+
+// awaitReports waits until every live instance has reported what it remembers of the stopped sale, and returns the highest
+// mark in the reports.
+func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch int64) (order.Mark, error) {
+	if r.reports == nil {
+		return order.Mark{}, nil
+	}
+	began := time.Now() // Redis's clock may be set back
+	for {
+		state, err := r.reports.RoundProgress(ctx, sale, epoch)
+		if err != nil {
+			return order.Mark{}, err
+		}
+		waited := max(state.Since, time.Since(began))
+		switch {
+		case waited >= minRoundTime && len(state.Missing) == 0:
+			return state.Seen, nil
+		case waited >= maxRoundTime:
+			r.log.WarnContext(ctx, "rebuilding a sale without the reports of some live instances",
+				"voucher", sale.VoucherID, "epoch", epoch, "instances", state.Missing)
+			return state.Seen, nil
+		}
+		order.Sleep(ctx, roundPoll)
+		if err := ctx.Err(); err != nil {
+			return order.Mark{}, err
+		}
+	}
+}
+
+// logLosses logs what Redis had lost of a rebuilt sale: the orders that reports knew, and the number of admissions that
+// nobody can name.
+func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebuildInput, plan rebuildPlan) {
+	unaccounted := in.unaccounted()
+	r.observer.Recovered(len(plan.requeue), unaccounted)
+	if n := len(plan.lost); n > 0 {
+		ids := make([]int64, min(n, listedOrders))
+		for i := range ids {
+			ids[i] = plan.lost[i].OrderID
+		}
+		r.log.WarnContext(ctx, "Redis had lost accepted orders that instances remember; requeued",
+			"voucher", sale.VoucherID, "count", n, "orders", ids)
+	}
+	if unaccounted > 0 {
+		r.log.ErrorContext(ctx, "Redis lost accepted orders that no instance remembers",
+			"voucher", sale.VoucherID, "count", unaccounted, "seen", in.seen, "reached", in.reached)
+	}
+}

@@ -1,0 +1,111 @@
+package recovery
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+// A rebuild waits until nobody can remember the sale as sold out and all who live have come, but not for ever; a new sale
+// waits for nobody.
+func TestRebuildWaitsForReports(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ledger voucher.Voucher
+		absent func(waited time.Duration) []string
+		want   time.Duration
+	}{
+		"a new sale":  {ledger: ordertest.VoucherAt(0, 0)},
+		"nobody else": {ledger: ordertest.VoucherAt(3, 9), want: minRoundTime},
+		"one comes after a while": {ledger: ordertest.VoucherAt(3, 9), want: 3 * time.Second, absent: func(waited time.Duration) []string {
+			if waited < 3*time.Second {
+				return []string{"b"}
+			}
+			return nil
+		}},
+		"one lives and does not come": {
+			ledger: ordertest.VoucherAt(3, 9), want: maxRoundTime, absent: func(time.Duration) []string { return []string{"b"} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &ordertest.FakeSales{Kept: []voucher.Voucher{tc.ledger}}
+				r := newTestReconciler(t, f)
+				r.reports = f
+				start := time.Now()
+				f.OnProgress = func() {
+					f.Progress.Since = time.Since(start)
+					if tc.absent != nil {
+						f.Progress.Missing = tc.absent(f.Progress.Since)
+					}
+				}
+				r.sweep(t.Context())
+				if took := time.Since(start); took < tc.want || took > tc.want+2*roundPoll {
+					t.Errorf("took %v, want %v", took, tc.want)
+				}
+				if len(f.Built) != 4 || r.Ready() != nil {
+					t.Errorf("steps %v, ready: %v", f.Built, r.Ready())
+				}
+			})
+		})
+	}
+}
+
+// Recovery rounds run at the same time: the sales of a Redis that was emptied wait once, not one after the other. But only
+// a few sales are read at a time, as a ledger has few connections and an instance little memory.
+func TestManyRoundsRunAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &ordertest.FakeSales{}
+		for id := range int64(maxRebuilds) {
+			v := ordertest.VoucherAt(3, 9)
+			v.ID = id + 1
+			f.Kept = append(f.Kept, v)
+		}
+		r := newTestReconciler(t, f)
+		r.reports = f
+		var mu sync.Mutex
+		read, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			read += n
+			most = max(most, read)
+		}
+		f.OnStream = func() {
+			count(1)
+			time.Sleep(time.Millisecond)
+			count(-1)
+		}
+		start := time.Now()
+		r.sweep(t.Context())
+		if took := time.Since(start); took > 2*minRoundTime || r.Ready() != nil {
+			t.Errorf("took %v, ready: %v", took, r.Ready())
+		}
+		if most != maxReading {
+			t.Errorf("%d were read at a time", most)
+		}
+	})
+}
+
+// A rebuild that is superseded, or that Redis has forgotten, ends its round early.
+func TestRoundEndsWithItsRebuild(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}}
+	r := newTestReconciler(t, f)
+	r.reports = f
+	f.Before["progress"] = 1
+	r.sweep(t.Context())
+	if r.Ready() == nil || len(f.Built) != 1 {
+		t.Errorf("ready: %v, steps %v", r.Ready(), f.Built)
+	}
+	if err := r.Healthy(); err == nil || errors.Is(err, ordertest.ErrAway) {
+		t.Errorf("healthy: %v", err)
+	}
+}

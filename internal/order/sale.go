@@ -1,0 +1,85 @@
+package order
+
+import (
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+// SaleRef names a sale and where its keys are.
+type SaleRef struct {
+	VoucherID int64
+	Partition int
+}
+
+// SaleOf returns the sale of a seckill voucher.
+func SaleOf(v voucher.Voucher) SaleRef {
+	return SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition}
+}
+
+// Mark is how far a sale has got: its epoch and the number of admissions in it. A Redis that answers with a lower
+// mark than one seen before has lost its tail.
+type Mark struct{ Epoch, Sequence int64 }
+
+// Before reports whether m lies before o.
+func (m Mark) Before(o Mark) bool {
+	return m.Epoch < o.Epoch || m.Epoch == o.Epoch && m.Sequence < o.Sequence
+}
+
+// SaleMode is what Redis holds as a sale's state.
+type SaleMode int8
+
+// The modes of a sale in Redis.
+const (
+	SaleMissing    SaleMode = iota // Redis does not hold the sale
+	SaleOpen                       // sells inside its window
+	SalePaused                     // paused by an admin
+	SaleOffShelf                   // taken off the shelf
+	SaleRebuilding                 // being rebuilt from the ledger
+)
+
+// SaleView is the state of a sale in Redis at one moment.
+type SaleView struct {
+	Mode    SaleMode
+	Mark    Mark
+	Applied int64 // number of the last operation that it contains; only SaleReader tells it
+	Stock   int64 // units left to sell, returned ones that are not yet sellable included
+	Buyers  int64 // number of holders
+	Begin   time.Time
+	End     time.Time // exclusive
+	Now     time.Time // Redis's clock
+}
+
+// Snapshot is what the ledger holds of one sale, read in one transaction under its row's lock.
+type Snapshot struct {
+	Voucher   voucher.Voucher
+	Operation int64           // number of the last operation, all of which the snapshot contains
+	Live      map[int64]int64 // user id → live order id
+	Dead      map[int64]bool  // ids of cancelled, refunded and failed orders
+}
+
+// Opening is the sale that a rebuild publishes.
+type Opening struct {
+	Stock     int64
+	Begin     time.Time
+	End       time.Time
+	Mode      SaleMode // SaleOpen, SalePaused or SaleOffShelf
+	Operation int64
+}
+
+// Both halves of rule 11 (docs/architecture.md): a unit that comes back to a sold-out sale cannot be sold before every
+// instance's sold-out cache has expired.
+const (
+	// SoldOutTTL is how long an instance answers ErrSoldOut from its cache, counted from when it asked Redis.
+	SoldOutTTL = time.Second
+	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold, by Redis's clock. The
+	// extra hundredth covers rounding to whole milliseconds and clocks of different speed.
+	ReturnDelay = SoldOutTTL + SoldOutTTL/100
+)
+
+// RoundProgress is how far the recovery round of a stopped sale has got.
+type RoundProgress struct {
+	Since   time.Duration // how long the sale has stood still, by Redis's clock
+	Seen    Mark          // the highest mark in the reports so far
+	Missing []string      // live reporters whose report is not complete
+}

@@ -1,0 +1,39 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"seckill/internal/order"
+)
+
+// DirectSales sells ordinary vouchers: freely, any number of times.
+type DirectSales struct {
+	ledger OrderLedger
+	ids    order.IDs
+}
+
+// NewDirectSales returns direct sales recorded in the ledger.
+func NewDirectSales(ledger OrderLedger, ids order.IDs) *DirectSales {
+	return &DirectSales{ledger: ledger, ids: ids}
+}
+
+// Buy buys one ordinary voucher for the user, once for each key; "" is no key. It returns the unpaid order;
+// voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill or ErrKeyReused; ErrUnavailable when nothing was bought; or
+// ErrUnknownOutcome when that is not known. Repeating the call with the same key is then the definitive question; without
+// a key, the user's list of orders is.
+func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key string) (order.Order, error) {
+	id, err := s.ids.Next(ctx)
+	if err != nil {
+		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
+	}
+	o, err := s.ledger.RecordDirectSale(ctx, id, userID, voucherID, key)
+	if err == nil || errors.Is(err, order.ErrUnavailable) {
+		return o, err
+	}
+	if err := order.OrUnavailable(err); !errors.Is(err, order.ErrUnavailable) {
+		return order.Order{}, err
+	}
+	return order.Order{}, fmt.Errorf("%w: order %d: %w", order.ErrUnknownOutcome, id, err)
+}

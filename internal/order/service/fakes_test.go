@@ -1,0 +1,350 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+// fakeLedger is the ledger of orders after they are recorded, and of payments, with faults.
+type fakeLedger struct {
+	ordertest.Faults
+	rows     *ordertest.FakeOrders
+	history  map[int64][]order.Event
+	payments map[string]order.Payment
+	oldest   []string // payment ids, the oldest first
+	noUnit   bool     // a late payment finds no unit
+	overdue  []int64  // ids of orders to expire
+	token    int64    // the highest that has been used
+	revived  []int64  // what ReviveLate returns, once
+
+	direct    order.Order // the last direct sale
+	directKey string
+	directErr error // fails direct sales
+}
+
+func newFakeLedger(orders ...order.Order) *fakeLedger {
+	f := &fakeLedger{
+		Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
+		rows:   &ordertest.FakeOrders{Rows: map[int64]order.Order{}}, history: map[int64][]order.Event{}, payments: map[string]order.Payment{},
+	}
+	for _, o := range orders {
+		f.rows.Put(o)
+	}
+	return f
+}
+
+func (f *fakeLedger) find(owner, id int64) (order.Order, error) {
+	f.rows.Mu.Lock()
+	defer f.rows.Mu.Unlock()
+	o, has := f.rows.Rows[id]
+	if !has || owner != 0 && o.UserID != owner {
+		return order.Order{}, order.ErrNotFound
+	}
+	return o, nil
+}
+
+func (f *fakeLedger) move(o order.Order, action order.Action) (order.Order, error) {
+	if err := action.Check(o.ID, o.Status); err != nil {
+		return order.Order{}, err
+	}
+	o.Status = action.To()
+	f.rows.Put(o)
+	return o, nil
+}
+
+// RecordDirectSale remembers one purchase, or fails.
+func (f *fakeLedger) RecordDirectSale(_ context.Context, id, userID, voucherID int64, key string) (order.Order, error) {
+	f.direct, f.directKey = order.Order{ID: id, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, key
+	if f.directErr != nil {
+		return order.Order{}, f.directErr
+	}
+	return f.direct, nil
+}
+
+func (f *fakeLedger) Transition(_ context.Context, id, owner int64, action order.Action, by order.Actor, why string) (o order.Order, err error) {
+	err = f.Call("move", func() error {
+		if o, err = f.find(owner, id); err != nil {
+			return err
+		}
+		if o, err = f.move(o, action); err == nil {
+			f.history[id] = append(f.history[id], order.Event{Status: o.Status, By: by, Why: why})
+		}
+		return err
+	})
+	if err != nil {
+		return order.Order{}, err
+	}
+	return o, nil
+}
+
+func (f *fakeLedger) History(_ context.Context, id int64) (events []order.Event, err error) {
+	err = f.Call("history", func() error { events = slices.Clone(f.history[id]); return nil })
+	return events, err
+}
+
+func (f *fakeLedger) Find(ctx context.Context, filter order.Filter, before int64, limit int) (orders []order.Order, err error) {
+	err = f.Call("find", func() error {
+		for id, o := range f.rows.Rows {
+			if filter.Passes(o) && id < before && len(orders) < limit {
+				orders = append(orders, o)
+			}
+		}
+		return nil
+	})
+	return orders, err
+}
+
+func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id string) (p order.Payment, err error) {
+	err = f.Call("open", func() error {
+		o, err := f.find(owner, orderID)
+		if err != nil {
+			return err
+		}
+		if err := order.Pay.Check(o.ID, o.Status); err != nil {
+			return err
+		}
+		for _, known := range f.oldest {
+			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen {
+				return nil
+			}
+		}
+		p = order.Payment{ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: order.PaymentOpen}
+		f.put(p)
+		return nil
+	})
+	return p, err
+}
+
+func (f *fakeLedger) put(p order.Payment) {
+	if _, known := f.payments[p.ID]; !known {
+		f.oldest = append(f.oldest, p.ID)
+	}
+	f.payments[p.ID] = p
+}
+
+func (f *fakeLedger) Receive(_ context.Context, n order.Notice) (p order.Payment, o order.Order, err error) {
+	err = f.Call("receive", func() error {
+		var known bool
+		if p, known = f.payments[n.PaymentID]; !known {
+			return order.ErrNoPayment
+		}
+		if p.Amount != n.Amount {
+			return order.ErrWrongAmount
+		}
+		if o, err = f.find(0, p.OrderID); err != nil || p.State != order.PaymentOpen {
+			return err
+		}
+		switch o.Status {
+		case order.Unpaid:
+			p.State = order.PaymentReceived
+			o, err = f.move(o, order.Pay)
+		case order.Cancelled:
+			p.State = order.PaymentLate
+		default:
+			p.State = order.PaymentRefunding
+		}
+		f.put(p)
+		return err
+	})
+	return p, o, err
+}
+
+func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order.Order, err error) {
+	err = f.Call("ask", func() error {
+		if o, err = f.find(owner, orderID); err != nil || o.Status == order.Refunding || o.Status == order.Refunded {
+			return err
+		}
+		if o, err = f.move(o, order.RequestRefund); err != nil {
+			return err
+		}
+		for _, p := range f.payments {
+			if p.OrderID == orderID && p.State == order.PaymentReceived {
+				p.State = order.PaymentRefunding
+				f.put(p)
+			}
+		}
+		return nil
+	})
+	return o, err
+}
+
+func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []order.Payment, err error) {
+	err = f.Call("refunding", func() error {
+		for _, id := range f.oldest {
+			if p := f.payments[id]; p.State == order.PaymentRefunding && len(payments) < n {
+				payments = append(payments, p)
+			}
+		}
+		return nil
+	})
+	return payments, err
+}
+
+func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err error) {
+	err = f.Call("refunded", func() error {
+		p, known := f.payments[id]
+		if !known {
+			return order.ErrNoPayment
+		}
+		if o, err = f.find(0, p.OrderID); err != nil || p.State == order.PaymentRefunded {
+			return err
+		}
+		p.State = order.PaymentRefunded
+		f.put(p)
+		if o.Status == order.Refunding {
+			o, err = f.move(o, order.ConfirmRefund)
+		}
+		return err
+	})
+	return o, err
+}
+
+func (f *fakeLedger) ReviveLate(context.Context, int) (vouchers []int64, err error) {
+	err = f.Call("revive", func() error { vouchers, f.revived = f.revived, nil; return nil })
+	return vouchers, err
+}
+
+func (f *fakeLedger) ExpireDue(_ context.Context, token int64, n int) (expired []order.Order, err error) {
+	err = f.Call("expire", func() error {
+		if token < f.token {
+			return order.ErrSuperseded
+		}
+		f.token = token
+		for _, id := range f.overdue[:min(n, len(f.overdue))] {
+			if o, err := f.find(0, id); err == nil {
+				if o, err = f.move(o, order.Expire); err == nil {
+					expired = append(expired, o)
+				}
+			}
+		}
+		f.overdue = f.overdue[min(n, len(f.overdue)):]
+		return nil
+	})
+	return expired, err
+}
+
+// completeLate is what an outbox does about late payments.
+func (f *fakeLedger) completeLate() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	for id, p := range f.payments {
+		if p.State != order.PaymentLate {
+			continue
+		}
+		if p.State = order.PaymentRefunding; !f.noUnit {
+			p.State = order.PaymentReceived
+			if o, err := f.find(0, p.OrderID); err == nil {
+				_, _ = f.move(o, order.Revive)
+			}
+		}
+		f.payments[id] = p
+	}
+}
+
+// fakeOutbox is an outbox.
+type fakeOutbox struct {
+	mu            sync.Mutex
+	flushes       []int64
+	flushRequests []int64
+	onFlush       func()
+	hang          bool // it answers only once its caller gives up
+}
+
+func (f *fakeOutbox) Flush(ctx context.Context, id int64) error {
+	f.mu.Lock()
+	f.flushes = append(f.flushes, id)
+	f.mu.Unlock()
+	if f.onFlush != nil {
+		f.onFlush()
+	}
+	if f.hang {
+		<-ctx.Done()
+		return order.ErrUnavailable
+	}
+	return nil
+}
+
+func (f *fakeOutbox) RequestFlush(id int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushRequests = append(f.flushRequests, id)
+}
+
+// orderParts are Orders and Payments over the same stores.
+type orderParts struct {
+	ledger   *fakeLedger
+	holders  ordertest.FakeHolders
+	outbox   *fakeOutbox
+	provider *fakeProvider
+	observer *ordertest.CountingObserver
+	notifier *Notifier
+	lookup   *Lookup
+	catalog  *catalog.Catalog
+	orders   *Orders
+	payments *Payments
+}
+
+func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
+	t.Helper()
+	p := &orderParts{
+		ledger: newFakeLedger(orders...), holders: ordertest.FakeHolders{}, outbox: &fakeOutbox{}, observer: &ordertest.CountingObserver{},
+		provider: &fakeProvider{refusals: map[string]int{}},
+	}
+	sales := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0), ordertest.Ordinary()}, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
+	p.catalog = catalog.New(sales)
+	t.Cleanup(p.catalog.Close)
+	p.notifier = NewNotifier(p.ledger.rows, ordertest.Quiet())
+	p.lookup = NewLookup(p.ledger.rows, p.holders, sales, p.catalog)
+	p.orders = NewOrders(p.ledger, p.lookup, p.notifier, p.catalog, p.outbox, func(id int64) time.Time { return ordertest.Begin.Add(time.Duration(id) * time.Second) })
+	ids := 0
+	newID := func() string {
+		ids++
+		return fmt.Sprint("pay_", ids)
+	}
+	p.payments = NewPayments(p.ledger, p.provider, PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
+	return p
+}
+
+// fakeProvider is a payment service.
+type fakeProvider struct {
+	mu       sync.Mutex
+	begun    []string
+	back     []string       // payments whose money went back, in order
+	refusals map[string]int // so many attempts to refund fail; -1: all
+	away     bool
+	silent   bool // it answers no refund
+}
+
+func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return "", ordertest.ErrAway
+	}
+	f.begun = append(f.begun, p.ID)
+	return "https://pay.example/" + p.ID, nil
+}
+
+func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
+	if f.silent {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refusals[p.ID] != 0 {
+		f.refusals[p.ID]--
+		return ordertest.ErrAway
+	}
+	f.back = append(f.back, p.ID)
+	return nil
+}

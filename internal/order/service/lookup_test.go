@@ -1,0 +1,83 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// slowRows answers when the test lets it.
+type slowRows struct {
+	ordertest.FakeOrders
+	arrived, leave chan struct{}
+	queries        int
+}
+
+func (r *slowRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+	r.Mu.Lock()
+	r.queries++
+	r.Mu.Unlock()
+	r.arrived <- struct{}{}
+	<-r.leave
+	return r.FakeOrders.OrdersByID(ctx, ids)
+}
+
+// A few callers have a query each; thousands that come meanwhile share the next ones, and each gets its own order. One that
+// has given up, and a ledger that is away, spoil nothing.
+func TestLookupsShareQueries(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rows := &slowRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}, Away: away}, arrived: make(chan struct{}), leave: make(chan struct{})}
+			r := newReader(rows)
+			var wg sync.WaitGroup
+			look := func(ctx context.Context, id int64) {
+				wg.Go(func() {
+					o, err := r.order(ctx, id)
+					switch {
+					case away || ctx != t.Context():
+						if !errors.Is(err, order.ErrUnavailable) {
+							t.Errorf("order %d: %v, want ErrUnavailable", id, err)
+						}
+					case id%2 == 1:
+						if !errors.Is(err, order.ErrNotFound) {
+							t.Errorf("order %d: %v, want ErrNotFound", id, err)
+						}
+					case err != nil || o.ID != id:
+						t.Errorf("order %d: %+v, %v", id, o, err)
+					}
+				})
+			}
+			for id := int64(2); id < 6000; id += 2 {
+				rows.Put(order.Order{ID: id})
+			}
+			for id := range int64(maxReads) {
+				look(t.Context(), id+2)
+				<-rows.arrived
+			}
+			for id := int64(2); id < 6000; id++ {
+				look(t.Context(), id)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			look(ctx, 7000)
+			synctest.Wait()
+			cancel()
+			close(rows.leave)
+			go func() {
+				for range rows.arrived { // lets everybody pass
+				}
+			}()
+			wg.Wait()
+			synctest.Wait()
+			close(rows.arrived)
+			if rows.queries != maxReads+6 || r.queries.Waiting() != 0 {
+				t.Errorf("%d queries, %d wait in the end", rows.queries, r.queries.Waiting())
+			}
+		})
+	}
+}

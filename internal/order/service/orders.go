@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
+)
+
+const (
+	rowTimeout   = 10 * time.Second // how long a caller who wants something done to a queued order waits for its row
+	flushTimeout = time.Second      // how long an answer waits for Redis to apply what the ledger has committed
+)
+
+// Orders cancels, finds and tells the history of recorded orders, for their owners and for admins.
+type Orders struct {
+	ledger   OrderLedger
+	lookup   *Lookup
+	notifier *Notifier
+	catalog  *catalog.Catalog
+	outbox   voucher.Outbox
+	madeAt   func(orderID int64) time.Time
+}
+
+// NewOrders returns the orders of a ledger. madeAt tells from an order's id when it was given out, to the second.
+func NewOrders(
+	ledger OrderLedger, lookup *Lookup, notifier *Notifier, catalog *catalog.Catalog, outbox voucher.Outbox, madeAt func(orderID int64) time.Time,
+) *Orders {
+	return &Orders{ledger: ledger, lookup: lookup, notifier: notifier, catalog: catalog, outbox: outbox, madeAt: madeAt}
+}
+
+// Cancel cancels the user's unpaid order and returns it; one that is cancelled already is returned as it is. For a queued
+// order it waits until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then. It returns
+// ErrNotFound, also for somebody else's order, and *order.StateError for one that cannot be cancelled.
+//
+// Once the ledger has committed the order is cancelled, whether Redis applies that at once or later.
+func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
+	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner, "")
+	if errors.Is(err, order.ErrNotFound) {
+		if _, err := s.lookup.row(ctx, s.notifier, userID, orderID); err != nil {
+			return order.Order{}, err
+		}
+		o, err = s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner, "")
+	}
+	if state, is := errors.AsType[*order.StateError](err); is && state.Status == order.Cancelled {
+		return s.lookup.Order(ctx, userID, orderID)
+	}
+	if err != nil {
+		return order.Order{}, order.OrUnavailable(err)
+	}
+	s.notifier.Notify(map[int64]order.Status{o.ID: o.Status})
+	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	_ = s.outbox.Flush(flushing, o.VoucherID) // the outbox goes on by itself
+	return o, nil
+}
+
+// Order returns any recorded order, or ErrNotFound: for admins.
+func (s *Orders) Order(ctx context.Context, orderID int64) (order.Order, error) {
+	return s.lookup.reader.order(ctx, orderID)
+}
+
+// Find returns recorded orders that the filter lets through, with an id below before (0 for all), newest first, at most
+// limit: for admins.
+func (s *Orders) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
+	if f.Waiting {
+		return nil, nil
+	}
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	orders, err := s.ledger.Find(ctx, f, before, limit)
+	return orders, order.OrUnavailable(err)
+}
+
+// History returns what happened to the order, oldest first. That it was accepted and recorded follows from the order
+// itself; everything since is in the ledger.
+func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, error) {
+	v, err := s.catalog.Find(ctx, o.VoucherID)
+	if err != nil && !errors.Is(err, voucher.ErrNotFound) { // an order of a voucher that does not exist has failed for that reason
+		return nil, err
+	}
+	events := order.Origin(o, v.Kind == voucher.Ordinary && err == nil, s.madeAt(o.ID))
+	if o.Status == order.Queued {
+		return events, nil
+	}
+	since, err := s.ledger.History(ctx, o.ID)
+	if err != nil {
+		return nil, order.OrUnavailable(err)
+	}
+	return append(events, since...), nil
+}

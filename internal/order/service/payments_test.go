@@ -1,0 +1,352 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+func unpaidOrder(amount int64) order.Order {
+	return order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, Status: order.Unpaid}
+}
+
+func TestPay(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		order  order.Order
+		before string
+		away   bool // the provider
+		none   bool // no provider
+		want   error
+		url    string
+		state  order.PaymentState
+	}{
+		"begun":                         {order: unpaidOrder(500), url: "https://pay.example/pay_1", state: order.PaymentOpen},
+		"what costs nothing is paid":    {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
+		"no provider":                   {order: unpaidOrder(500), none: true, want: order.ErrNoProvider},
+		"the provider does not answer":  {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
+		"the ledger does not answer":    {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
+		"somebody else's order":         {order: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound},
+		"the notice is lost in between": {order: unpaidOrder(0), before: "receive", want: order.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newOrderParts(t, tc.order)
+			p.provider.away = tc.away
+			if tc.none {
+				p.payments.provider = nil
+			}
+			p.ledger.Before[tc.before] = 1
+			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
+			if !errors.Is(err, tc.want) || url != tc.url || payment.State != tc.state {
+				t.Errorf("%+v at %q, %v; want %s at %q, %v", payment, url, err, tc.state, tc.url, tc.want)
+			}
+		})
+	}
+	for _, s := range []order.Status{order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed} {
+		o := unpaidOrder(500)
+		o.Status = s
+		var state *order.StateError
+		if _, _, err := newOrderParts(t, o).payments.Pay(t.Context(), 2, 66); !errors.As(err, &state) || state.Status != s {
+			t.Errorf("paying for an order that is %s: %v", s, err)
+		}
+	}
+}
+
+func TestPayGoesOnWithWhatWasBegun(t *testing.T) {
+	t.Parallel()
+	p := newOrderParts(t, unpaidOrder(500))
+	first, _, err := p.payments.Pay(t.Context(), 2, 66)
+	again, _, errAgain := p.payments.Pay(t.Context(), 2, 66)
+	if err != nil || errAgain != nil || first != again {
+		t.Errorf("%+v, %v; then %+v, %v", first, err, again, errAgain)
+	}
+}
+
+func TestPayWaitsForTheRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		time.AfterFunc(3*time.Second, func() {
+			p.ledger.rows.Put(unpaidOrder(500))
+			p.notifier.Notify(map[int64]order.Status{66: order.Unpaid})
+		})
+		if payment, _, err := p.payments.Pay(t.Context(), 2, 66); err != nil || payment.OrderID != 66 {
+			t.Errorf("%+v, %v", payment, err)
+		}
+		p.catalog.Close()
+	})
+}
+
+// The provider's notice, in every state of the order and repeated.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status order.Status // of the order when the money comes
+		noUnit bool
+		want   order.Status
+		state  order.PaymentState
+	}{
+		"in time":                     {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
+		"late, and there is a unit":   {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
+		"late, and there is none":     {status: order.Cancelled, noUnit: true, want: order.Cancelled, state: order.PaymentRefunding},
+		"paid for otherwise already":  {status: order.Paid, want: order.Paid, state: order.PaymentRefunding},
+		"the money went back already": {status: order.Refunded, want: order.Refunded, state: order.PaymentRefunding},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newOrderParts(t, unpaidOrder(500))
+			p.ledger.noUnit = tc.noUnit
+			p.outbox.onFlush = p.ledger.completeLate
+			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := unpaidOrder(500)
+			o.Status = tc.status
+			p.ledger.rows.Put(o)
+			n := order.Notice{PaymentID: payment.ID, Amount: 500}
+			if len(p.payments.wakeups) != 0 {
+				t.Error("woken before there is anything to give back")
+			}
+			p.ledger.After["receive"] = 1 // received, and the provider does not learn so
+			if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, order.ErrUnavailable) {
+				t.Errorf("first: %v, want ErrUnavailable", err)
+			}
+			for range 2 {
+				if err := p.payments.Confirm(t.Context(), n); err != nil {
+					t.Error(err)
+				}
+			}
+			if at := tc.state == order.PaymentRefunding; at != (len(p.payments.wakeups) == 1) {
+				t.Errorf("woken: %v, want %v", !at, at)
+			}
+			if got := p.ledger.rows.Rows[66].Status; got != tc.want || p.ledger.payments[payment.ID].State != tc.state {
+				t.Errorf("the order is %s and the payment %s, want %s and %s", got, p.ledger.payments[payment.ID].State, tc.want, tc.state)
+			}
+		})
+	}
+}
+
+func TestConfirmRefusesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := newOrderParts(t, unpaidOrder(500))
+	payment, _, err := p.payments.Pay(t.Context(), 2, 66)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[order.Notice]error{
+		{PaymentID: "pay_unknown", Amount: 500}: order.ErrNoPayment,
+		{PaymentID: payment.ID, Amount: 1}:      order.ErrWrongAmount,
+	} {
+		if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, want) {
+			t.Errorf("%+v: %v, want %v", n, err, want)
+		}
+	}
+	if got := p.ledger.rows.Rows[66].Status; got != order.Unpaid || len(p.observer.Payments) != 0 {
+		t.Errorf("the order is %s, received %v", got, p.observer.Payments)
+	}
+}
+
+// runPayments runs the background work of Payments until the test ends it, in a bubble.
+func runPayments(t *testing.T, p *orderParts) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- p.payments.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		p.catalog.Close()
+	}
+}
+
+// paidBy makes an order that a received payment has paid for.
+func paidBy(p *orderParts, id int64, payment string, amount int64) {
+	p.ledger.Mu.Lock()
+	defer p.ledger.Mu.Unlock()
+	p.ledger.rows.Put(order.Order{ID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, Status: order.Paid})
+	p.ledger.put(order.Payment{ID: payment, OrderID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, State: order.PaymentReceived})
+}
+
+func TestRefund(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		amount   int64
+		refusals int
+		want     order.Status // in the answer
+		after    time.Duration
+	}{
+		"at once":                         {amount: 500, want: order.Refunded},
+		"nothing to send back":            {amount: 0, refusals: 1, want: order.Refunded},
+		"the provider takes its time":     {amount: 500, refusals: 3, want: order.Refunding, after: 10 * time.Second},
+		"and so does the ledger's answer": {amount: 500, refusals: -1, want: order.Refunding},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newOrderParts(t)
+				paidBy(p, 66, "pay_1", tc.amount)
+				p.provider.refusals["pay_1"] = tc.refusals
+				defer runPayments(t, p)()
+				o, err := p.payments.Refund(t.Context(), 2, 66)
+				if err != nil || o.Status != tc.want {
+					t.Errorf("%s, %v; want %s", o.Status, err, tc.want)
+				}
+				if tc.refusals < 0 {
+					return
+				}
+				time.Sleep(tc.after)
+				synctest.Wait()
+				if o, err := p.payments.Refund(t.Context(), 2, 66); err != nil || o.Status != order.Refunded {
+					t.Errorf("asked again: %s, %v", o.Status, err)
+				}
+				synctest.Wait()
+				if tc.amount > 0 && len(p.provider.back) != 1 {
+					t.Errorf("the money went back %d times", len(p.provider.back))
+				}
+				if !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) {
+					t.Error("the outbox was not told that a unit comes back")
+				}
+				if want := max(0, tc.refusals); tc.amount > 0 && p.observer.FailedRefunds != want || p.observer.Refunds != 1 {
+					t.Errorf("observed %d failures and %d refunds", p.observer.FailedRefunds, p.observer.Refunds)
+				}
+			})
+		})
+	}
+}
+
+func TestRefundOfWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, s := range []order.Status{order.Unpaid, order.Redeemed, order.Cancelled, order.Failed, order.Queued} {
+		p := newOrderParts(t)
+		if s == order.Queued {
+			p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		} else {
+			p.ledger.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: s})
+		}
+		want := &order.StateError{OrderID: 66, Status: s, Action: order.RequestRefund}
+		if _, err := p.payments.Refund(t.Context(), 2, 66); cmp.Diff(error(want), err) != "" {
+			t.Errorf("of an order that is %s: %v, want %v", s, err, want)
+		}
+		if _, err := p.payments.Refund(t.Context(), 3, 66); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("of somebody else's order: %v", err)
+		}
+	}
+	p := newOrderParts(t, unpaidOrder(500))
+	p.ledger.Before["ask"] = 1
+	if _, err := p.payments.Refund(t.Context(), 2, 66); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("error = %v, want ErrUnavailable", err)
+	}
+}
+
+// Hundreds of payments that the provider refuses, all older than the one that it does not: that one goes back at once,
+// and they are not asked for all the time.
+func TestFailingRefundsHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const bad = 2 * refundBatch
+		p := newOrderParts(t)
+		for i := range int64(bad) {
+			paidBy(p, 1000+i, fmt.Sprint("bad_", i), 500)
+			p.provider.refusals[fmt.Sprint("bad_", i)] = -1
+			if _, err := p.ledger.AskRefund(t.Context(), 2, 1000+i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer runPayments(t, p)()
+		time.Sleep(time.Minute)
+		p.observer.Count(func() { p.observer.FailedRefunds = 0 })
+		paidBy(p, 66, "good", 500)
+		if o, err := p.payments.Refund(t.Context(), 2, 66); err != nil || o.Status != order.Refunded {
+			t.Errorf("%s, %v", o.Status, err)
+		}
+		time.Sleep(2 * refundPauses)
+		synctest.Wait()
+		// A minute took six tries each; those of the pauses of 64, 128 and 256 seconds follow, and perhaps one of 300.
+		if p.observer.FailedRefunds < 3*bad || p.observer.FailedRefunds > 4*bad {
+			t.Errorf("%d attempts for %d payments in %v", p.observer.FailedRefunds, bad, 2*refundPauses)
+		}
+	})
+}
+
+// The process dies after the provider has sent the money and before the ledger knows: the provider is asked again, which
+// is harmless, and the ledger knows then.
+func TestRefundIsRecordedAfterAFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		paidBy(p, 66, "pay_1", 500)
+		p.ledger.Before["refunded"], p.ledger.After["refunded"], p.ledger.Before["refunding"] = 1, 1, 1
+		defer runPayments(t, p)()
+		if _, err := p.payments.Refund(t.Context(), 2, 66); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := p.ledger.rows.Rows[66].Status; got != order.Refunded {
+			t.Errorf("the order is %s", got)
+		}
+	})
+}
+
+// Redis is asked again about a late payment whose operation a rebuild has voided, and money without a provider waits for one.
+func TestPaymentsSeesToWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.payments.provider = nil
+		p.ledger.revived = []int64{ordertest.VoucherA}
+		p.ledger.Before["revive"] = 1
+		paidBy(p, 66, "pay_1", 500)
+		defer runPayments(t, p)()
+		if o, err := p.payments.Refund(t.Context(), 2, 66); err != nil || o.Status != order.Refunding {
+			t.Errorf("%s, %v", o.Status, err)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{ordertest.VoucherA}, p.outbox.flushRequests); diff != "" {
+			t.Errorf("flushes requested (-want +got):\n%s", diff)
+		}
+		if p.observer.FailedRefunds == 0 {
+			t.Error("a refund that cannot be made is not counted")
+		}
+	})
+}
+
+// A provider that does not answer keeps refunds waiting, and nothing else: a late payment is revived at once.
+func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.provider.silent = true
+		for i := range int64(3 * refundWorkers) {
+			paidBy(p, 1000+i, fmt.Sprint("slow_", i), 500)
+			if _, err := p.ledger.AskRefund(t.Context(), 2, 1000+i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer runPayments(t, p)()
+		time.Sleep(refundEvery + providerTimeout/2) // in the middle of the first calls
+		p.ledger.Mu.Lock()
+		p.ledger.revived = []int64{ordertest.VoucherA}
+		p.ledger.Mu.Unlock()
+		time.Sleep(reviveEvery)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{ordertest.VoucherA}, p.outbox.flushRequests); diff != "" {
+			t.Errorf("flushes requested (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/admission"
+)
+
+// PurchaseOptions tune Purchases.
+type PurchaseOptions struct {
+	// WaitForRow makes every answer that names an order wait until the order is recorded: for a Redis that keeps
+	// nothing when the process ends (the embedded mode). What is not recorded in time is ErrUnknownOutcome.
+	WaitForRow bool
+}
+
+const (
+	recordTimeout = 10 * time.Second // how long an answer that must wait for its row does so
+	watchTick     = 15 * time.Second // how often a watcher is called when nothing happens
+)
+
+// Purchases sells seckill vouchers and answers for their buyers' orders.
+type Purchases struct {
+	admission *admission.Admission
+	lookup    *Lookup
+	rows      order.Reader
+	ids       order.IDs
+	notifier  *Notifier
+	options   PurchaseOptions
+}
+
+// NewPurchases returns purchases through an admission.
+func NewPurchases(admission *admission.Admission, lookup *Lookup, rows order.Reader, ids order.IDs, notifier *Notifier, options PurchaseOptions) *Purchases {
+	return &Purchases{admission: admission, lookup: lookup, rows: rows, ids: ids, notifier: notifier, options: options}
+}
+
+// Buy asks for one unit of the voucher for the user, and waits for up to wait until the order is recorded. It returns the
+// order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one; or a sentinel of
+// order or of voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
+func (p *Purchases) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+	id, err := p.ids.Next(ctx)
+	if err != nil {
+		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
+	}
+	o := order.Order{ID: id, UserID: userID, VoucherID: voucherID, Status: order.Queued}
+	if wait <= 0 && !p.options.WaitForRow {
+		err := p.admission.Admit(ctx, voucherID, order.Request{UserID: userID, OrderID: id})
+		return o, p.explain(ctx, userID, err)
+	}
+	sub := p.notifier.Subscribe(id)
+	defer sub.Cancel()
+	if err := p.admission.Admit(ctx, voucherID, order.Request{UserID: userID, OrderID: id}); err != nil {
+		return order.Order{}, p.explain(ctx, userID, err)
+	}
+	return p.await(ctx, sub, o, wait)
+}
+
+// await waits for the order's row, for up to wait, or as long as it must.
+func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order, wait time.Duration) (order.Order, error) {
+	if p.options.WaitForRow {
+		wait = max(wait, recordTimeout)
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	status, err := sub.Wait(waiting, order.Queued)
+	switch {
+	case err == nil && status == order.Unpaid:
+		o.Status = order.Unpaid
+		return o, nil
+	case err == nil: // it failed at once: the row says why, if the ledger can be asked just now
+		o.Status = status
+		if row, err := p.lookup.Order(ctx, o.UserID, o.ID); err == nil {
+			o = row
+		}
+		return o, nil
+	case p.options.WaitForRow:
+		return order.Order{}, fmt.Errorf("%w: order %d was not recorded in time", order.ErrUnknownOutcome, o.ID)
+	default:
+		return o, nil
+	}
+}
+
+// explain completes an AlreadyBoughtError with what became of the order that the user has.
+func (p *Purchases) explain(ctx context.Context, userID int64, err error) error {
+	var bought *order.AlreadyBoughtError
+	if !errors.As(err, &bought) || bought.Status != order.StatusUnknown {
+		return err
+	}
+	if p.options.WaitForRow {
+		o, err := p.Order(ctx, userID, bought.OrderID, recordTimeout)
+		if err != nil {
+			return fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnknownOutcome, bought.OrderID)
+		}
+		return &order.AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+	}
+	recorded, err := p.rows.Recorded(ctx, []int64{bought.OrderID})
+	if err != nil {
+		return bought // the order is certain, its state is not
+	}
+	status, has := recorded[bought.OrderID]
+	if !has {
+		status = order.Queued
+	}
+	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Status: status}
+}
+
+// Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for up to
+// wait until it is recorded.
+//
+// Where an order may only be named once it has its row (PurchaseOptions.WaitForRow), it waits for that in any case, and an
+// order that is still queued then is ErrUnavailable.
+func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
+	if !p.options.WaitForRow {
+		return p.order(ctx, userID, orderID, wait)
+	}
+	o, err := p.order(ctx, userID, orderID, max(wait, recordTimeout))
+	if err == nil && o.Status == order.Queued {
+		return order.Order{}, fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
+	}
+	return o, err
+}
+
+func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
+	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
+}
+
+// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest first,
+// at most limit, and how many there are in all. Those that are still queued are among them, except where an order may only
+// be named once it has its row.
+func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	queued, err := p.queued(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	var orders []order.Order
+	var total int64
+	if !f.Waiting {
+		if orders, total, err = p.rows.OrdersOf(ctx, f, before, limit); err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+		}
+	}
+	recorded := len(orders)
+	for _, q := range queued {
+		if slices.ContainsFunc(orders[:recorded], func(o order.Order) bool { return o.ID == q.ID }) {
+			continue // got its row since
+		}
+		total++
+		if q.ID < before {
+			orders = append(orders, q)
+		}
+	}
+	slices.SortFunc(orders, func(a, b order.Order) int { return cmp.Compare(b.ID, a.ID) })
+	return orders[:min(len(orders), limit)], total, nil
+}
+
+// queued returns the user's orders that have no row yet, may be named, and pass the filter.
+func (p *Purchases) queued(ctx context.Context, f order.Filter) ([]order.Order, error) {
+	if p.options.WaitForRow || f.Status != order.Queued {
+		return nil, nil
+	}
+	queued, err := p.lookup.Queued(ctx, f.UserID)
+	queued = slices.DeleteFunc(queued, func(q order.Order) bool { return !f.Passes(q) })
+	if err != nil || len(queued) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(queued))
+	for i, q := range queued {
+		ids[i] = q.ID
+	}
+	recorded, err := p.rows.Recorded(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	}
+	return slices.DeleteFunc(queued, func(q order.Order) bool { _, has := recorded[q.ID]; return has }), nil
+}
+
+// Watch calls yield with the user's order at once and then whenever its state has changed, until the order has come to
+// its end (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it calls
+// yield every 15 seconds with changed false and the order as it was, so that a connection is seen to be alive. It returns
+// ErrNotFound for somebody else's order, ErrStopping when the process stops, and ErrUnavailable when the order cannot be
+// read to begin with; once it has begun, it waits for the stores to come back.
+//
+// Changes that follow each other quickly may come as one. Where an order may only be named once it has its row, it waits
+// for that first.
+func (p *Purchases) Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error {
+	sub := p.notifier.SubscribeWithTick(orderID, watchTick)
+	defer sub.Cancel()
+	o, err := p.lookup.Order(ctx, userID, orderID)
+	if err != nil {
+		return err
+	}
+	changed := true
+	for {
+		if o.Status != order.Queued || !p.options.WaitForRow {
+			if err := yield(o, changed); err != nil {
+				return err
+			}
+		}
+		if o.Status.Final() {
+			return nil
+		}
+		status, err := sub.Wait(ctx, o.Status)
+		if err != nil {
+			return err
+		}
+		if status == o.Status {
+			changed = false // a tick
+			continue
+		}
+		now, err := p.lookup.Order(ctx, userID, orderID)
+		switch {
+		case errors.Is(err, order.ErrUnavailable):
+			changed = false // the ledger went away just now: the notifier asks again
+		case err != nil:
+			return err
+		default:
+			o, changed = now, now.Status != o.Status
+		}
+	}
+}

@@ -1,0 +1,388 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/admission"
+	"seckill/internal/order/catalog"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+// fakeGate answers the admission script, one outcome for all.
+type fakeGate struct {
+	mu      sync.Mutex
+	outcome order.Result
+	view    order.SaleView
+	calls   int
+}
+
+func (g *fakeGate) Admit(_ context.Context, b order.Batch) (order.BatchResult, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls++
+	v := order.BatchResult{View: g.view}
+	for range b.Requests {
+		v.Results = append(v.Results, g.outcome)
+	}
+	return v, nil
+}
+
+type purchaseParts struct {
+	purchases *Purchases
+	gate      *fakeGate
+	rows      *ordertest.FakeOrders
+	holders   ordertest.FakeHolders
+	sales     *ordertest.FakeSales
+	catalog   *catalog.Catalog
+	notifier  *Notifier
+	stores    *ordertest.FakeStores // for repairs
+}
+
+func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) *purchaseParts {
+	t.Helper()
+	p := &purchaseParts{
+		gate: &fakeGate{}, rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{}}, holders: ordertest.FakeHolders{},
+		sales: &ordertest.FakeSales{Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}, stores: ordertest.NewFakeStores(0),
+	}
+	p.notifier = NewNotifier(p.rows, ordertest.Quiet())
+	catalog := catalog.New(p.sales)
+	t.Cleanup(catalog.Close)
+	p.catalog = catalog
+	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
+	t.Cleanup(admission.Close)
+	p.purchases = NewPurchases(admission, NewLookup(p.rows, p.holders, p.sales, catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
+	return p
+}
+
+func TestBuyAnswersEachOutcome(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		code   order.Outcome
+		want   error
+		repair bool
+	}{
+		"accepted":   {code: order.Accepted},
+		"no sale":    {code: order.NoSale, want: order.ErrPaused, repair: true},
+		"lost tail":  {code: order.LostTail, want: order.ErrPaused, repair: true},
+		"unreadable": {code: order.Unreadable, want: order.ErrUnknownOutcome},
+		"doubtful":   {code: order.Doubtful, want: order.ErrUnknownOutcome},
+		"rebuilding": {code: order.Rebuilding, want: order.ErrPaused, repair: true},
+		"off shelf":  {code: order.OffShelf, want: voucher.ErrOffShelf},
+		"paused":     {code: order.Paused, want: order.ErrPaused},
+		"early":      {code: order.NotStarted, want: order.ErrNotStarted},
+		"late":       {code: order.Ended, want: order.ErrEnded},
+		"sold out":   {code: order.SoldOut, want: order.ErrSoldOut},
+		"backlog":    {code: order.Backlogged, want: order.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			p.gate.outcome = order.Result{Outcome: tc.code}
+			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("error = %v, want %v", err, tc.want)
+			}
+			if tc.want == nil && (o.ID != 100 || o.Status != order.Queued) {
+				t.Errorf("order = %+v", o)
+			}
+			if mended := len(p.stores.Repairs) > 0; mended != tc.repair {
+				t.Errorf("mended = %v, want %v", mended, tc.repair)
+			}
+		})
+	}
+}
+
+func TestBuyWhatCannotBeBought(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0), voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf})
+	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 404: voucher.ErrNotFound} {
+		if _, err := p.purchases.Buy(t.Context(), 1, id, 0); !errors.Is(err, want) {
+			t.Errorf("voucher %d: error = %v, want %v", id, err, want)
+		}
+	}
+	if p.gate.calls != 0 {
+		t.Errorf("Redis was asked %d times", p.gate.calls)
+	}
+}
+
+// With the ledger away, what the catalog remembers still sells (rule 14).
+func TestBuyWhileTheLedgerIsAway(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.catalog.SetSales(p.sales.Kept)
+	p.sales.Before["voucher"] = 1 << 30
+	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); err != nil {
+		t.Errorf("a known voucher: %v", err)
+	}
+	if _, err := p.purchases.Buy(t.Context(), 1, 404, 0); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("an unknown voucher: error = %v, want ErrUnavailable", err)
+	}
+}
+
+func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		row  order.Order
+		away bool
+		want order.Status
+	}{
+		"recorded":           {row: order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}, want: order.Paid},
+		"queued":             {want: order.Queued},
+		"the ledger is away": {away: true, want: order.StatusUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 55}
+			p.rows.Away = tc.away
+			if tc.row.ID != 0 {
+				p.rows.Put(tc.row)
+			}
+			_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+			var bought *order.AlreadyBoughtError
+			if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
+				t.Fatalf("error = %v, want order 55, %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// After a sale has left Redis, the ledger answers.
+func TestBuyAfterRetirement(t *testing.T) {
+	t.Parallel()
+	v := ordertest.VoucherAt(1, 0)
+	v.Sale.Retired = true
+	p := newPurchases(t, PurchaseOptions{}, v)
+	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Redeemed})
+	var bought *order.AlreadyBoughtError
+	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
+		t.Errorf("the winner: error = %v", err)
+	}
+	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrEnded) {
+		t.Errorf("anybody else: error = %v, want ErrEnded", err)
+	}
+	p.rows.Away = true
+	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("with the ledger away: error = %v, want ErrUnavailable", err)
+	}
+}
+
+// Long before the begin Redis need not be asked each time, once it has answered that there is no holder.
+func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		view  order.SaleView
+		calls int
+	}{
+		"an hour early":     {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now}, calls: 1},
+		"within the margin": {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Second / 2), Now: now}, calls: 3},
+		"there is a holder": {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now, Buyers: 1}, calls: 3},
+		"paused":            {view: order.SaleView{Mode: order.SalePaused, Begin: now.Add(time.Hour), Now: now}, calls: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			p.gate.outcome, p.gate.view = order.Result{Outcome: order.NotStarted}, tc.view
+			for range 3 {
+				if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.Is(err, order.ErrNotStarted) {
+					t.Fatalf("error = %v", err)
+				}
+			}
+			if p.gate.calls != tc.calls {
+				t.Errorf("Redis was asked %d times, want %d", p.gate.calls, tc.calls)
+			}
+		})
+	}
+}
+
+// Where Redis keeps nothing, no answer names an order before its row is there.
+func TestBuyWaitsForItsRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{WaitForRow: true}, ordertest.VoucherAt(1, 0))
+		type result struct {
+			o   order.Order
+			err error
+		}
+		got := make(chan result, 1)
+		go func() {
+			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+			got <- result{o, err}
+		}()
+		synctest.Wait()
+		if ids := p.notifier.ids(p.notifier.unrecorded); len(ids) != 1 || len(got) != 0 {
+			t.Fatalf("%d wait for their rows, %d were answered before", len(ids), len(got))
+		}
+		p.notifier.Notify(map[int64]order.Status{100: order.Unpaid})
+		if r := <-got; r.err != nil || r.o.Status != order.Unpaid {
+			t.Errorf("answer = %+v", r)
+		}
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 3}] = 66
+		if _, err := p.purchases.Order(t.Context(), 3, 66, 0); !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("looked up before it was recorded: error = %v, want ErrUnavailable", err)
+		}
+		if orders, total, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 3}, 0, 10); err != nil || len(orders) != 0 || total != 0 {
+			t.Errorf("listed before it was recorded: %v of %d, %v", orders, total, err)
+		}
+		start := time.Now()
+		if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
+			t.Errorf("not recorded after %v: error = %v, want ErrUnknownOutcome", time.Since(start), err)
+		}
+	})
+}
+
+// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait.
+func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		away bool
+		want order.Order
+	}{
+		"the row says why":   {want: order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}},
+		"the ledger is away": {away: true, want: order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			go func() {
+				ordertest.WaitUntil(t, func() bool { return len(p.notifier.ids(p.notifier.unrecorded)) == 1 })
+				p.rows.Mu.Lock()
+				p.rows.Away = tc.away
+				p.rows.Rows[100] = order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}
+				p.rows.Mu.Unlock()
+				p.notifier.Notify(map[int64]order.Status{100: order.Failed})
+			}()
+			got, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, time.Hour)
+			if err != nil || got != tc.want {
+				t.Errorf("order = %+v, %v; want %+v", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOrderIsForItsOwnerOnly(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+	for _, tc := range []struct {
+		user, id int64
+		want     error
+		status   order.Status
+	}{
+		{user: 1, id: 55, status: order.Unpaid},
+		{user: 2, id: 66, status: order.Queued},
+		{user: 2, id: 55, want: order.ErrNotFound},
+		{user: 1, id: 66, want: order.ErrNotFound},
+		{user: 1, id: 77, want: order.ErrNotFound},
+	} {
+		o, err := p.purchases.Order(t.Context(), tc.user, tc.id, 0)
+		if !errors.Is(err, tc.want) || tc.want == nil && o.Status != tc.status {
+			t.Errorf("order %d for user %d: %+v, %v", tc.id, tc.user, o, err)
+		}
+	}
+}
+
+// A caller who waits for an order that another instance records is notified as well.
+func TestOrderWaitsForAnotherInstance(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+	ctx, stop := context.WithCancel(t.Context())
+	polling := make(chan error)
+	go func() { polling <- p.notifier.Run(ctx) }()
+	go func() {
+		ordertest.WaitUntil(t, func() bool { return len(p.notifier.ids(p.notifier.unrecorded)) == 1 })
+		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+	}()
+	o, err := p.purchases.Order(t.Context(), 2, 66, 10*time.Second)
+	if err != nil || o.Status != order.Unpaid {
+		t.Errorf("order = %+v, %v", o, err)
+	}
+	if left := p.notifier.ids(p.notifier.unrecorded); len(left) != 0 {
+		t.Errorf("still waiting: %v", left)
+	}
+	stop()
+	if err := <-polling; err != nil {
+		t.Error(err)
+	}
+}
+
+// When the process stops, who waits is answered with what is known: the order is queued.
+func TestStoppingEndsTheWaiting(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+	go func() {
+		ordertest.WaitUntil(t, func() bool { return len(p.notifier.ids(p.notifier.unrecorded)) == 1 })
+		p.notifier.Close()
+	}()
+	if o, err := p.purchases.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != order.Queued {
+		t.Errorf("order = %+v, %v", o, err)
+	}
+	if o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, time.Hour); err != nil || o.Status != order.Queued {
+		t.Errorf("bought %+v, %v", o, err)
+	}
+}
+
+func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
+	p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Cancelled})
+	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+	ids := func(orders []order.Order) (ids []int64) {
+		for _, o := range orders {
+			ids = append(ids, o.ID)
+		}
+		return ids
+	}
+	orders, total, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 2)
+	if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 || orders[0].Status != order.Queued || orders[1].ID != 55 {
+		t.Errorf("first page %v of %d, %v", ids(orders), total, err)
+	}
+	p.rows.Put(order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+	orders, total, err = p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 5)
+	if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != order.Unpaid {
+		t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
+	}
+}
+
+// Queued orders are listed where the filter lets them through, and alone where it asks for them.
+func TestOrdersPassTheFilter(t *testing.T) {
+	t.Parallel()
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled})
+	p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
+	p.rows.Put(order.Order{ID: 53, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Paid})
+	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+	for name, tc := range map[string]struct {
+		f    order.Filter
+		want []int64
+	}{
+		"all":               {order.Filter{UserID: 1}, []int64{66, 55, 54}},
+		"of one voucher":    {order.Filter{UserID: 1, VoucherID: ordertest.VoucherA}, []int64{66, 55}},
+		"of another":        {order.Filter{UserID: 1, VoucherID: ordertest.VoucherB}, []int64{54}},
+		"in one state":      {order.Filter{UserID: 1, Status: order.Paid}, []int64{54}},
+		"those that wait":   {order.Filter{UserID: 1, Waiting: true}, []int64{66}},
+		"nobody else's are": {order.Filter{UserID: 3}, nil},
+	} {
+		orders, total, err := p.purchases.Orders(t.Context(), tc.f, 100, 10)
+		var got []int64
+		for _, o := range orders {
+			got = append(got, o.ID)
+		}
+		if !slices.Equal(got, tc.want) || total != int64(len(tc.want)) || err != nil {
+			t.Errorf("%s: %v of %d, %v; want %v", name, got, total, err, tc.want)
+		}
+	}
+}

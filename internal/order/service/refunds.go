@@ -1,0 +1,155 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/order"
+)
+
+const (
+	reviveEvery   = time.Second      // how often late payments that a rebuild came across are looked for
+	refundEvery   = time.Second      // how often money that is to go back is looked for
+	refundBatch   = 100              // payments looked at in one go, besides those that have failed
+	refundWorkers = 8                // of them at a time
+	refundsKnown  = 10_000           // failed ones at most that others are looked for behind
+	refundPause   = time.Second      // before a refund that failed is tried again; doubled each time
+	refundPauses  = 5 * time.Minute  // at most
+	refundTimeout = 10 * time.Second // one transaction at most
+)
+
+// refundBackOff is how a refund that has failed waits.
+type refundBackOff struct {
+	pause time.Duration
+	until time.Time
+}
+
+// Run gives back money that is to go back, and sees to late payments whose operation a rebuild has voided, once a second
+// and whenever there is news, until ctx ends. It never returns an error: what fails is retried. Other instances may do
+// the same; the provider is told a payment's id, so that its money goes back once.
+//
+// The two do not wait for each other: a provider may be slow to answer, and a late payment does not need it.
+func (p *Payments) Run(ctx context.Context) error {
+	var reviving sync.WaitGroup
+	defer reviving.Wait()
+	reviving.Go(func() {
+		for ctx.Err() == nil {
+			order.Sleep(ctx, reviveEvery)
+			p.reviveLate(ctx)
+		}
+	})
+	ticker := time.NewTicker(refundEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wakeups:
+		case <-ticker.C:
+		}
+		p.refundAll(ctx)
+	}
+}
+
+// reviveLate asks Redis once more about late payments whose operation was voided.
+func (p *Payments) reviveLate(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, refundTimeout)
+	vouchers, err := p.ledger.ReviveLate(call, refundBatch)
+	cancel()
+	if err != nil {
+		p.logFailure(ctx, "looking for late payments failed; retrying", err)
+		return
+	}
+	for _, id := range vouchers {
+		p.parts.Outbox.RequestFlush(id)
+	}
+}
+
+// refundAll tries every refund that is due. Those that failed lately are skipped, and as many others are looked at behind
+// them: a payment that the provider refuses holds up no other.
+func (p *Payments) refundAll(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, refundTimeout)
+	n := refundBatch + min(len(p.backOffs), refundsKnown)
+	payments, err := p.ledger.Refunding(call, n)
+	cancel()
+	if err != nil {
+		p.logFailure(ctx, "looking for refunds failed; retrying", err)
+		return
+	}
+	failed := make(map[string]*refundBackOff, len(p.backOffs))
+	var mu sync.Mutex
+	var workers errgroup.Group
+	workers.SetLimit(refundWorkers)
+	for _, payment := range payments {
+		known := p.backOffs[payment.ID]
+		if known != nil && time.Now().Before(known.until) {
+			mu.Lock()
+			failed[payment.ID] = known
+			mu.Unlock()
+			continue
+		}
+		workers.Go(func() error {
+			if ctx.Err() == nil && p.refund(ctx, payment) != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[payment.ID] = known.longer()
+			}
+			return nil
+		})
+	}
+	_ = workers.Wait() // none returns an error
+	p.backOffs = failed
+}
+
+// longer returns the back-off after one more failure.
+func (b *refundBackOff) longer() *refundBackOff {
+	pause := refundPause
+	if b != nil {
+		pause = min(2*b.pause, refundPauses)
+	}
+	return &refundBackOff{pause: pause, until: time.Now().Add(pause)}
+}
+
+// refund gives one payment's money back.
+func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
+	err := p.sendBack(ctx, payment)
+	p.observer.PaymentRefunded(err)
+	if err != nil {
+		p.logFailure(ctx, "giving money back failed; retrying", fmt.Errorf("payment %s of order %d: %w", payment.ID, payment.OrderID, err))
+	}
+	return err
+}
+
+// sendBack has the provider send the money back, and records that it has. What cost nothing needs no provider.
+func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
+	if payment.Amount > 0 {
+		if p.provider == nil {
+			return order.ErrNoProvider
+		}
+		call, cancel := context.WithTimeout(ctx, providerTimeout)
+		defer cancel()
+		if err := p.provider.Refund(call, payment); err != nil {
+			return err
+		}
+	}
+	call, cancel := context.WithTimeout(ctx, refundTimeout)
+	defer cancel()
+	o, err := p.ledger.Refunded(call, payment.ID)
+	if err != nil {
+		return err
+	}
+	p.parts.Outbox.RequestFlush(payment.VoucherID)
+	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
+	return nil
+}
+
+func (p *Payments) logFailure(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+		p.log.WarnContext(ctx, what, "error", err)
+	}
+}

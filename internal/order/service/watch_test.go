@@ -1,0 +1,169 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+)
+
+// event is one call of a watcher's yield.
+type event struct {
+	Status  order.Status
+	Changed bool
+}
+
+// watch watches order 66 of user 2 and returns the calls of yield; the channel is closed with the result in err.
+func watch(ctx context.Context, p *purchaseParts, err *error) <-chan event {
+	events := make(chan event, 100)
+	go func() {
+		defer close(events)
+		*err = p.purchases.Watch(ctx, 2, 66, func(o order.Order, changed bool) error {
+			events <- event{o.Status, changed}
+			return nil
+		})
+	}()
+	return events
+}
+
+func TestWatchYieldsEveryChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.notifier.Run(ctx) }()
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		var err error
+		events := watch(t.Context(), p, &err)
+		want := []event{{order.Queued, true}}
+		for _, s := range []order.Status{order.Unpaid, order.Cancelled, order.Paid, order.Refunding, order.Refunded} {
+			synctest.Wait()
+			p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: s})
+			if s == order.Paid {
+				p.notifier.Notify(map[int64]order.Status{66: s}) // this instance did it; all else others did
+				synctest.Wait()
+			} else {
+				time.Sleep(watchEvery + time.Millisecond)
+			}
+			want = append(want, event{s, true})
+		}
+		var got []event
+		for e := range events {
+			got = append(got, e)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("error %v, events (-want +got):\n%s", err, diff)
+		}
+		if len(p.notifier.unrecorded)+len(p.notifier.recorded) != 0 {
+			t.Error("a subscription is left")
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		p.catalog.Close()
+	})
+}
+
+// A watcher is called every fifteen seconds when nothing happens, also while the ledger is away.
+func TestWatchTicks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.notifier.Run(ctx) }()
+		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+		var err error
+		events := watch(ctx, p, &err)
+		synctest.Wait()
+		// The ledger goes away just when it has said that something happened.
+		p.rows.Mu.Lock()
+		p.rows.Away = true
+		p.rows.Mu.Unlock()
+		p.notifier.Notify(map[int64]order.Status{66: order.Paid})
+		synctest.Wait()
+		p.rows.Mu.Lock()
+		p.rows.Away = false
+		p.rows.Mu.Unlock()
+		time.Sleep(46*time.Second + 3*time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		var got []event
+		for e := range events {
+			got = append(got, e)
+		}
+		want := []event{{order.Unpaid, true}, {order.Unpaid, false}, {order.Unpaid, false}, {order.Unpaid, false}, {order.Unpaid, false}}
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, events (-want +got):\n%s", err, diff)
+		}
+		p.catalog.Close()
+	})
+}
+
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	errFull := errors.New("cannot write")
+	for name, tc := range map[string]struct {
+		row   order.Order
+		away  bool
+		yield error
+		want  error
+		calls int
+	}{
+		"a final order comes once":     {row: order.Order{ID: 66, UserID: 2, Status: order.Failed}, calls: 1},
+		"somebody else's order":        {row: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound},
+		"no such order":                {want: order.ErrNotFound},
+		"the ledger is away":           {away: true, want: order.ErrUnavailable},
+		"the caller cannot write":      {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, yield: errFull, want: errFull, calls: 1},
+		"the process is going to stop": {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, want: ErrStopping, calls: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			if tc.row.ID != 0 {
+				p.rows.Put(tc.row)
+			}
+			p.rows.Away = tc.away
+			p.notifier.Close() // a caller with nothing to wait for is answered all the same
+			calls := 0
+			err := p.purchases.Watch(t.Context(), 2, 66, func(order.Order, bool) error { calls++; return tc.yield })
+			if !errors.Is(err, tc.want) || calls != tc.calls {
+				t.Errorf("error %v after %d calls, want %v after %d", err, calls, tc.want, tc.calls)
+			}
+		})
+	}
+}
+
+// Where Redis keeps nothing, an order is not shown before it has its row.
+func TestWatchWaitsForTheRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{WaitForRow: true}, ordertest.VoucherAt(1, 0))
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		ctx, stop := context.WithCancel(t.Context())
+		var err error
+		events := watch(ctx, p, &err)
+		synctest.Wait()
+		if len(events) != 0 {
+			t.Errorf("yielded %v before it has a row", <-events)
+		}
+		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+		p.notifier.Notify(map[int64]order.Status{66: order.Unpaid})
+		if e := <-events; e != (event{order.Unpaid, true}) {
+			t.Errorf("yielded %+v", e)
+		}
+		stop()
+		synctest.Wait()
+		p.catalog.Close()
+	})
+}

@@ -1,0 +1,51 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+)
+
+// CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error only
+// when Redis does not answer at all. Of a server that does not show its settings (managed ones forbid it) it logs that at
+// debug level. Of a cluster or behind Sentinels, one node is asked.
+func (s *Store) CheckConfig(ctx context.Context) error {
+	if err := s.commands.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("redis does not answer: %w", translate(err))
+	}
+	s.checkConfig(ctx, "maxmemory-policy", func(value string) string {
+		if value == "noeviction" {
+			return ""
+		}
+		return "when memory runs out, Redis may delete sales, holders and accepted orders: set maxmemory-policy to noeviction"
+	})
+	s.checkConfig(ctx, "appendonly", func(value string) string {
+		if value == "yes" {
+			return ""
+		}
+		return "Redis keeps no append-only file: accepted orders that are not recorded yet are lost when it stops; set appendonly to yes"
+	})
+	s.checkConfig(ctx, "appendfsync", func(value string) string {
+		if value != "no" {
+			return ""
+		}
+		return "Redis never flushes its append-only file: a power loss loses the accepted orders of up to half a minute; " +
+			"set appendfsync to always, or to everysec to risk the last second or two"
+	})
+	return nil
+}
+
+// checkConfig logs what problem says about one setting, unless it is empty.
+func (s *Store) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
+	values, err := s.commands.ConfigGet(ctx, setting).Result()
+	value, known := values[setting]
+	if err != nil || !known {
+		s.log.DebugContext(ctx, "redis does not show a setting", "setting", setting, "error", err)
+		return
+	}
+	if text := problem(value); text != "" {
+		s.log.WarnContext(ctx, text, "setting", setting, "value", value)
+	}
+}
+
+// Ping reports whether Redis answers; for readiness.
+func (s *Store) Ping(ctx context.Context) error { return translate(s.commands.Ping(ctx).Err()) }

@@ -1,0 +1,240 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+const (
+	// maxBlock bounds a blocking read: the end of a context does not interrupt one.
+	maxBlock = time.Second
+	// maxKeys is how many entries a script takes in one call.
+	maxKeys = 1000
+)
+
+// Consumer is one process's part in the group that records a partition's orders. Its name must be unique per process
+// run (an instance name and a uuid): two processes of one name would acknowledge each other's entries. Its methods are
+// safe for concurrent use.
+type Consumer struct {
+	store     *Store
+	partition int
+	name      string
+}
+
+// Consumer returns the partition's consumer with the name. Nothing is written to Redis before its first call.
+func (s *Store) Consumer(partition int, name string) *Consumer {
+	return &Consumer{store: s, partition: partition, name: name}
+}
+
+// Own returns up to n entries that were delivered to this consumer and not acknowledged, after the entry with the key
+// after ("" for the first).
+func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
+	if after == "" {
+		after = "0"
+	}
+	entries, err := c.read(ctx, c.store.commands, after, n, -1)
+	if isNoGroup(err) {
+		return nil, c.createGroup(ctx) // nothing can be pending in a new group
+	}
+	if len(entries) > n {
+		entries = entries[:n] // some servers ignore the count here
+	}
+	return entries, translateRead(err)
+}
+
+// Next returns up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
+// group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so what is still there
+// was not recorded, or the recorder finds that it was.
+func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
+	block := min(wait, maxBlock)
+	if block < time.Millisecond {
+		block = -1 // 0 would wait forever
+	}
+	entries, err := c.read(ctx, c.store.blocking, ">", n, block)
+	if !isNoGroup(err) {
+		return entries, translateRead(err)
+	}
+	if err := c.createGroup(ctx); err != nil {
+		return nil, err
+	}
+	entries, err = c.read(ctx, c.store.blocking, ">", n, -1)
+	return entries, translateRead(err)
+}
+
+// read runs XREADGROUP once; a negative block does not wait. Its error is the client's. The connection's read timeout must
+// be longer than block.
+func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration) ([]order.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	args := []any{"xreadgroup", "group", group, c.name, "count", n}
+	if block >= 0 {
+		args = append(args, "block", block.Milliseconds())
+	}
+	args = append(args, "streams", c.store.keys.orders(c.partition), from)
+	cmd := redis.NewXStreamSliceCmd(ctx, args...)
+	cmd.SetFirstKeyPos(int8(len(args) - 2)) // the cluster client finds the slot there
+	if err := client.Process(ctx, once{cmd}); err != nil {
+		return nil, err
+	}
+	var entries []order.Entry
+	for _, stream := range cmd.Val() { // one, or none
+		for _, message := range stream.Messages {
+			entries = append(entries, decode(c.partition, message))
+		}
+	}
+	return entries, nil
+}
+
+// translateRead is translate for a read, in which redis.Nil means that there is nothing.
+func translateRead(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return translate(err)
+}
+
+// createGroup creates the group, and the stream if need be, so that everything in the stream will be delivered.
+func (c *Consumer) createGroup(ctx context.Context) error {
+	err := c.store.commands.XGroupCreateMkStream(ctx, c.store.keys.orders(c.partition), group, "0").Err()
+	if err == nil {
+		c.store.log.InfoContext(ctx, "consumer group created", "partition", c.partition, "group", group)
+		return nil
+	}
+	if redis.HasErrorPrefix(err, "BUSYGROUP") {
+		return nil // another consumer was first
+	}
+	return fmt.Errorf("creating the consumer group: %w", translate(err))
+}
+
+// Orphans takes over up to n entries of consumers without a heartbeat, and removes the dead ones that have none left. It
+// also takes over entries whose consumer somebody has removed by hand. Pending entries that are no longer in the stream
+// are logged: somebody has trimmed it.
+func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
+	raw, err := c.store.scripts.takeOver.run(ctx, c.store.commands, c.streamAndConsumers(),
+		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
+	if isNoGroup(err) {
+		return nil, c.createGroup(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := readOrphans(raw, c.partition)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.removed) > 0 || len(o.entries) > 0 {
+		c.store.log.InfoContext(ctx, "took over from consumers that are gone",
+			"partition", c.partition, "entries", len(o.entries), "removed", o.removed)
+	}
+	if len(o.gone) > 0 {
+		c.store.log.ErrorContext(ctx, "pending entries are gone from the stream, which somebody must have trimmed",
+			"partition", c.partition, "keys", o.gone)
+	}
+	return o.entries, nil
+}
+
+// orphans is what scripts/take_over.lua answers.
+type orphans struct {
+	entries []order.Entry
+	gone    []string // keys
+	removed []string // names of consumers
+}
+
+func readOrphans(raw any, partition int) (orphans, error) {
+	parts := newReply(raw)
+	taken, gone, removed := newReply(parts.next()), newReply(parts.next()), newReply(parts.next())
+	var o orphans
+	for range taken.elements {
+		entry := newReply(taken.next())
+		message := redis.XMessage{ID: entry.text(), Values: map[string]any{}}
+		fields := newReply(entry.next())
+		for range len(fields.elements) / 2 {
+			field := fields.text()
+			message.Values[field] = fields.text()
+		}
+		if entry.err != nil || fields.err != nil {
+			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.err, fields.err))
+		}
+		o.entries = append(o.entries, decode(partition, message))
+	}
+	for range gone.elements {
+		o.gone = append(o.gone, gone.text())
+	}
+	for range removed.elements {
+		o.removed = append(o.removed, removed.text())
+	}
+	return o, firstError(parts.err, taken.err, gone.err, removed.err)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Acknowledge acknowledges and deletes entries, both or neither for each thousand, and returns how many were still this
+// group's.
+func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
+	acknowledged := 0
+	for batch := range slices.Chunk(keys, maxKeys) {
+		args := make([]any, 1, 1+len(batch))
+		args[0] = group
+		for _, key := range batch {
+			args = append(args, key)
+		}
+		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.commands, []string{c.store.keys.orders(c.partition)}, args...)
+		if err != nil {
+			return acknowledged, err
+		}
+		acknowledged += int(n)
+	}
+	return acknowledged, nil
+}
+
+// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters, in one step. Moving it again does nothing.
+func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
+	why := "unknown"
+	if e.Malformed != nil {
+		why = e.Malformed.Error()
+	}
+	args := make([]any, 0, 3+2*len(e.Raw))
+	args = append(args, group, e.Key, why)
+	for _, field := range slices.Sorted(maps.Keys(e.Raw)) {
+		args = append(args, field, e.Raw[field])
+	}
+	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition)}
+	_, err := c.store.scripts.deadLetter.runInt(ctx, c.store.commands, keys, args...)
+	return err
+}
+
+// Heartbeat records that the consumer lives.
+func (c *Consumer) Heartbeat(ctx context.Context) error {
+	_, err := c.store.scripts.heartbeat.runInt(ctx, c.store.commands, []string{c.store.keys.consumers(c.partition)}, c.name)
+	return err
+}
+
+// Leave removes the consumer if nothing is pending for it. With something pending it stays without a heartbeat, so
+// that its entries are taken over; that is no error. No Heartbeat may follow.
+func (c *Consumer) Leave(ctx context.Context) error {
+	pending, err := c.store.scripts.leave.runInt(ctx, c.store.commands, c.streamAndConsumers(), group, c.name)
+	if err == nil && pending > 0 {
+		c.store.log.InfoContext(ctx, "left entries for other consumers", "partition", c.partition, "consumer", c.name)
+	}
+	return err
+}
+
+func (c *Consumer) streamAndConsumers() []string {
+	return []string{c.store.keys.orders(c.partition), c.store.keys.consumers(c.partition)}
+}

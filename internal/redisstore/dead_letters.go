@@ -1,0 +1,130 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/order/recorder"
+)
+
+// The fields of a dead letter, besides those of the entry. scripts/dead_letter.lua writes them.
+const (
+	letterKey     = "key"
+	letterWhy     = "why"
+	letterLeftOut = "left_out"
+	letterRaw     = "raw." // what the name of an entry's own field begins with
+)
+
+// letterID is the form of an entry's id. Redis takes other forms for ranges.
+var letterID = regexp.MustCompile(`^\d{1,19}-\d{1,19}$`)
+
+// The answers of scripts/replay.lua.
+const (
+	replayGone    int64 = 0
+	replayDone    int64 = 1
+	replayNotHeld int64 = 2
+)
+
+// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how many
+// there are in all.
+func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n int) ([]recorder.DeadLetter, int64, error) {
+	from := "-"
+	if after != "" {
+		if !letterID.MatchString(after) {
+			return nil, 0, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, after)
+		}
+		from = "(" + after
+	}
+	var page *redis.XMessageSliceCmd
+	var total *redis.IntCmd
+	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		page, total = p.XRangeN(ctx, s.keys.dead(partition), from, "+", int64(n)), p.XLen(ctx, s.keys.dead(partition))
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading the dead letters: %w", translate(err))
+	}
+	letters := make([]recorder.DeadLetter, len(page.Val()))
+	for i, message := range page.Val() {
+		letters[i] = letterOf(message)
+	}
+	return letters, total.Val(), nil
+}
+
+// DeadLetter returns one dead letter, or order.ErrNoDeadLetter.
+func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recorder.DeadLetter, error) {
+	if !letterID.MatchString(id) {
+		return recorder.DeadLetter{}, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, id)
+	}
+	messages, err := s.commands.XRange(ctx, s.keys.dead(partition), id, id).Result()
+	switch {
+	case err != nil:
+		return recorder.DeadLetter{}, fmt.Errorf("reading dead letter %s: %w", id, translate(err))
+	case len(messages) == 0:
+		return recorder.DeadLetter{}, fmt.Errorf("%w: %s", order.ErrNoDeadLetter, id)
+	}
+	return letterOf(messages[0]), nil
+}
+
+// letterOf reads a dead letter. What cannot be read of its entry is zero.
+func letterOf(m redis.XMessage) recorder.DeadLetter {
+	l := recorder.DeadLetter{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
+	if millis, err := strconv.ParseInt(strings.SplitN(m.ID, "-", 2)[0], 10, 64); err == nil {
+		l.At = time.UnixMilli(millis).UTC()
+	}
+	for field, value := range m.Values {
+		text := fmt.Sprint(value)
+		switch name, raw := strings.CutPrefix(field, letterRaw); {
+		case raw:
+			l.Fields[name] = text
+		case field == letterKey:
+			l.Entry = text
+		case field == letterWhy:
+			l.Why = text
+		case field == letterLeftOut:
+			l.LeftOut, _ = strconv.Atoi(text) // our own script wrote it
+		}
+	}
+	for field, to := range map[string]*int64{
+		entryVoucher: &l.Claim.VoucherID, entryUser: &l.Claim.UserID, entryOrder: &l.Claim.OrderID,
+	} {
+		if id, err := strconv.ParseInt(l.Fields[field], 10, 64); err == nil && id > 0 {
+			*to = id
+		}
+	}
+	return l
+}
+
+// Replay queues the claim and removes the dead letter, both or neither, and reports whether it did: not when the user does
+// not hold the claim's order. It returns order.ErrNoDeadLetter when the dead letter is gone.
+func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
+	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
+	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
+	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, c.OrderID)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)
+	case code == replayGone:
+		return false, fmt.Errorf("%w: %s", order.ErrNoDeadLetter, id)
+	case code == replayDone, code == replayNotHeld:
+		return code == replayDone, nil
+	default:
+		return false, fmt.Errorf("redis: unknown answer %d to the replay of a dead letter", code)
+	}
+}
+
+// Remove deletes the dead letter for good, and reports whether it was there.
+func (s *Store) Remove(ctx context.Context, partition int, id string) (bool, error) {
+	n, err := s.commands.XDel(ctx, s.keys.dead(partition), id).Result()
+	if err != nil {
+		return false, fmt.Errorf("removing dead letter %s: %w", id, translate(err))
+	}
+	return n == 1, nil
+}

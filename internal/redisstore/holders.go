@@ -1,0 +1,182 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+const (
+	maxCorrections = 250  // in one call of scripts/correct.lua
+	scanDetail     = 1000 // fields that one HSCAN looks at
+)
+
+// Correct applies corrections, each only while the user holds the order that it names, so that repeating is harmless. Those
+// of one sale share a call, and a sale whose call fails does not keep the others from being corrected. The error wraps
+// order.ErrOutdated when a correction was decided before operations that the sale contains, and order.ErrRejected when
+// repeating cannot help any of those that failed.
+//
+// It returns by voucher id the epoch of a rebuild during which a unit was given back, as long as that epoch is the sale's
+// last; also together with an error, and again in every later call for that sale.
+func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
+	var failed, rejected []error
+	for sale, all := range bySale(corrections) {
+		for batch := range slices.Chunk(all, maxCorrections) {
+			c, err := s.correctSale(ctx, sale, batch)
+			if c.rebuilding > 0 {
+				if rebuilding == nil {
+					rebuilding = make(map[int64]int64)
+				}
+				rebuilding[sale.VoucherID] = max(rebuilding[sale.VoucherID], c.rebuilding)
+			}
+			switch {
+			case err == nil && c.outdated > 0:
+				failed = append(failed, fmt.Errorf("correcting holders of voucher %d: %d of %d were %w", sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
+			case err == nil:
+			case rejects(err):
+				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %d: %w", order.ErrRejected, sale.VoucherID, err))
+			default:
+				failed = append(failed, fmt.Errorf("correcting %d holders of voucher %d: %w", len(batch), sale.VoucherID, err))
+			}
+		}
+	}
+	if len(failed) > 0 {
+		return rebuilding, errors.Join(failed...) // once these have succeeded, the rejected ones are reported
+	}
+	return rebuilding, errors.Join(rejected...)
+}
+
+func bySale(corrections []order.Correction) map[order.SaleRef][]order.Correction {
+	sales := make(map[order.SaleRef][]order.Correction)
+	for _, c := range corrections {
+		sales[c.Sale] = append(sales[c.Sale], c)
+	}
+	return sales
+}
+
+// What scripts/correct.lua answers for a correction that acted, and for one that is out of date.
+const (
+	correctionActed    int64 = 1
+	correctionOutdated int64 = 2
+)
+
+// correctResult is what scripts/correct.lua answers.
+type correctResult struct {
+	acted      []bool // for each correction, in order
+	outdated   int    // how many were decided before operations that the sale contains
+	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
+}
+
+// correctSale corrects holders of one sale.
+func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections []order.Correction) (correctResult, error) {
+	args := make([]any, 0, 1+5*len(corrections))
+	args = append(args, s.returnDelay.Milliseconds())
+	for _, c := range corrections {
+		args = append(args, c.UserID, c.OrderID, c.GiveBack, c.NewOrderID, c.Until)
+	}
+	raw, err := s.scripts.correct.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+	if err != nil {
+		return correctResult{}, err
+	}
+	r := newReply(raw)
+	c := correctResult{rebuilding: r.number(), acted: make([]bool, len(corrections))}
+	for i := range c.acted {
+		switch r.number() {
+		case correctionActed:
+			c.acted[i] = true
+		case correctionOutdated:
+			c.outdated++
+		}
+	}
+	return c, r.err
+}
+
+// HolderOrders returns the order id that the user holds in each of the sales, 0 for none, in one round trip.
+func (s *Store) HolderOrders(ctx context.Context, userID int64, sales []order.SaleRef) ([]int64, error) {
+	if len(sales) == 0 {
+		return nil, nil
+	}
+	user := strconv.FormatInt(userID, 10)
+	held := make([]*redis.StringCmd, len(sales))
+	// A command's own error is read below; the pipeline's is the first of them, and redis.Nil is none.
+	_, _ = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, sale := range sales {
+			held[i] = p.HGet(ctx, s.keys.buyers(sale), user)
+		}
+		return nil
+	})
+	ids := make([]int64, len(sales))
+	for i, cmd := range held {
+		id, err := cmd.Int64()
+		switch {
+		case errors.Is(err, redis.Nil):
+		case err != nil:
+			return nil, fmt.Errorf("orders that user %d holds: %w", userID, translate(err))
+		default:
+			ids[i] = id
+		}
+	}
+	return ids, nil
+}
+
+// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans of
+// Redis. A holder without an order id is left out and logged. It stops after the first error.
+func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
+	return func(yield func(order.Claim, error) bool) {
+		for pair, err := range s.pairs(ctx, s.keys.buyers(sale)) {
+			if err != nil {
+				yield(order.Claim{}, fmt.Errorf("reading the holders: %w", err))
+				return
+			}
+			claim, err := holder(sale, pair[0], pair[1])
+			if err != nil {
+				s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", sale.VoucherID, "error", err)
+				continue
+			}
+			if !yield(claim, nil) {
+				return
+			}
+		}
+	}
+}
+
+// pairs yields the fields of a hash with their values. One may come twice. It stops after the first error.
+func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, error] {
+	return func(yield func([2]string, error) bool) {
+		var cursor uint64
+		for {
+			page, next, err := s.commands.HScan(ctx, key, cursor, "", scanDetail).Result()
+			if err != nil {
+				yield([2]string{}, translate(err))
+				return
+			}
+			for i := 0; i+1 < len(page); i += 2 {
+				if !yield([2]string{page[i], page[i+1]}, nil) {
+					return
+				}
+			}
+			if cursor = next; cursor == 0 {
+				return
+			}
+		}
+	}
+}
+
+func holder(sale order.SaleRef, user, id string) (order.Claim, error) {
+	userID, err := strconv.ParseInt(user, 10, 64)
+	if err != nil {
+		return order.Claim{}, fmt.Errorf("user: %w", err)
+	}
+	orderID, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return order.Claim{}, fmt.Errorf("order of user %d: %w", userID, err)
+	}
+	return order.Claim{OrderID: orderID, UserID: userID, VoucherID: sale.VoucherID}, nil
+}

@@ -1,0 +1,277 @@
+package redisstore
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// holdersTests are the behaviour of holders and of the units that come back.
+var holdersTests = behaviour{
+	"corrections":                testCorrections,
+	"corrections of many sales":  testCorrectionsOfManySales,
+	"a missing sale":             testCorrectMissingSale,
+	"returned units wait":        testReturnedUnitsWait,
+	"returned units join a wait": testReturnedUnitsJoin,
+	"clock set back":             testClockSetBack,
+	"returns during a rebuild":   testReturnsDuringRebuild,
+	"a sale beyond repair":       testRejectedCorrection,
+	"corrections out of date":    testOutdatedCorrection,
+	"orders of a holder":         testHolderOrders,
+}
+
+// testCorrections: each acts only while the user holds the order that it names, so repeating changes nothing.
+func testCorrections(t *testing.T, r *rig) {
+	r.open(1, r.hour(10))
+	r.admit(requests(1, 5)...)
+	batch := []order.Correction{
+		{UserID: 1, OrderID: 1001, GiveBack: true},                                  // failed, its unit goes back
+		{UserID: 2, OrderID: 1002},                                                  // failed, there was no unit
+		{UserID: 3, OrderID: 1003, GiveBack: true, NewOrderID: math.MaxInt64},       // another order is live
+		{UserID: 4, OrderID: 99, GiveBack: true, NewOrderID: 98},                    // not their order
+		{UserID: 77, OrderID: 1077, GiveBack: true},                                 // no holder at all
+		{UserID: 1, OrderID: 1001, GiveBack: true},                                  // the first once more
+		{UserID: 3, OrderID: math.MaxInt64, NewOrderID: 5}, {UserID: 3, OrderID: 5}, // step by step
+	}
+	equal(t, []bool{true, true, true, false, false, false, true, true}, r.correct(batch...))
+	holders := map[int64]int64{4: 1004, 5: 1005}
+	equal(t, holders, r.holders())
+	equal(t, int64(7), r.view().Stock)
+	equal(t, "7", r.field(fieldStock))
+	equal(t, make([]bool, len(batch)), r.correct(batch...))
+	equal(t, holders, r.holders())
+	equal(t, int64(7), r.view().Stock)
+	equal(t, order.Mark{Epoch: 1, Sequence: 5}, r.view().Mark)
+
+	r.correct(order.Correction{UserID: 4, OrderID: 1004, NewOrderID: math.MaxInt64})
+	equal(t, map[int64]int64{4: math.MaxInt64, 5: 1005}, r.holders())
+	// A user who was removed may buy again.
+	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 2001}).Results))
+}
+
+func testCorrectionsOfManySales(t *testing.T, r *rig) {
+	var corrections []order.Correction
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		r.open(1, r.hour(400))
+		for from := int64(1); from < 400; from += 200 {
+			r.admit(requests(from, 200)...)
+		}
+		for _, a := range requests(1, 400) {
+			corrections = append(corrections, order.Correction{Sale: r.sale, UserID: a.UserID, OrderID: a.OrderID, GiveBack: a.UserID%2 == 0})
+		}
+	}
+	for range 2 {
+		r.must(second(r.Correct(r.ctx(), corrections)))
+	}
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		equal(t, 0, len(r.holders()))
+		equal(t, int64(200), r.view().Stock)
+	}
+	r.must(second(r.Correct(r.ctx(), nil)))
+}
+
+// testCorrectMissingSale: a unit of a sale that Redis has lost is in the ledger; here it must not make half a sale.
+func testCorrectMissingSale(t *testing.T, r *rig) {
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
+	equal(t, []bool{true}, r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true}))
+	equal(t, 0, len(r.holders()))
+	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+}
+
+// testOutdatedCorrection: an order that was revived since the ledger was asked keeps its holder and its unit, and the
+// caller gets order.ErrOutdated. What was decided knowing the revival acts, and what no operation can change does as well.
+func testOutdatedCorrection(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(requests(1, 2)...)
+	r.apply(give(1, 1))
+	r.pass(testDelay)
+	equal(t, []bool{true, true}, r.apply(stock(2, 1), revival(3, 1)))
+	back := func(until int64) (map[int64]int64, error) {
+		return r.Correct(r.ctx(), []order.Correction{
+			{Sale: r.sale, UserID: 1, OrderID: 1001, GiveBack: true, Until: until},
+			{Sale: r.sale, UserID: 2, OrderID: 1002, GiveBack: true},
+		})
+	}
+	before := r.view().Stock
+	if _, err := back(2); !errors.Is(err, order.ErrOutdated) {
+		t.Errorf("Correct: %v", err)
+	}
+	equal(t, map[int64]int64{1: 1001}, r.holders())
+	equal(t, before+1, r.view().Stock) // the other one's
+	r.must(second(back(3)))
+	equal(t, map[int64]int64{}, r.holders())
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
+	if _, err := back(3); !errors.Is(err, order.ErrOutdated) { // what a missing sale contains is unknown
+		t.Errorf("Correct of a missing sale: %v", err)
+	}
+}
+
+func testHolderOrders(t *testing.T, r *rig) {
+	var sales []order.SaleRef
+	for voucher := int64(1); voucher <= 3; voucher++ {
+		r.sale.VoucherID = voucher
+		sales = append(sales, r.sale)
+		r.open(1, r.hour(1))
+	}
+	r.sale = sales[1]
+	r.admit(order.Request{UserID: 5, OrderID: math.MaxInt64})
+	held, err := r.HolderOrders(r.ctx(), 5, sales)
+	r.must(err)
+	equal(t, []int64{0, math.MaxInt64, 0}, held)
+	held, err = r.HolderOrders(r.ctx(), 5, nil)
+	r.must(err)
+	equal(t, 0, len(held))
+}
+
+// pass lets time pass: on the in-process server by its clock, on a real one by waiting for its clock.
+func (r *rig) pass(d time.Duration) {
+	r.t.Helper()
+	until := r.now().Add(d)
+	if r.mini != nil {
+		r.mini.SetTime(until)
+		return
+	}
+	for r.now().Before(until) {
+		time.Sleep(time.Millisecond) // what is tested is Redis's clock, which nothing signals
+	}
+}
+
+// stop makes the in-process server's clock stand still, so that tests decide when a time has come.
+func (r *rig) stop() {
+	if r.mini != nil {
+		r.mini.SetTime(time.Now())
+	}
+}
+
+func (r *rig) correct(corrections ...order.Correction) []bool {
+	r.t.Helper()
+	c, err := r.correctSale(r.ctx(), r.sale, corrections)
+	r.must(err)
+	return c.acted
+}
+
+// testReturnedUnitsWait: a unit that comes back to a sold-out sale is in the view at once and can be sold after the
+// delay, not before (rule 11).
+func testReturnedUnitsWait(t *testing.T, r *rig) {
+	r.stop()
+	r.open(1, r.hour(1))
+	r.admit(requests(1, 1)...)
+	returned := r.now()
+	equal(t, []bool{true}, r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true}))
+	equal(t, int64(1), r.view().Stock)
+	got := r.admit(requests(2, 1)...)
+	if got.View.Now.Before(returned.Add(testDelay)) { // else the machine was too slow
+		equal(t, []string{"9"}, codes(got.Results))
+	}
+	r.pass(testDelay)
+	got = r.admit(requests(3, 2)...)
+	equal(t, []string{"0", "9"}, codes(got.Results))
+	equal(t, int64(0), got.View.Stock)
+	equal(t, []string{"0", "0"}, []string{r.field(fieldStock), r.field(fieldReturned)})
+}
+
+// testReturnedUnitsJoin: units that come back one after another do not put each other off.
+func testReturnedUnitsJoin(t *testing.T, r *rig) {
+	r.stop()
+	r.open(1, r.hour(3))
+	r.admit(requests(1, 3)...)
+	r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true})
+	first := r.field(fieldReturnedAt)
+	r.pass(2 * time.Millisecond)
+	r.correct(order.Correction{UserID: 2, OrderID: 1002, GiveBack: true})
+	equal(t, first, r.field(fieldReturnedAt))
+	equal(t, "2", r.field(fieldReturned))
+	r.pass(testDelay)
+	// Their time has come: the next one joins the stock at once.
+	r.correct(order.Correction{UserID: 3, OrderID: 1003, GiveBack: true})
+	equal(t, []string{"3", "0"}, []string{r.field(fieldStock), r.field(fieldReturned)})
+}
+
+// testClockSetBack: units that came back by a clock that was ahead can be sold, by buying as by the next return; a time
+// that may be right is waited for.
+func testClockSetBack(t *testing.T, r *rig) {
+	for _, c := range []struct {
+		ahead time.Duration
+		want  string
+		stock string // after a return
+	}{
+		{30 * time.Second, "9", "0"},
+		{time.Hour, "0", "2"},
+	} {
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
+		r.open(1, r.hour(2))
+		r.admit(requests(1, 2)...)
+		ahead := []any{fieldReturned, 1, fieldReturnedAt, r.now().Add(c.ahead).UnixMilli()}
+		r.set(ahead...)
+		equal(t, []string{c.want}, codes(r.admit(requests(3, 1)...).Results))
+		r.set(ahead...)
+		equal(t, []bool{true}, r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true}))
+		equal(t, c.stock, r.field(fieldStock))
+	}
+}
+
+// testReturnsDuringRebuild: a unit that comes back while its sale is rebuilt may be lost by that rebuild. So the
+// caller gets the rebuild's epoch, also when the first answer was lost, until the next rebuild makes it good.
+func testReturnsDuringRebuild(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 5)...)
+	give := func(want int64, user int64, back bool) {
+		t.Helper()
+		got, err := r.Correct(r.ctx(), []order.Correction{{Sale: r.sale, UserID: user, OrderID: user + 1000, GiveBack: back}})
+		r.must(err)
+		var rebuilding map[int64]int64
+		if want > 0 {
+			rebuilding = map[int64]int64{r.sale.VoucherID: want}
+		}
+		equal(t, rebuilding, got)
+	}
+	give(0, 1, true) // nothing is rebuilt
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	give(0, 2, false) // no unit came back
+	give(0, 2, true)  // nor did it act
+	give(2, 3, true)
+	give(2, 3, true) // its answer was lost
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(1)))
+	give(2, 3, true) // the caller died before it could request a rebuild
+	give(2, 4, true)
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	give(0, 4, true)
+	r.must(r.Publish(r.ctx(), r.sale, 3, r.hour(1)))
+	give(0, 4, true)
+	give(0, 5, true)
+}
+
+// testRejectedCorrection: an error about a sale's data differs from one that passes, and does not keep other sales from
+// being corrected.
+func testRejectedCorrection(t *testing.T, r *rig) {
+	var corrections []order.Correction
+	for voucher := int64(1); voucher <= 5; voucher++ {
+		r.sale.VoucherID = voucher
+		r.open(1, r.hour(1))
+		r.admit(requests(1, 1)...)
+		corrections = append(corrections, order.Correction{Sale: r.sale, UserID: 1, OrderID: 1001, GiveBack: true})
+		r.must(r.Begin(r.ctx(), r.sale, 2))
+	}
+	r.sale.VoucherID = 3
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
+	for range 2 {
+		rebuilding, err := r.Correct(r.ctx(), corrections)
+		if !errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("Correct: %v, want one that wraps only ErrRejected", err)
+		}
+		equal(t, map[int64]int64{1: 2, 2: 2, 4: 2, 5: 2}, rebuilding)
+	}
+	for _, voucher := range []int64{1, 2, 4, 5} {
+		r.sale.VoucherID = voucher
+		equal(t, 0, len(r.holders()))
+		equal(t, "1", r.field(fieldReturned))
+	}
+}

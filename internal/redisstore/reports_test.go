@@ -1,0 +1,265 @@
+package redisstore
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/order/recovery"
+	"seckill/internal/testkit"
+)
+
+// reportsTests are the behaviour of recovery rounds: what instances remember, reported while a sale is stopped.
+var reportsTests = behaviour{
+	"stops":                   testStops,
+	"report":                  testReport,
+	"report of many orders":   testReportOfMany,
+	"late report":             testLateReport,
+	"report after a loss":     testReportAfterLoss,
+	"unreadable report":       testUnreadableReport,
+	"a round that is over":    testRoundOver,
+	"one stop, many rebuilds": testOneStop,
+	"a dead reporter":         testDeadReporter,
+}
+
+// reporterHeartbeat sends a reporter's heartbeat, and returns the round of the rig's sale, if there is one.
+func (r *rig) reporterHeartbeat(reporter string) recovery.Round {
+	r.t.Helper()
+	rounds, err := r.Heartbeat(r.ctx(), r.sale.Partition, reporter)
+	r.must(err)
+	for _, h := range rounds {
+		if h.Sale == r.sale {
+			return h
+		}
+	}
+	return recovery.Round{}
+}
+
+func (r *rig) submit(round recovery.Round, reporter string, mark order.Mark, claims ...order.Claim) (bool, int64) {
+	r.t.Helper()
+	inTime, epoch, err := r.SubmitReport(r.ctx(), round, reporter, recovery.Report{Seen: mark, Claims: claims})
+	r.must(err)
+	return inTime, epoch
+}
+
+func (r *rig) progress(epoch int64) order.RoundProgress {
+	r.t.Helper()
+	p, err := r.RoundProgress(r.ctx(), r.sale, epoch)
+	r.must(err)
+	return p
+}
+
+// member is an element of a sorted set of times.
+func member(at time.Time, name string) redis.Z {
+	return redis.Z{Score: float64(at.UnixMilli()), Member: name}
+}
+
+// reported reads what was reported, by order id.
+func (r *rig) reported() []order.Claim {
+	r.t.Helper()
+	var claims []order.Claim
+	for c, err := range r.Reported(r.ctx(), r.sale) {
+		r.must(err)
+		claims = append(claims, c)
+	}
+	slices.SortFunc(claims, func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
+	return slices.Compact(claims)
+}
+
+func testStops(t *testing.T, r *rig) {
+	equal(t, recovery.Round{}, r.reporterHeartbeat("a"))
+	r.must(r.Begin(r.ctx(), r.sale, 1))
+	first := r.reporterHeartbeat("a")
+	equal(t, r.sale, first.Sale)
+	r.must(r.Publish(r.ctx(), r.sale, 1, r.hour(5)))
+	equal(t, first, r.reporterHeartbeat("b")) // also when it is over
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	if second := r.reporterHeartbeat("a"); second.Stopped <= first.Stopped {
+		t.Errorf("stopped at %d, and then at %d", first.Stopped, second.Stopped)
+	}
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
+	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
+}
+
+func testReport(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	r.reporterHeartbeat("b")
+	state := r.progress(2)
+	slices.Sort(state.Missing)
+	equal(t, []string{"a", "b"}, state.Missing)
+	claims := []order.Claim{
+		{OrderID: 1 << 62, UserID: 5, VoucherID: 7, Epoch: 1, Sequence: 4}, {OrderID: 1<<62 + 1, UserID: 6, VoucherID: 7, Epoch: 1},
+	}
+	for range 2 { // again, as after a lost answer
+		inTime, epoch := r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 9}, claims...)
+		equal(t, true, inTime)
+		equal(t, int64(1), epoch)
+	}
+	equal(t, []string{"b"}, r.progress(2).Missing)
+	r.submit(h, "b", order.Mark{Epoch: 1, Sequence: 8}, claims[0]) // both report the other one
+	state = r.progress(2)
+	equal(t, 0, len(state.Missing))
+	equal(t, order.Mark{Epoch: 1, Sequence: 9}, state.Seen)
+	equal(t, claims, r.reported())
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(5)))
+	n, err := r.commands.Exists(r.ctx(), r.keys.reports(r.sale), r.keys.doneReporters(r.sale)).Result()
+	r.must(err)
+	equal(t, int64(0), n)
+}
+
+// testReportOfMany: a reporter is done with the last part of its report.
+func testReportOfMany(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	var claims []order.Claim
+	for i := range int64(2 * maxHolders) {
+		claims = append(claims, order.Claim{OrderID: 1000 + i, UserID: 1 + i, VoucherID: 7, Epoch: 1, Sequence: 1 + i})
+	}
+	raw, err := r.scripts.report.run(r.ctx(), r.commands, []string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.doneReporters(r.sale)},
+		h.Stopped, "", 1, 5, 1000, 1, 1, 1)
+	r.must(err)
+	equal(t, any([]any{int64(1), int64(0)}), raw)
+	equal(t, []string{"a"}, r.progress(2).Missing)
+	r.submit(h, "a", order.Mark{}, claims...)
+	equal(t, claims, r.reported())
+	equal(t, 0, len(r.progress(2).Missing))
+}
+
+// testLateReport: what comes after the rebuild, or was meant for the one before, is refused; the answer has its epoch.
+func testLateReport(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(5)))
+	late := func() {
+		t.Helper()
+		inTime, epoch := r.submit(h, "a", order.Mark{}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
+		equal(t, false, inTime)
+		equal(t, int64(2), epoch)
+		equal(t, 0, len(r.reported()))
+	}
+	late()
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	late()
+}
+
+// testReportAfterLoss: a Redis that is emptied during a round asks anew.
+func testReportAfterLoss(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	r.submit(h, "a", order.Mark{}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.doneReporters(r.sale), r.keys.stops(0), r.keys.reporters(0)).Err())
+	if _, err := r.RoundProgress(r.ctx(), r.sale, 2); !errors.Is(err, errRebuildLost) {
+		t.Errorf("RoundProgress: %v", err)
+	}
+	equal(t, recovery.Round{}, r.reporterHeartbeat("a"))
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	equal(t, []string{"a"}, r.progress(3).Missing)
+}
+
+func testUnreadableReport(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	r.must(r.commands.HSet(r.ctx(), r.keys.reports(r.sale), "9", "9 1 1", "10", "x 1 1", "11", "5").Err())
+	equal(t, []order.Claim{{OrderID: 9, UserID: 9, VoucherID: 7, Epoch: 1, Sequence: 1}}, r.reported())
+}
+
+func testRoundOver(t *testing.T, r *rig) {
+	r.open(3, r.hour(1))
+	if _, err := r.RoundProgress(r.ctx(), r.sale, 3); !errors.Is(err, order.ErrSuperseded) {
+		t.Errorf("RoundProgress of an open sale: %v", err)
+	}
+	r.must(r.Begin(r.ctx(), r.sale, 5))
+	if _, err := r.RoundProgress(r.ctx(), r.sale, 4); !errors.Is(err, order.ErrSuperseded) {
+		t.Errorf("RoundProgress for an older rebuild: %v", err)
+	}
+}
+
+// testOneStop: a rebuild that died and the next one share their reports; no reporter has to come twice.
+func testOneStop(t *testing.T, r *rig) {
+	r.open(1, r.hour(1))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 1}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
+	r.pass(5 * time.Millisecond)
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	equal(t, h, r.reporterHeartbeat("a"))
+	state := r.progress(3)
+	equal(t, 0, len(state.Missing))
+	if state.Since < 5*time.Millisecond {
+		t.Errorf("stopped for %v", state.Since)
+	}
+	equal(t, 1, len(r.reported()))
+}
+
+func testDeadReporter(t *testing.T, r *rig) {
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	r.reporterHeartbeat("a")
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-reporterAlive-time.Second), "gone")).Err())
+	equal(t, []string{"a"}, r.progress(2).Missing)
+}
+
+// restart kills the server and starts it again, with what its file has.
+func (r *rig) restart(server *testkit.RedisServer) {
+	server.Kill()
+	server.Start()
+	for deadline := time.Now().Add(20 * time.Second); r.Ping(r.ctx()) != nil && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond) // it reads its file
+	}
+}
+
+// TestRestartDuringRebuild: a server that was restarted while a sale was stopped may have lost steps of the rebuild, or
+// that it was over. So that rebuild ends there, and the next one waits for all reports anew.
+func TestRestartDuringRebuild(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	r := newServerRig(t, server)
+	r.open(1, r.hour(5))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	h := r.reporterHeartbeat("a")
+	r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 1}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
+	r.set(fieldResumes, 0)
+	r.restart(server)
+	if err := r.Publish(r.ctx(), r.sale, 2, r.hour(4)); !errors.Is(err, errRebuildLost) {
+		t.Errorf("published: %v", err)
+	}
+	r.must(r.Begin(r.ctx(), r.sale, 3))
+	if again := r.reporterHeartbeat("a"); again.Stopped <= h.Stopped {
+		t.Errorf("stopped at %d, and then at %d", h.Stopped, again.Stopped)
+	}
+	equal(t, []string{"a"}, r.progress(3).Missing)
+	equal(t, 0, len(r.reported()))
+	if r.field(fieldResumes) == "0" {
+		t.Error("sells while others may have it cached as sold out")
+	}
+	r.must(r.Publish(r.ctx(), r.sale, 3, r.hour(4)))
+	equal(t, order.SaleOpen, r.view().Mode)
+}
+
+// TestRestartStopsSales: a server that was restarted, or that took over, may have lost its tail. Sales that another run
+// opened are stopped before they sell again, whatever callers know of them; so are those without requests.
+func TestRestartStopsSales(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	r := newServerRig(t, server)
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 1)...)
+	r.restart(server)
+	equal(t, order.SaleRebuilding, r.view().Mode)
+	equal(t, order.ApplyRebuilding, r.applyResult(stock(1, -1)).State)
+	equal(t, modeOpen, r.field(fieldMode)) // reading stops nothing
+	got := r.admit(requests(1, 2)...)
+	equal(t, []string{"3", "3"}, codes(got.Results))
+	equal(t, modeRebuild, r.field(fieldMode))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(4)))
+	r.set(fieldResumes, 0)
+	equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
+	equal(t, order.SaleOpen, r.view().Mode)
+}

@@ -1,0 +1,118 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/order/audit"
+	"seckill/internal/voucher"
+)
+
+// countsKept is for how long the counts of a sale are kept after the last addition.
+const countsKept = 24 * time.Hour
+
+// Add implements admission.StatsStore.
+func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts) error {
+	args := make([]any, 1, 1+2*len(since))
+	args[0] = countsKept.Milliseconds()
+	for answer, n := range since {
+		args = append(args, string(answer), n)
+	}
+	_, err := s.scripts.addCounts.runInt(ctx, s.commands, []string{s.keys.counts(sale)}, args...)
+	return err
+}
+
+// LiveStats implements audit.LiveStatsReader.
+func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveStats, error) {
+	sale := order.SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition}
+	views, err := s.Views(ctx, []order.SaleRef{sale})
+	if err != nil {
+		return audit.LiveStats{}, err
+	}
+	var (
+		counts        *redis.MapStringStringCmd
+		waiting, dead *redis.IntCmd
+		first         *redis.XMessageSliceCmd
+	)
+	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		counts = p.HGetAll(ctx, s.keys.counts(sale))
+		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
+		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
+		return nil
+	})
+	if err != nil {
+		return audit.LiveStats{}, translate(err)
+	}
+	answers, err := countsOf(counts.Val())
+	if err != nil {
+		return audit.LiveStats{}, err
+	}
+	return audit.LiveStats{
+		View: views[0], State: stateOf(views[0], v.Status), Answers: answers,
+		Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now),
+	}, nil
+}
+
+// countsOf reads the counts of outcomes. What this version does not know is left out.
+func countsOf(fields map[string]string) (order.Counts, error) {
+	counts := order.Counts{}
+	for _, answer := range order.Answers() {
+		text, has := fields[string(answer)]
+		if !has {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return counts, fmt.Errorf("redis: a count of outcomes: %w", err)
+		}
+		counts[answer] = n
+	}
+	return counts, nil
+}
+
+// ageOf is how long ago the first of the entries was added: its key begins with the millisecond, by Redis's clock.
+func ageOf(entries []redis.XMessage, now time.Time) time.Duration {
+	if len(entries) == 0 {
+		return 0
+	}
+	text, _, _ := strings.Cut(entries[0].ID, "-")
+	added, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0 // the key was written by hand
+	}
+	return max(0, now.Sub(time.UnixMilli(added)))
+}
+
+// Backlog is what waits in a partition.
+type Backlog struct {
+	Waiting int64         // accepted orders
+	Oldest  time.Duration // how long the first of them has waited
+	Dead    int64         // dead letters
+}
+
+// Backlog returns what waits in the partition.
+func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err error) {
+	var (
+		waiting, dead *redis.IntCmd
+		first         *redis.XMessageSliceCmd
+	)
+	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		waiting, dead = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
+		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
+		return nil
+	})
+	if err != nil {
+		return Backlog{}, translate(err)
+	}
+	now, err := s.commands.Time(ctx).Result()
+	if err != nil {
+		return Backlog{}, translate(err)
+	}
+	return Backlog{Waiting: waiting.Val(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
+}

@@ -1,0 +1,50 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// statsTests are the behaviour of a sale's stats.
+var statsTests = behaviour{
+	"stats":          testStats,
+	"stats, no sale": testStatsOfNothing,
+}
+
+func testStats(t *testing.T, r *rig) {
+	v := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
+	r.open(3, r.hour(5))
+	r.admit(requests(1, 2)...)
+	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2, "sold_out": 1 << 40}))
+	r.must(r.Add(r.ctx(), r.sale, order.Counts{"sold_out": 1, "unknown_outcome": 3}))
+	r.must(r.commands.HSet(r.ctx(), r.keys.counts(r.sale), "another_day", "9").Err()) // of a later version
+
+	got, err := r.LiveStats(r.ctx(), v)
+	r.must(err)
+	equal(t, order.Counts{"accepted": 2, "sold_out": 1<<40 + 1, "unknown_outcome": 3}, got.Answers)
+	equal(t, voucher.StateOnSale, got.State)
+	equal(t, [4]int64{3, 2, 2, 0}, [4]int64{got.View.Stock, got.View.Buyers, got.Waiting, got.DeadLetters})
+	if got.OldestWaiting < 0 || got.OldestWaiting > time.Minute {
+		t.Errorf("the oldest has waited %v", got.OldestWaiting)
+	}
+	kept, err := r.commands.PTTL(r.ctx(), r.keys.counts(r.sale)).Result()
+	r.must(err)
+	if kept < countsKept-time.Minute || kept > countsKept {
+		t.Errorf("the counts are kept for %v", kept)
+	}
+	r.must(r.commands.HSet(r.ctx(), r.keys.counts(r.sale), "accepted", "many").Err())
+	if _, err := r.LiveStats(r.ctx(), v); err == nil {
+		t.Error("a count that is none was read")
+	}
+}
+
+func testStatsOfNothing(t *testing.T, r *rig) {
+	got, err := r.LiveStats(r.ctx(), voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}})
+	r.must(err)
+	equal(t, order.Counts{}, got.Answers)
+	equal(t, voucher.StatePreparing, got.State)
+	equal(t, time.Duration(0), got.OldestWaiting)
+}

@@ -1,0 +1,224 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// CompleteOperations implements outbox.OperationLedger.
+func (s *Store) CompleteOperations(ctx context.Context, voucherID int64, results []order.OperationResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	var conflict error
+	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
+		conflict, err = s.complete(tx, voucherID, results)
+		return err
+	})
+	what := fmt.Sprintf("completing %d operations of voucher %d", len(results), voucherID)
+	switch {
+	case err != nil:
+		return readError(what, err)
+	case conflict != nil:
+		return fmt.Errorf("%s: %w", what, conflict)
+	}
+	return nil
+}
+
+// complete completes those of the operations that are still pending. What gives back has changed the sale before and is
+// only marked: the hot row is left alone. conflict is what Redis gave and the ledger does not have.
+func (s *Store) complete(tx *gorm.DB, voucherID int64, results []order.OperationResult) (conflict, err error) {
+	ops, err := pendingAmong(tx, voucherID, results)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(ops, operationRow.takes) {
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, markOperations(tx, voucherID, ops, operationApplied, now)
+	}
+	c := completion{tx: tx}
+	if c.orders, err = lockOrders(tx, revived(ops)); err != nil {
+		return nil, err
+	}
+	if c.sale, err = lockSale(tx, voucherID); err != nil {
+		return nil, err
+	}
+	// Once more, now that no other transaction can complete them.
+	if ops, err = pendingAmong(tx, voucherID, results); err != nil {
+		return nil, err
+	}
+	if c.now, err = s.ledgerTime(tx); err != nil {
+		return nil, err
+	}
+	taken := make(map[int64]bool, len(results))
+	for _, r := range results {
+		taken[r.Number] = r.Taken
+	}
+	for _, op := range ops {
+		if err := c.complete(op, taken[op.Number]); err != nil {
+			return nil, err
+		}
+	}
+	return c.conflict, c.finish()
+}
+
+// pendingAmong returns the operations that are pending and have a result, in order.
+func pendingAmong(tx *gorm.DB, voucherID int64, results []order.OperationResult) ([]operationRow, error) {
+	numbers := distinct(results, func(r order.OperationResult) int64 { return r.Number })
+	var ops []operationRow
+	for part := range chunks(numbers) {
+		var rows []operationRow
+		err := tx.Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, part, operationPending).Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading operations: %w", err)
+		}
+		ops = append(ops, rows...)
+	}
+	slices.SortFunc(ops, func(a, b operationRow) int { return cmp.Compare(a.Number, b.Number) })
+	return ops, nil
+}
+
+// revived returns the orders that operations revive.
+func revived(ops []operationRow) []int64 {
+	var ids []int64
+	for _, op := range ops {
+		if op.Kind == order.Revival && op.OrderID != nil {
+			ids = append(ids, *op.OrderID)
+		}
+	}
+	return ids
+}
+
+// markOperations gives pending operations their final state.
+func markOperations(tx *gorm.DB, voucherID int64, ops []operationRow, state operationState, now time.Time) error {
+	for part := range chunks(ops) {
+		numbers := distinct(part, func(op operationRow) int64 { return op.Number })
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, numbers, operationPending).
+			Updates(map[string]any{"state": state, "settle_time": now}).Error
+		if err != nil {
+			return fmt.Errorf("marking %d operations: %w", len(ops), err)
+		}
+	}
+	return nil
+}
+
+// completion completes operations of one sale of which some take units. The orders that they revive are locked, and then
+// the sale.
+type completion struct {
+	tx     *gorm.DB
+	now    time.Time
+	orders map[int64]*orderRow
+	sale   saleRow
+
+	applied, refused []operationRow
+	units, issued    int64 // to be subtracted from the sale's
+	conflict         error
+}
+
+// complete decides what becomes of one operation. What Redis gave and the ledger does not have is refused, with a
+// conflict.
+func (c *completion) complete(op operationRow, taken bool) error {
+	var lacking error
+	var err error
+	switch {
+	case !op.takes():
+		taken = true
+	case op.Kind == order.Revival:
+		taken, lacking, err = c.revive(op, taken)
+	case taken && c.sale.Stock-c.units < -op.Delta:
+		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
+			order.ErrConflict, c.sale.Stock-c.units, op.Number, -op.Delta)
+	case taken:
+		c.issued -= op.Delta
+	}
+	if err != nil {
+		return err
+	}
+	c.conflict = errors.Join(c.conflict, lacking)
+	if !taken {
+		c.refused = append(c.refused, op)
+		return nil
+	}
+	c.applied = append(c.applied, op)
+	c.units -= min(0, op.Delta)
+	return nil
+}
+
+// revive makes the order of a late payment paid if it got a unit, and otherwise sends the money back.
+func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking, err error) {
+	if op.OrderID == nil {
+		return false, nil, fmt.Errorf("operation %d revives no order", op.Number)
+	}
+	row, found := c.orders[*op.OrderID]
+	if !found {
+		return false, nil, fmt.Errorf("operation %d revives order %d, which is not there", op.Number, *op.OrderID)
+	}
+	p, err := latePayment(c.tx, row.ID)
+	if err != nil {
+		return false, nil, err
+	}
+	if taken {
+		lacking, err = c.pay(row, op)
+		if err != nil {
+			return false, nil, err
+		}
+		if lacking == nil {
+			return true, nil, p.accept(c.tx, c.now)
+		}
+	}
+	if err := p.sendBack(c.tx); err != nil {
+		return false, nil, err
+	}
+	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{
+		by: order.ByPayments, at: c.now, why: "no unit could be taken again for the late payment; the money goes back",
+	})
+}
+
+// pay makes a cancelled order paid, or returns why it cannot.
+func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
+	if err := order.Revive.Check(row.ID, row.Status); err != nil {
+		return fmt.Errorf("%w: operation %d: %w", order.ErrConflict, op.Number, err), nil
+	}
+	if c.sale.Stock-c.units < -op.Delta {
+		return fmt.Errorf("%w: no unit is left for operation %d", order.ErrConflict, op.Number), nil
+	}
+	rows := []orderRow{*row}
+	err = advance(c.tx, rows, order.Revive, cause{
+		by: order.ByPayments, at: c.now, why: "a unit was taken again for the late payment",
+	})
+	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+		return fmt.Errorf("%w: operation %d: the user of order %d has another live order", order.ErrConflict, op.Number, row.ID), nil
+	}
+	*row = rows[0]
+	return nil, err
+}
+
+// finish writes the outcome of the operations.
+func (c *completion) finish() error {
+	if err := markOperations(c.tx, c.sale.VoucherID, c.applied, operationApplied, c.now); err != nil {
+		return err
+	}
+	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
+		return err
+	}
+	if c.units == 0 {
+		return nil
+	}
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
+		c.units, c.issued, c.sale.VoucherID).Error
+	if err != nil {
+		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
+	}
+	return nil
+}

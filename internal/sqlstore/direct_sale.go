@@ -1,0 +1,118 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+type requestRow struct {
+	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
+	RequestKey string    `gorm:"column:request_key;primaryKey"`
+	OrderID    int64     `gorm:"column:order_id"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (requestRow) TableName() string { return "tb_order_request" }
+
+// RecordDirectSale implements service.DirectSaleLedger. Repeating it with the same order id is harmless too. It returns
+// order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
+func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error) {
+	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
+	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
+	var row orderRow
+	committing := false
+	record := func(tx *gorm.DB) error {
+		committing = false
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		row, err = p.record(tx, now)
+		committing = err == nil
+		return err
+	}
+	err := s.writeRetry(ctx, record)
+	if isDuplicate(err) { // the same request, at the same time: its row is visible now
+		err = s.writeRetry(ctx, record)
+	}
+	switch {
+	case err == nil:
+		return row.order(), nil
+	case isDuplicate(err):
+		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
+	case committing:
+		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrUnknownOutcome, err)
+	default:
+		return order.Order{}, readError(what, err)
+	}
+}
+
+// directPurchase is a purchase of an ordinary voucher.
+type directPurchase struct {
+	orderID, userID, voucherID int64
+	key                        string
+}
+
+// record records the order, unless it was recorded before, and returns it.
+func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
+	row, err := p.before(tx)
+	if !errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, err
+	}
+	v, err := findVoucher(tx, p.voucherID)
+	switch {
+	case err != nil:
+		return row, err
+	case v.Kind != voucher.Ordinary:
+		return row, order.ErrSeckill
+	case v.Status != voucher.OnShelf:
+		return row, voucher.ErrOffShelf
+	}
+	deadline := now.Add(v.PayWithin)
+	row = orderRow{
+		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Amount: v.PayValue, Status: order.Unpaid,
+		CreateTime: now, PayDeadline: &deadline,
+	}
+	if err := tx.Create(&row).Error; err != nil {
+		return row, fmt.Errorf("order: %w", err)
+	}
+	if p.key == "" {
+		return row, nil
+	}
+	request := requestRow{UserID: p.userID, RequestKey: p.key, OrderID: p.orderID, CreateTime: now}
+	if err := tx.Create(&request).Error; err != nil {
+		return row, fmt.Errorf("request: %w", err)
+	}
+	return row, nil
+}
+
+// before returns the order that the same request made before, or gorm.ErrRecordNotFound.
+func (p directPurchase) before(tx *gorm.DB) (orderRow, error) {
+	id := p.orderID
+	if p.key != "" {
+		var requests []requestRow
+		if err := tx.Where("user_id = ? AND request_key = ?", p.userID, p.key).Find(&requests).Error; err != nil {
+			return orderRow{}, fmt.Errorf("looking for the request: %w", err)
+		}
+		if len(requests) > 0 {
+			id = requests[0].OrderID
+		}
+	}
+	var row orderRow
+	err := tx.Where("id = ? AND user_id = ?", id, p.userID).Take(&row).Error
+	switch {
+	case err != nil:
+		return row, fmt.Errorf("looking for the order: %w", err)
+	case row.VoucherID != p.voucherID:
+		return row, order.ErrKeyReused
+	}
+	return row, nil
+}

@@ -1,0 +1,214 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
+	tb.Helper()
+	expired, err := l.ExpireDue(tb.Context(), token, n)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var ids []int64
+	for i, o := range expired {
+		ids = append(ids, o.ID)
+		if i > 20 {
+			continue // the others are like these
+		}
+		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled || !o.CancelledAt.Equal(recordedAt) || diff != "" {
+			tb.Errorf("expired %+v (-read +got):\n%s", o, diff)
+		}
+		if event := l.history(tb, o.ID); event != "cancelled by closer: not paid in time" {
+			tb.Errorf("history %q", event)
+		}
+	}
+	return ids
+}
+
+func ids(cs ...order.Claim) []int64 {
+	var ids []int64
+	for _, c := range cs {
+		ids = append(ids, c.OrderID)
+	}
+	return ids
+}
+
+// What is due expires, the longest overdue first, whatever its voucher; nothing else does.
+func TestExpireDue(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, w, over, plain := l.seckill(t, 10), l.seckill(t, 10), l.seckill(t, 10), l.ordinary(t)
+		first, second := l.recorded(t, v, 5), l.recorded(t, w, 1)
+		free, gone := l.bought(t, plain, 1), l.recorded(t, over, 1)[0]
+		l.retire(t, over)
+		l.due(t, time.Millisecond, first[0]) // not yet
+		l.due(t, 0, first[1])
+		l.due(t, -time.Second, first[2])
+		l.due(t, -time.Hour, second[0])
+		l.due(t, -time.Minute, free, gone)
+		l.due(t, -time.Minute, first[4])
+		l.transitioned(t, first[4], order.Pay)
+
+		if diff := cmp.Diff(ids(second[0], free), l.expires(t, 1, 2)); diff != "" {
+			t.Errorf("the first two (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(ids(gone, first[2], first[1]), l.expires(t, 1, 9)); diff != "" {
+			t.Errorf("the others (-want +got):\n%s", diff)
+		}
+		if got := l.expires(t, 1, 9); got != nil {
+			t.Errorf("expired once more: %v", got)
+		}
+		op := func(number int64, c order.Claim) order.Operation {
+			return order.Operation{
+				VoucherID: c.VoucherID, Number: number, Kind: order.Expiration, Delta: 1, OrderID: c.OrderID, UserID: c.UserID,
+			}
+		}
+		if diff := cmp.Diff([]order.Operation{op(1, first[2]), op(2, first[1])}, l.pending(t, v)); diff != "" {
+			t.Errorf("operations (-want +got):\n%s", diff)
+		}
+		if got := l.states(t, over); got != [5]int64{2: 1} {
+			t.Errorf("operations of the retired sale: %v", got)
+		}
+		for id, want := range map[int64]int64{v: 7, w: 10, over: 10} {
+			if stock := l.sale(t, id).Stock; stock != want {
+				t.Errorf("stock %d, want %d", stock, want)
+			}
+			l.conserved(t, id)
+		}
+	})
+}
+
+// A batch of several statements' length, and of more than there are.
+func TestExpireDueMany(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1200)
+		cs := l.recorded(t, v, 1200)
+		l.due(t, -time.Minute, cs[:1100]...)
+		if got := len(l.expires(t, 1, 1050)) + len(l.expires(t, 1, 1050)); got != 1100 {
+			t.Errorf("%d were expired, want 1100", got)
+		}
+		if sale := l.sale(t, v); sale.Stock != 1100 || sale.LastOperation != 1100 || l.states(t, v) != [5]int64{1100} {
+			t.Errorf("sale %+v, operations %v", sale, l.states(t, v))
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Who was overtaken by a higher token changes nothing any more.
+func TestExpireDueFence(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		cs := l.recorded(t, v, 3)
+		l.due(t, -time.Minute, cs...)
+		l.expires(t, 5, 1)
+		l.expires(t, 5, 1)
+		if _, err := l.ExpireDue(t.Context(), 4, 1); !errors.Is(err, order.ErrSuperseded) {
+			t.Errorf("token 4: %v, want ErrSuperseded", err)
+		}
+		if got := l.states(t, v); got != [5]int64{2} {
+			t.Errorf("operations %v, want 2", got)
+		}
+		l.expires(t, 7, 1)
+		if _, err := l.ExpireDue(t.Context(), 5, 1); !errors.Is(err, order.ErrSuperseded) {
+			t.Errorf("token 5: %v, want ErrSuperseded", err)
+		}
+	})
+}
+
+// Orders that were recorded by a program without deadlines get one from now on.
+func TestExpireDueWithoutADeadline(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		cs := l.recorded(t, l.seckill(t, 10), 3)
+		l.exec(t, "UPDATE tb_voucher_order SET pay_deadline = NULL")
+		l.force(t, order.Paid, cs[2].OrderID)
+		if got := l.expires(t, 1, 2); got != nil {
+			t.Errorf("expired %v", got)
+		}
+		for i, want := range []time.Time{recordedAt.Add(voucher.DefaultPayWithin), recordedAt.Add(voucher.DefaultPayWithin), {}} {
+			if got := l.order(t, cs[i].OrderID).PayBefore; !got.Equal(want) {
+				t.Errorf("order %d is to be paid before %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+// A locked order does not hold up the others.
+func TestExpireDueSkipsLockedOrders(t *testing.T) {
+	t.Parallel()
+	l := openMySQL(t, testkit.MySQL(t))
+	cs := l.recorded(t, l.seckill(t, 10), 3)
+	l.due(t, -time.Minute, cs...)
+	holder, err := l.raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var id int64
+	if err := holder.QueryRowContext(t.Context(), "SELECT id FROM tb_voucher_order WHERE id = ? FOR UPDATE", cs[1].OrderID).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ids(cs[0], cs[2]), l.expires(t, 1, 3)); diff != "" {
+		t.Errorf("expired (-want +got):\n%s", diff)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ids(cs[1]), l.expires(t, 1, 3)); diff != "" {
+		t.Errorf("expired then (-want +got):\n%s", diff)
+	}
+}
+
+// Owners pay and cancel while orders expire: each order goes one way.
+func TestExpireDueAgainstTransitions(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const n = 40
+		v := l.seckill(t, n)
+		cs := l.recorded(t, v, n)
+		l.due(t, -time.Minute, cs...)
+		var paid, cancelled, expired int64
+		expiring := func() error { // the one in transition, unless it is locked
+			os, err := l.ExpireDue(t.Context(), 1, 1)
+			expired += int64(len(os))
+			return err
+		}
+		for i, c := range cs {
+			action, count := order.Pay, &paid
+			if i%2 == 0 {
+				action, count = order.Cancel, &cancelled
+			}
+			moving := func() error {
+				_, err := l.Transition(t.Context(), c.OrderID, 0, action, order.Owner, "")
+				if err == nil {
+					*count++
+				} else if inState(err, order.Cancelled) {
+					err = nil
+				}
+				return err
+			}
+			if err := errors.Join(both(moving, expiring)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expired += int64(len(l.expires(t, 1, n)))
+		if paid+cancelled+expired != n {
+			t.Errorf("%d paid, %d cancelled, %d expired; want %d in all", paid, cancelled, expired, n)
+		}
+		ops := l.pending(t, v)
+		if int64(len(ops)) != cancelled+expired || l.sale(t, v).Stock != cancelled+expired {
+			t.Errorf("%d operations, stock %d; want %d units back", len(ops), l.sale(t, v).Stock, cancelled+expired)
+		}
+		for i, op := range ops {
+			if op.Number != int64(i)+1 {
+				t.Fatalf("operation %d has number %d", i, op.Number)
+			}
+		}
+		l.conserved(t, v)
+	})
+}

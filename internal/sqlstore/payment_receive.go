@@ -1,0 +1,187 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// Receive implements service.PaymentLedger.
+func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+	var r receipt
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		p, row, err := lockPayment(tx, n.PaymentID)
+		if err != nil {
+			return err
+		}
+		if n.Amount != p.Amount {
+			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
+		}
+		r = receipt{tx: tx, payment: p, order: row}
+		if p.State != order.PaymentOpen {
+			return nil // received before
+		}
+		if r.now, err = s.ledgerTime(tx); err != nil {
+			return err
+		}
+		r.payment.ReceiveTime = &r.now
+		return r.use()
+	})
+	if err != nil {
+		return order.Payment{}, order.Order{}, readError("receiving payment "+n.PaymentID, err)
+	}
+	return r.payment.payment(), r.order.order(), nil
+}
+
+// receipt is a payment that has just arrived, and its locked order.
+type receipt struct {
+	tx      *gorm.DB
+	now     time.Time
+	payment paymentRow
+	order   orderRow
+}
+
+// use decides what the money is for.
+func (r *receipt) use() error {
+	if r.order.Status == order.Unpaid {
+		if err := r.advance(order.Pay, order.ByProvider, ""); err != nil {
+			return err
+		}
+		return r.payment.accept(r.tx, r.now)
+	}
+	if r.order.Status == order.Cancelled {
+		other, err := paymentOf(r.tx, r.order.ID, order.PaymentLate)
+		if err != nil {
+			return err
+		}
+		if other == nil {
+			return r.late()
+		}
+	}
+	return r.refuse(order.ByProvider, "a payment arrived that was not needed any more; the money goes back")
+}
+
+// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first, for an
+// order of a sale.
+func (r *receipt) late() error {
+	if r.order.Kind != liveKind {
+		if err := r.note(order.ByProvider, "the payment arrived after the order was cancelled"); err != nil {
+			return err
+		}
+		if err := r.advance(order.Revive, order.ByPayments, "there is no limit to this voucher"); err != nil {
+			return err
+		}
+		return r.payment.accept(r.tx, r.now)
+	}
+	sale, err := lockSale(r.tx, r.order.VoucherID)
+	if err != nil {
+		return err
+	}
+	if err := r.note(order.ByProvider, "the payment arrived after the order was cancelled"); err != nil {
+		return err
+	}
+	return r.revive(&sale)
+}
+
+// revive has Redis asked for a unit, or sends the money back when the locked sale has left Redis for good.
+func (r *receipt) revive(sale *saleRow) error {
+	if sale.Retired {
+		return r.refuse(order.ByPayments, "the sale is over for good; the money goes back")
+	}
+	ops := []operationRow{orderOperation(r.order, order.Revival, -1, order.ByPayments)}
+	if err := appendOperations(r.tx, sale, ops, r.now); err != nil {
+		return err
+	}
+	r.payment.State, r.payment.Operation = order.PaymentLate, &ops[0].Number
+	return r.payment.save(r.tx)
+}
+
+func (r *receipt) advance(action order.Action, by order.Actor, why string) error {
+	rows := []orderRow{r.order}
+	err := advance(r.tx, rows, action, cause{by: by, at: r.now, why: why})
+	r.order = rows[0]
+	return err
+}
+
+// note writes an event without changing the order.
+func (r *receipt) note(by order.Actor, why string) error {
+	return writeHistory(r.tx, []orderRow{r.order}, cause{by: by, at: r.now, why: why})
+}
+
+func (r *receipt) refuse(by order.Actor, why string) error {
+	if err := r.note(by, why); err != nil {
+		return err
+	}
+	return r.payment.sendBack(r.tx)
+}
+
+// ReviveLate implements service.PaymentLedger.
+func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
+	var vouchers []int64
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		vouchers = nil
+		found, err := undecided(tx.Limit(n))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		orders, err := lockOrders(tx, distinct(found, func(p paymentRow) int64 { return p.OrderID }))
+		if err != nil {
+			return err
+		}
+		sales, err := lockSales(tx, distinct(found, func(p paymentRow) int64 { return p.VoucherID }))
+		if err != nil {
+			return err
+		}
+		// Once more, now that no other transaction can decide about them.
+		found, err = undecided(tx.Where("p.id IN ?", distinct(found, func(p paymentRow) string { return p.ID })))
+		if err != nil {
+			return err
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		for _, p := range found {
+			if err := reviveOne(tx, p, orders, sales, now); err != nil {
+				return err
+			}
+		}
+		vouchers = distinct(found, func(p paymentRow) int64 { return p.VoucherID })
+		return nil
+	})
+	if err != nil {
+		return nil, readError("reviving orders with late payments", err)
+	}
+	return vouchers, nil
+}
+
+// undecided returns late payments without a pending revival that decides about them, the oldest first.
+func undecided(query *gorm.DB) ([]paymentRow, error) {
+	var found []paymentRow
+	err := query.Table("tb_payment p").Select("p.*").
+		Joins("JOIN tb_voucher_operation o ON o.voucher_id = p.voucher_id AND o.number = p.operation").
+		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
+		Order("p.create_time, p.id").Find(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("looking for late payments: %w", err)
+	}
+	return found, nil
+}
+
+func reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
+	row, found := orders[p.OrderID]
+	sale, sold := sales[p.VoucherID]
+	if !found || !sold {
+		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there", p.ID, p.OrderID, p.VoucherID)
+	}
+	r := receipt{tx: tx, now: now, payment: p, order: *row}
+	if err := r.revive(&sale); err != nil {
+		return err
+	}
+	sales[p.VoucherID] = sale
+	return nil
+}

@@ -1,0 +1,193 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+)
+
+// paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
+const paidOnline = 1
+
+// locking makes the query lock what it reads until the transaction ends. SQLite's transactions lock everything.
+func locking(tx *gorm.DB) *gorm.DB {
+	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// lockOrder locks and returns an order, or order.ErrNotFound when it is not there or not the owner's; owner 0 is
+// any user.
+func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
+	var row orderRow
+	err := locking(tx).Where("id = ?", id).Take(&row).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound), err == nil && owner != 0 && row.UserID != owner:
+		return orderRow{}, order.ErrNotFound
+	case err != nil:
+		return orderRow{}, fmt.Errorf("locking the order: %w", err)
+	}
+	return row, nil
+}
+
+// lockOrders locks orders and returns those that exist, by id.
+func lockOrders(tx *gorm.DB, ids []int64) (map[int64]*orderRow, error) {
+	locked := make(map[int64]*orderRow, len(ids))
+	for part := range chunks(slices.Sorted(slices.Values(ids))) {
+		var rows []orderRow
+		if err := locking(tx).Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("locking %d orders: %w", len(ids), err)
+		}
+		for i := range rows {
+			locked[rows[i].ID] = &rows[i]
+		}
+	}
+	return locked, nil
+}
+
+func idsOf(rows []orderRow) []int64 {
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
+}
+
+// cause is who does something to orders, when, and why.
+type cause struct {
+	by  order.Actor
+	at  time.Time
+	why string
+}
+
+// advance takes locked orders one step, for which they are in the right state: the rows, an event for each, and, when
+// their units go back on sale, the sales with an operation for each unit.
+func advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for i := range rows {
+		rows[i] = rows[i].after(action, c.at)
+	}
+	ids := idsOf(rows)
+	for part := range chunks(ids) {
+		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(rows[0].changed(action)).Error; err != nil {
+			return fmt.Errorf("%s %d orders: %w", action, len(ids), err)
+		}
+	}
+	if err := writeHistory(tx, rows, c); err != nil {
+		return err
+	}
+	if !action.GivesUnit() {
+		return nil
+	}
+	return giveBackUnits(tx, rows, action, c)
+}
+
+// after returns the row as the action leaves it.
+func (r orderRow) after(action order.Action, now time.Time) orderRow {
+	r.Status = action.To()
+	switch action {
+	case order.Pay, order.Revive:
+		r.PayTime, r.PayType = &now, paidOnline
+	case order.Cancel, order.Expire:
+		r.CancelTime = &now
+	case order.RequestRefund:
+		r.RefundingTime = &now
+	case order.ConfirmRefund:
+		r.RefundTime = &now
+	}
+	return r
+}
+
+// changed returns the columns that the action changes.
+func (r orderRow) changed(action order.Action) map[string]any {
+	columns := map[string]any{"status": r.Status}
+	switch action {
+	case order.Pay, order.Revive:
+		columns["pay_time"], columns["pay_type"] = r.PayTime, r.PayType
+	case order.Cancel, order.Expire:
+		columns["cancel_time"] = r.CancelTime
+	case order.RequestRefund:
+		columns["refunding_time"] = r.RefundingTime
+	case order.ConfirmRefund:
+		columns["refund_time"] = r.RefundTime
+	}
+	return columns
+}
+
+// giveBackUnits gives the units of those of the orders that came from a sale back to it.
+func giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+	ops := make(map[int64][]operationRow)
+	for i := range rows {
+		if rows[i].Kind == liveKind {
+			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action), 1, c.by))
+		}
+	}
+	ids := slices.Sorted(maps.Keys(ops))
+	sales, err := lockSales(tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		sale, ok := sales[id]
+		if !ok {
+			return fmt.Errorf("voucher %d has orders and no sale", id)
+		}
+		if err := appendOperations(tx, &sale, ops[id], c.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operationKind returns the kind of the operation with which an action gives a unit back.
+func operationKind(action order.Action) order.OperationKind {
+	switch action {
+	case order.Cancel:
+		return order.Cancellation
+	case order.ConfirmRefund:
+		return order.Refund
+	default:
+		return order.Expiration
+	}
+}
+
+// errTakes: an order of a sale cannot be revived directly, as Redis has to give the unit first (rule 1,
+// docs/architecture.md).
+var errTakes = errors.New("only a completed operation takes a unit")
+
+// Transition implements service.OrderLedger.
+func (s *Store) Transition(
+	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor, why string,
+) (order.Order, error) {
+	var rows []orderRow
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, err := lockOrder(tx, orderID, owner)
+		if err != nil {
+			return err
+		}
+		if err := action.Check(row.ID, row.Status); err != nil {
+			return err
+		}
+		if action == order.Revive && row.Kind == liveKind {
+			return errTakes
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		return advance(tx, rows, action, cause{by: by, at: now, why: why})
+	})
+	if err != nil {
+		return order.Order{}, readError(fmt.Sprintf("%s order %d", action, orderID), err)
+	}
+	return rows[0].order(), nil
+}

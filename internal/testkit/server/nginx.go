@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// Nginx is one nginx with its workers. Its methods are not safe for concurrent use.
+type Nginx struct {
+	Addr string // host:port
+	Dir  string // where it keeps its files
+	proc *process
+}
+
+// StartNginx starts nginx with the configuration that conf returns for an address to listen on and a directory for files.
+func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx, error) {
+	path, err := NginxProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProcess("nginx", path)
+	if err != nil {
+		return nil, err
+	}
+	n := &Nginx{Dir: p.dir.path, proc: p}
+	// As root its workers would become a user who cannot write into the directory.
+	directives := "daemon off;"
+	if os.Geteuid() == 0 {
+		directives += " user root;"
+	}
+	file := filepath.Join(n.Dir, "nginx.conf")
+	p.args = []string{"-p", n.Dir, "-e", "stderr", "-c", file, "-g", directives}
+	err = onFreePort(ctx, func(port int) error {
+		n.Addr = localAddr(port)
+		if err := os.WriteFile(file, []byte(conf(n.Addr, n.Dir)), 0o600); err != nil {
+			return err
+		}
+		return p.start(ctx, n.ping)
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return n, nil
+}
+
+// ping returns nil when something answers HTTP.
+func (n *Nginx) ping(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, n.Addr)
+		},
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Log returns everything that it wrote to its standard error.
+func (n *Nginx) Log() (string, error) {
+	text, err := os.ReadFile(n.proc.logPath)
+	return string(text), err
+}
+
+// Stop ends nginx and its workers, without waiting for requests.
+func (n *Nginx) Stop() { n.proc.stop() }
+
+// Close ends nginx if it still runs, and removes its directory.
+func (n *Nginx) Close() error {
+	n.Stop() // a kill would leave the workers
+	return n.proc.close()
+}

@@ -1,0 +1,52 @@
+-- inventory.lua: counts what Redis holds of one sale, all at one moment.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash    user id -> order id
+--   3  orders  stream
+--   4  dead    stream
+-- ARGV
+--   1  voucher id
+--   2  longest  how many entries are searched at most; in a longer stream the sale's are not counted
+--
+-- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale), epoch,
+-- sequence, stock (returned and reserved units included), buyers, number of the last operation that it contains, entries of
+-- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition.
+-- An entry that does not name its voucher counts as the sale's: it may be.
+
+local voucher, longest = ARGV[1], tonumber(ARGV[2])
+if not longest then
+  return redis.error_reply('ERR inventory.lua: bad arguments')
+end
+local modes = {open = true, paused = true, off = true, rebuild = true}
+local sale = redis.call('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building')
+local buyers, letters = redis.call('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
+local function number(field)
+  return field and tonumber(field) or nil
+end
+local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
+if not (mode and modes[mode] and epoch and seq and stock) then
+  return {'', 0, 0, 0, buyers, 0, -1, letters}
+end
+if (number(sale[8]) or 0) > 0 then
+  mode = 'rebuild'
+end
+stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and 1 or 0)
+
+local waiting = -1
+if redis.call('XLEN', KEYS[3]) <= longest then
+  waiting = 0
+  for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+')) do
+    local fields = entry[2]
+    local named
+    for i = 1, #fields, 2 do
+      if fields[i] == 'v' then
+        named = fields[i + 1]
+      end
+    end
+    if named == voucher or not (named and string.match(named, '^%d+$')) then
+      waiting = waiting + 1
+    end
+  end
+end
+return {mode, epoch, seq, stock, buyers, number(sale[7]) or 0, waiting, letters}

@@ -1,0 +1,46 @@
+-- round_progress.lua: how far the recovery round of a stopped sale is.
+--
+-- KEYS (one hash slot)
+--   1  sale       hash
+--   2  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
+--   3  heard      hash  reporter that is done -> "epoch sequence", the highest mark it has seen
+-- ARGV
+--   1  epoch  the rebuild's
+--   2  alive  for how many milliseconds after its heartbeat a reporter counts as living
+--
+-- Returns an array: 1 (it is stopped), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a
+-- later one) or 2 (the rebuild is gone: this Redis no longer knows that it has begun); for how many milliseconds it has
+-- been stopped; epoch and sequence of the highest mark that was reported; and the reporters that live and are not done.
+-- The numbers are 0 unless the first is 1.
+
+local epoch, alive = tonumber(ARGV[1]), tonumber(ARGV[2])
+if not (epoch and alive) then
+  return redis.error_reply('ERR round_progress.lua: bad arguments')
+end
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'stopped')
+local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
+if current >= epoch or building > epoch then
+  return {0, 0, 0, 0}
+end
+if building ~= epoch then
+  return {2, 0, 0, 0}
+end
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local done, high_epoch, high_seq = {}, 0, 0
+local reports = redis.call('HGETALL', KEYS[3])
+for i = 1, #reports, 2 do
+  done[reports[i]] = true
+  local e, s = string.match(reports[i + 1], '^(%d+) (%d+)$')
+  e, s = tonumber(e) or 0, tonumber(s) or 0
+  if e > high_epoch or e == high_epoch and s > high_seq then
+    high_epoch, high_seq = e, s
+  end
+end
+local answer = {1, now - (tonumber(sale[3] or '') or now), high_epoch, high_seq}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], string.format('%.0f', now - alive), '+inf')) do
+  if not done[name] then
+    answer[#answer + 1] = name
+  end
+end
+return answer

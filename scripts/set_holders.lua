@@ -1,0 +1,32 @@
+-- set_holders.lua: sets and removes holders of a sale under rebuild. Safe to repeat.
+--
+-- KEYS (one hash slot)
+--   1  sale    hash
+--   2  buyers  hash  user id -> order id
+-- ARGV
+--   1  epoch   the rebuild's
+--   2  pairs   how many holders are set
+--   3… user id, order id, for each of them; then the ids of users who hold nothing any more. At most 4,000 arguments in all
+--
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
+-- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+
+local epoch, n = tonumber(ARGV[1]), tonumber(ARGV[2])
+if not (epoch and n) or #ARGV < 2 + 2 * n or #ARGV > 4000 then
+  return redis.error_reply('ERR set_holders.lua: bad arguments')
+end
+local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
+local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
+if current >= epoch or building > epoch then
+  return 0
+end
+if building ~= epoch then
+  return 2
+end
+if n > 0 then
+  redis.call('HSET', KEYS[2], unpack(ARGV, 3, 2 + 2 * n))
+end
+if #ARGV > 2 + 2 * n then
+  redis.call('HDEL', KEYS[2], unpack(ARGV, 3 + 2 * n))
+end
+return 1

@@ -1,0 +1,147 @@
+-- take_over.lua: takes over entries of consumers that have died, and removes the dead ones that have none left. It also
+-- takes over stranded entries: delivered, not acknowledged, and pending for no consumer, because somebody has removed
+-- theirs by hand, or moved the group past them.
+--
+-- A consumer is dead when it has neither sent a heartbeat nor read from Redis for the given time. The caller never is.
+-- Everything happens in one step, so no consumer is removed that has something pending: Redis would forget the entries.
+-- Stranded entries are looked for at the stream's beginning only: that costs nothing while there are none, and once all
+-- before them are acknowledged, they are there.
+--
+-- KEYS (one hash slot)
+--   1  orders     stream
+--   2  consumers  sorted set  consumer name -> time of its last heartbeat, milliseconds since 1970
+-- ARGV
+--   1  group
+--   2  name of the caller, who gets the entries
+--   3  how many entries at most, 1 to 1,000
+--   4  after how many milliseconds of silence a consumer is dead
+--
+-- Returns an array of three:
+--   1  the entries taken over, each {id, {field, value, …}}
+--   2  the ids of pending entries that are no longer in the stream: somebody trimmed it. They are pending no more
+--   3  the names of the consumers removed
+-- An error that begins with NOGROUP when stream or group do not exist.
+
+local orders_key, consumers_key = KEYS[1], KEYS[2]
+local group, self = ARGV[1], ARGV[2]
+local left, silence = tonumber(ARGV[3]), tonumber(ARGV[4])
+if not (left and silence) or left < 1 or left > 1000 then
+  return redis.error_reply('ERR take_over.lua: bad arguments')
+end
+local call = redis.call
+if call('EXISTS', orders_key) == 0 then
+  return redis.error_reply('NOGROUP take_over.lua: the stream does not exist')
+end
+local clock = call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+-- A heartbeat far in the future is as old as one far in the past: the clock was set back since.
+local function silent(name, idle)
+  local heartbeat = call('ZSCORE', consumers_key, name)
+  local quiet = not heartbeat or math.abs(now - tonumber(heartbeat)) > silence
+  return quiet and (idle < 0 or idle > silence) -- below 0: not known
+end
+
+local taken, gone, removed = {}, {}, {}
+local function take_over(name)
+  local ids = {}
+  for _, pending in ipairs(call('XPENDING', orders_key, group, '-', '+', string.format('%.0f', left), name)) do
+    ids[#ids + 1] = pending[1]
+  end
+  if #ids == 0 then
+    return
+  end
+  left = left - #ids
+  local claimed = {}
+  for _, entry in ipairs(call('XCLAIM', orders_key, group, self, '0', unpack(ids))) do
+    if entry then
+      claimed[entry[1]] = true
+      taken[#taken + 1] = entry
+    end
+  end
+  for _, id in ipairs(ids) do
+    if not claimed[id] then
+      gone[#gone + 1] = id
+    end
+  end
+end
+
+local function id(text)
+  local ms, seq = string.match(text, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(seq)
+end
+
+local function before(a, b)
+  local a_ms, a_seq = id(a)
+  local b_ms, b_seq = id(b)
+  return a_ms < b_ms or a_ms == b_ms and a_seq < b_seq
+end
+
+-- The id of the entry that was delivered last.
+local function delivered()
+  for _, info in ipairs(call('XINFO', 'GROUPS', orders_key)) do
+    local of = {}
+    for i = 1, #info, 2 do
+      of[info[i]] = info[i + 1]
+    end
+    if of['name'] == group then
+      return of['last-delivered-id']
+    end
+  end
+end
+
+local function take_stranded()
+  local first = call('XRANGE', orders_key, '-', '+', 'COUNT', '1')[1]
+  local pending = call('XPENDING', orders_key, group)[2]
+  if not first or pending and not before(first[1], pending) then
+    return
+  end
+  local ids = {}
+  for _, entry in ipairs(call('XRANGE', orders_key, '-', delivered(), 'COUNT', string.format('%.0f', left))) do
+    if pending and not before(entry[1], pending) then
+      break
+    end
+    ids[#ids + 1] = entry[1]
+    taken[#taken + 1] = entry
+  end
+  if #ids > 0 then
+    ids[#ids + 1], ids[#ids + 2] = 'FORCE', 'JUSTID'
+    call('XCLAIM', orders_key, group, self, '0', unpack(ids))
+  end
+end
+
+local infos = redis.pcall('XINFO', 'CONSUMERS', orders_key, group)
+if infos['err'] then
+  return infos
+end
+local present = {}
+for _, info in ipairs(infos) do
+  local consumer = {}
+  for i = 1, #info, 2 do
+    consumer[info[i]] = info[i + 1]
+  end
+  local name = consumer['name']
+  present[name] = true
+  if name ~= self and silent(name, consumer['idle']) then
+    if left > 0 and consumer['pending'] > 0 then
+      take_over(name)
+    end
+    if #call('XPENDING', orders_key, group, '-', '+', '1', name) == 0 then
+      call('XGROUP', 'DELCONSUMER', orders_key, group, name)
+      call('ZREM', consumers_key, name)
+      removed[#removed + 1] = name
+    end
+  end
+end
+if left > 0 then
+  take_stranded()
+end
+
+-- Heartbeats of consumers that died before they read anything.
+local old = string.format('%.0f', now - silence)
+for _, name in ipairs(call('ZRANGEBYSCORE', consumers_key, '-inf', '(' .. old, 'LIMIT', '0', '100')) do
+  if not present[name] and name ~= self then
+    call('ZREM', consumers_key, name)
+  end
+end
+return {taken, gone, removed}

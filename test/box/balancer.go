@@ -1,0 +1,59 @@
+package box
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Balancer sends buyers only to servers that say they are ready, as load balancers do.
+type Balancer struct {
+	servers []*Server
+	ready   []atomic.Bool
+}
+
+// balancerPoll is the time between two checks; a drain delay must be several times as long.
+const balancerPoll = 20 * time.Millisecond
+
+// NewBalancer polls the servers until the test ends. At first all of them count as ready.
+func NewBalancer(tb testing.TB, servers []*Server) *Balancer {
+	tb.Helper()
+	b := &Balancer{servers: servers, ready: make([]atomic.Bool, len(servers))}
+	for i := range b.ready {
+		b.ready[i].Store(true)
+	}
+	c := NewClientOver(tb, &http.Transport{DisableKeepAlives: true}, time.Second)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.poll(tb.Context(), c)
+	}()
+	tb.Cleanup(func() { <-done }) // the test's context has ended by then
+	return b
+}
+
+func (b *Balancer) poll(ctx context.Context, c *Client) {
+	for ctx.Err() == nil {
+		for i, s := range b.servers {
+			r, err := c.Do(ctx, Request{Method: http.MethodGet, URL: s.URL("/readyz")})
+			b.ready[i].Store(err == nil && r.StatusCode == http.StatusOK)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(balancerPoll):
+		}
+	}
+}
+
+// Pick returns the i-th server, or the next that is ready.
+func (b *Balancer) Pick(i int) *Server {
+	for range b.servers {
+		if n := i % len(b.servers); b.ready[n].Load() {
+			return b.servers[n]
+		}
+		i++
+	}
+	return b.servers[i%len(b.servers)]
+}

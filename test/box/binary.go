@@ -1,0 +1,89 @@
+package box
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice (test/mutants).
+const envServer = "SECKILL_TEST_SERVER"
+
+// builtBinary builds the server once per test process.
+var builtBinary = sync.OnceValues(buildBinary) //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+
+// Binary returns the path of the server, built from this checkout unless the environment names another.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	if path := os.Getenv(envServer); path != "" {
+		return path
+	}
+	path, err := builtBinary()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// buildBinary builds the server as it is released: without cgo, and without the race detector, which the packages' own
+// tests use. The file has one name per checkout, so that old binaries do not pile up; it is renamed into place, so that
+// another run never starts half of it.
+func buildBinary() (string, error) {
+	gomod, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the checkout: %w", err)
+	}
+	root := filepath.Dir(strings.TrimSpace(string(gomod)))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	dir := filepath.Join(cache, "seckill-test")
+	if err = os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	final := filepath.Join(dir, fmt.Sprintf("server-%x", sha256.Sum256([]byte(root)))[:24])
+	built := fmt.Sprintf("%s.%d", final, os.Getpid())
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", built, "./cmd/server")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the server: %w\n%s", err, out)
+	}
+	return final, os.Rename(built, final)
+}
+
+// Output is the result of a command of the server.
+type Output struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Command runs the server's binary with arguments to its end, with no other settings than these.
+func Command(tb testing.TB, settings map[string]string, args ...string) Output {
+	tb.Helper()
+	server := Binary(tb) // before the clock runs: it may have to be built
+	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, server, args...)
+	cmd.Dir = tb.TempDir() // the default data directory is relative
+	cmd.Env = environment(settings)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		tb.Fatalf("running server %v: %v", args, err)
+	}
+	if ctx.Err() != nil {
+		tb.Fatalf("server %v has not ended within %v\n%s%s", args, Patience, &stdout, &stderr)
+	}
+	return Output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}

@@ -1,0 +1,196 @@
+package box
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit/contract"
+)
+
+// openAPI is the description of the HTTP interface, read once per test process.
+//
+//nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+var openAPI = sync.OnceValues(func() (*contract.Contract, error) { return contract.Load(context.Background()) })
+
+// Client sends requests of any user: each request has its own token. It fails the test when an answer is not as
+// web/openapi.yaml describes it.
+type Client struct {
+	tb       testing.TB
+	http     *http.Client
+	contract *contract.Contract
+}
+
+// NewClient returns a client with a connection pool that is large enough for all tests.
+func NewClient(tb testing.TB) *Client {
+	tb.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 512, IdleConnTimeout: time.Minute}
+	tb.Cleanup(transport.CloseIdleConnections)
+	return NewClientOver(tb, transport, 20*time.Second)
+}
+
+// NewClientOver returns a client with the given transport and timeout.
+func NewClientOver(tb testing.TB, transport *http.Transport, timeout time.Duration) *Client {
+	tb.Helper()
+	c, err := openAPI()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Client{tb: tb, http: &http.Client{Transport: transport, Timeout: timeout}, contract: c}
+}
+
+// Request is one request. Without a token or a body none is sent.
+type Request struct {
+	Method, URL string
+	Token       string // sent as "Bearer <token>" unless raw
+	Raw         bool   // the token alone, as older frontends send it
+	Body        any    // marshalled, except []byte, string and io.Reader, which are sent as they are
+	Header      map[string]string
+}
+
+// Reply is a complete answer.
+type Reply struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte
+	Envelope
+}
+
+// Envelope is what JSON answers consist of, successes and problems.
+type Envelope struct {
+	Success       *bool           `json:"success"`
+	Data          json.RawMessage `json:"data"`
+	Total         *int64          `json:"total"`
+	Next          string          `json:"next"`
+	Code          string          `json:"code"`
+	ErrorMsg      string          `json:"errorMsg"`
+	Type          string          `json:"type"`
+	Title         string          `json:"title"`
+	Detail        string          `json:"detail"`
+	ProblemStatus int             `json:"status"`
+	Errors        []struct {
+		Field   string `json:"field"`
+		Reason  string `json:"reason"`
+		Allowed string `json:"allowed"`
+	} `json:"errors"`
+}
+
+// Do sends a request and reads the whole answer. An error means that there was no answer, or only a part of it.
+func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
+	sent, body, err := r.payload()
+	if err != nil {
+		return Reply{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
+	if err != nil {
+		return Reply{}, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case r.Token == "":
+	case r.Raw:
+		req.Header.Set("Authorization", r.Token)
+	default:
+		req.Header.Set("Authorization", "Bearer "+r.Token)
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end below
+	out := Reply{StatusCode: resp.StatusCode, Header: resp.Header}
+	if out.Body, err = io.ReadAll(resp.Body); err != nil {
+		return Reply{}, fmt.Errorf("reading the answer: %w", err)
+	}
+	_ = json.Unmarshal(out.Body, &out.Envelope) // not every answer is JSON; the callers check what they need
+	if err := c.contract.Check(contract.Exchange{Request: req, RequestBody: sent, Status: out.StatusCode, Header: out.Header, Body: out.Body}); err != nil {
+		c.tb.Error(err)
+	}
+	return out, nil
+}
+
+// payload returns the request's body, and a reader of it; both are nil when there is none. The bytes of a body that is a
+// reader already are nil.
+func (r Request) payload() (sent []byte, body io.Reader, err error) {
+	switch b := r.Body.(type) {
+	case nil:
+		return nil, nil, nil
+	case []byte:
+		sent = b
+	case string:
+		sent = []byte(b)
+	case io.Reader:
+		return nil, b, nil
+	default:
+		if sent, err = json.Marshal(b); err != nil {
+			return nil, nil, err
+		}
+	}
+	return sent, bytes.NewReader(sent), nil
+}
+
+// Must sends a request and fails the test unless the answer has the wanted status.
+func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
+	tb.Helper()
+	got, err := c.Do(tb.Context(), r)
+	if err != nil {
+		tb.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
+	if got.StatusCode != want {
+		tb.Fatalf("%s %s answers %d, want %d: %s", r.Method, r.URL, got.StatusCode, want, got.Body)
+	}
+	return got
+}
+
+// Decode reads an answer's data.
+func Decode[T any](tb testing.TB, r Reply) T {
+	tb.Helper()
+	var v T
+	if err := json.Unmarshal(r.Data, &v); err != nil {
+		tb.Fatalf("data of %s: %v", r.Body, err)
+	}
+	return v
+}
+
+// Voucher is a voucher as the service shows it.
+type Voucher struct {
+	ID          int64      `json:"id"`
+	ShopID      int64      `json:"shopId"`
+	Title       string     `json:"title"`
+	SubTitle    string     `json:"subTitle"`
+	Rules       string     `json:"rules"`
+	PayValue    int64      `json:"payValue"`
+	ActualValue int64      `json:"actualValue"`
+	Type        int        `json:"type"`
+	Status      int        `json:"status"`
+	Stock       *int64     `json:"stock"`
+	Issued      *int64     `json:"issued"`
+	BeginTime   *time.Time `json:"beginTime"`
+	EndTime     *time.Time `json:"endTime"`
+	SaleState   string     `json:"saleState"`
+}
+
+// Order is an order as the service shows it to its owner.
+type Order struct {
+	ID        string `json:"id"`
+	UserID    int64  `json:"userId"`
+	VoucherID int64  `json:"voucherId"`
+	Status    string `json:"status"`
+}
+
+// Placed is the answer to a purchase.
+type Placed struct {
+	OrderID string `json:"orderId"`
+	Status  string `json:"status"`
+}

@@ -1,0 +1,90 @@
+package box
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/checker"
+)
+
+// Redis is the service's Redis as the tests read it. The key names are repeated here on purpose: operators and instances
+// of other versions rely on them, so a change must break these tests.
+type Redis struct {
+	*redis.Client
+	prefix string
+}
+
+// NewRedis returns a reader of the Redis of servers with the key prefix.
+func NewRedis(client *redis.Client, prefix string) *Redis { return &Redis{client, prefix} }
+
+// SaleKey returns the key of a sale's hash.
+func (r *Redis) SaleKey(voucher int64) string {
+	return fmt.Sprintf("%s{p0}:sale:%d", r.prefix, voucher)
+}
+
+// BuyersKey returns the key of a sale's holders.
+func (r *Redis) BuyersKey(voucher int64) string {
+	return fmt.Sprintf("%s{p0}:buyers:%d", r.prefix, voucher)
+}
+
+// StreamKey returns the key of the stream of accepted orders.
+func (r *Redis) StreamKey() string { return r.prefix + "{p0}:orders" }
+func (r *Redis) DeadKey() string   { return r.prefix + "{p0}:dead" }
+
+// RecorderGroup is the recorders' consumer group.
+const RecorderGroup = "recorder"
+
+// Sale reads a sale, in several calls: its parts fit together only while nothing is under way.
+func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) {
+	v := checker.Redis{Holders: map[int64]int64{}}
+	stock, err := r.HMGet(ctx, r.SaleKey(voucher), "stock", "returned").Result()
+	if err != nil {
+		return v, fmt.Errorf("reading the sale: %w", err)
+	}
+	if stock[0] == nil {
+		return v, fmt.Errorf("redis does not hold sale %d", voucher)
+	}
+	for _, part := range stock {
+		if text, ok := part.(string); ok {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return v, fmt.Errorf("stock of sale %d: %w", voucher, err)
+			}
+			v.Stock += n
+		}
+	}
+	buyers, err := r.HGetAll(ctx, r.BuyersKey(voucher)).Result()
+	if err != nil {
+		return v, fmt.Errorf("reading the buyers: %w", err)
+	}
+	for user, order := range buyers {
+		u, err1 := strconv.ParseInt(user, 10, 64)
+		o, err2 := strconv.ParseInt(order, 10, 64)
+		if err1 != nil || err2 != nil {
+			return v, fmt.Errorf("buyer %q has order %q", user, order)
+		}
+		v.Holders[u] = o
+	}
+	if v.Waiting, err = r.XLen(ctx, r.StreamKey()).Result(); err != nil {
+		return v, fmt.Errorf("reading the stream: %w", err)
+	}
+	if v.Dead, err = r.XLen(ctx, r.DeadKey()).Result(); err != nil {
+		return v, fmt.Errorf("reading the dead letters: %w", err)
+	}
+	return v, nil
+}
+
+// Backlog returns how many entries the stream has, and how many of them are delivered and not acknowledged, of all sales.
+func (r *Redis) Backlog(ctx context.Context) (waiting, pending int64, err error) {
+	if waiting, err = r.XLen(ctx, r.StreamKey()).Result(); err != nil {
+		return 0, 0, fmt.Errorf("reading the stream: %w", err)
+	}
+	p, err := r.XPending(ctx, r.StreamKey(), RecorderGroup).Result()
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading what is pending: %w", err)
+	}
+	return waiting, p.Count, nil
+}

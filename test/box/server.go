@@ -1,0 +1,233 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is one instance of the service: a process that can be started, ended and started again at the same address.
+type Server struct {
+	Name     string
+	Binary   string // the program; a test may set another version before Start
+	Settings map[string]string
+	Addr     string // of the public listener
+	OpsAddr  string // of the operations listener
+	Log      *Log
+
+	mu      sync.Mutex
+	process *Process
+}
+
+// Process is one run of a server.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed once the process has ended
+}
+
+// NewServer returns an instance that is not started. If it runs when the test ends, it is killed.
+func NewServer(tb testing.TB, name string, settings map[string]string) *Server {
+	tb.Helper()
+	s := &Server{Name: name, Binary: Binary(tb), Settings: settings, Log: newLog(tb, name)}
+	s.chooseAddresses(tb.Context())
+	tb.Cleanup(func() { _, _ = s.end(syscall.SIGKILL) }) // it may have ended already
+	return s
+}
+
+// chooseAddresses picks two free ports below the range from which the kernel gives ports to clients, so that a server's
+// port is still free when it starts again.
+func (s *Server) chooseAddresses(ctx context.Context) {
+	free := func() string {
+		for {
+			addr := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(16_000))
+			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+			if err != nil {
+				continue
+			}
+			_ = l.Close() // it only shows that the port is free
+			return addr
+		}
+	}
+	s.Addr, s.OpsAddr = free(), free()
+	for s.OpsAddr == s.Addr {
+		s.OpsAddr = free()
+	}
+}
+
+// environ returns the process's environment: this process's own without its SECKILL_ settings, and the server's.
+func (s *Server) environ() []string {
+	env := environment(s.Settings)
+	return append(env, "SECKILL_HTTP_ADDR="+s.Addr, "SECKILL_OPS_ADDR="+s.OpsAddr, "SECKILL_INSTANCE="+s.Name)
+}
+
+// environment returns this process's environment with exactly the given SECKILL_ settings.
+func environment(settings map[string]string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "SECKILL_") {
+			env = append(env, kv)
+		}
+	}
+	for name, value := range settings {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// URL returns the address of a path on the public listener.
+func (s *Server) URL(path string) string { return "http://" + s.Addr + path }
+
+// OpsURL returns the address of a path on the operations listener.
+func (s *Server) OpsURL(path string) string { return "http://" + s.OpsAddr + path }
+
+// Launch starts the process and does not wait until it is ready.
+func (s *Server) Launch() (*Process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		select {
+		case <-s.process.done:
+		default:
+			return nil, fmt.Errorf("%s runs already", s.Name)
+		}
+	}
+	// No context ends the process: the tests end it by signals.
+	cmd := exec.CommandContext(context.Background(), s.Binary, "serve")
+	cmd.Env = s.environ()
+	cmd.Stdout, cmd.Stderr = s.Log, s.Log
+	cmd.SysProcAttr = procAttr()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", s.Name, err)
+	}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is read from ProcessState
+		close(p.done)
+	}()
+	s.process = p
+	return p, nil
+}
+
+// Start starts the process and returns when it is ready to sell.
+func (s *Server) Start() error {
+	for attempt := 1; ; attempt++ {
+		p, err := s.Launch()
+		if err != nil {
+			return err
+		}
+		if err = s.awaitReady(p); err == nil {
+			return nil
+		}
+		if attempt == 3 || !strings.Contains(s.Log.String(), "address already in use") {
+			return err
+		}
+		s.chooseAddresses(context.Background())
+	}
+}
+
+// awaitReady polls /readyz until it answers 200, the process ends, or [Patience] is over.
+func (s *Server) awaitReady(p *Process) error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	last := errors.New("never answered")
+	for {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s ended before it was ready: %s", s.Name, p.cmd.ProcessState)
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", s.Name, last)
+		case <-time.After(20 * time.Millisecond):
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL("/readyz"), nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			last = err
+			continue
+		}
+		_ = resp.Body.Close() // nothing was read from it
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		last = fmt.Errorf("/readyz answers %s", resp.Status)
+	}
+}
+
+// Kill ends the process at once, as a crash does: it loses everything in its memory.
+func (s *Server) Kill() error {
+	_, err := s.end(syscall.SIGKILL)
+	return err
+}
+
+// KillAndStart ends the process at once and starts it again.
+func (s *Server) KillAndStart() error {
+	if err := s.Kill(); err != nil {
+		return err
+	}
+	return s.Start()
+}
+
+// Terminate sends SIGTERM, as deployments do, and returns the exit code.
+func (s *Server) Terminate() (int, error) { return s.end(syscall.SIGTERM) }
+
+// Signal sends a signal and does not wait.
+func (s *Server) Signal(sig syscall.Signal) (*Process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil, fmt.Errorf("%s was never started", s.Name)
+	}
+	return s.process, s.process.cmd.Process.Signal(sig)
+}
+
+// end sends a signal, waits for the end of the process and returns its exit code (-1 when a signal ended it).
+func (s *Server) end(sig syscall.Signal) (int, error) {
+	p, err := s.Signal(sig)
+	if err != nil {
+		return 0, err
+	}
+	return s.ExitCode(p)
+}
+
+// ExitCode waits for the end of the process and returns its exit code.
+func (s *Server) ExitCode(p *Process) (int, error) {
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode(), nil
+	case <-time.After(Patience):
+		return 0, fmt.Errorf("%s has not ended %v after the signal", s.Name, Patience)
+	}
+}
+
+// Metrics returns what the operations listener shows to Prometheus.
+func (s *Server) Metrics(tb testing.TB) string {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, s.OpsURL("/metrics"), http.NoBody)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		tb.Fatalf("the metrics of %s: %s, %v", s.Name, resp.Status, err)
+	}
+	return string(text)
+}

@@ -1,0 +1,39 @@
+package box
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Secret is the key that every server is started with, unless a test is about the secret itself.
+const Secret = "black-box-Secret-0123456789-abcdefghij-KLMNOPQRST"
+
+// AdminID is the user in the administrator's token; no buyer of any test has this id.
+const AdminID = 9_000_001
+
+// BuyerToken returns a token of an ordinary user, valid for an hour.
+func BuyerToken(user int64) string { return Sign(Secret, Claims(user, "")) }
+
+// AdminToken returns a token with the admin role, valid for an hour.
+func AdminToken() string { return Sign(Secret, Claims(AdminID, "admin")) }
+
+// Claims returns the claims that the service requires; an empty role is left out.
+func Claims(user int64, role string) jwt.MapClaims {
+	c := jwt.MapClaims{"sub": strconv.FormatInt(user, 10), "exp": time.Now().Add(time.Hour).Unix()}
+	if role != "" {
+		c["role"] = role
+	}
+	return c
+}
+
+// Sign returns the claims signed with HS256.
+func Sign(key string, claims jwt.MapClaims) string {
+	s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
+	if err != nil {
+		// HS256 over a map of strings and numbers cannot fail; a service refuses this text.
+		return "unsigned: " + err.Error()
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package faults
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"seckill/internal/checker"
+	"seckill/scripts"
+)
+
+// faultless is the burst without a fault: fifty times as many buyers as units.
+func faultless(r *run) {
+	r.open(deployment{units: 100})
+	r.faultEnded()
+	r.buyers.BuyAll(r.Context(), 200, r.newUsers(5000))
+	r.finish()
+	if got := r.buyers.Record.Counts(); got["accepted"] != 100 || got["refused SOLD_OUT"] != 4900 {
+		r.Errorf("answers %v, want 100 accepted and the others SOLD_OUT", got)
+	}
+}
+
+// repeatedClicks lets one user buy at all instances at once: there is one order, and every answer names it.
+func repeatedClicks(r *run) {
+	r.open(deployment{units: 10})
+	r.faultEnded()
+	ctx, cancel := context.WithTimeout(r.Context(), 15*time.Second)
+	defer cancel()
+	user := slices.Repeat(r.newUsers(1), 200)
+	r.buyers.BuyAll(ctx, len(user), user)
+	r.buyers.BuyAll(ctx, 1, user)
+	if got := r.buyers.Record.Counts(); got["accepted"] < 1 || got["accepted"]+got["held"] != 400 {
+		r.Fatalf("answers %v, want 400 that name the order", got)
+	}
+	r.finish()
+}
+
+// admissionAnswersLost loses answers of the script, one, two or three in a row, at each of two instances: an instance
+// retries once, and after that must answer that the outcome is unknown.
+func admissionAnswersLost(r *run) {
+	r.open(deployment{instances: 2, units: 40})
+	users := r.newUsers(100)
+	r.buyers.BuyAll(r.Context(), 1, users[:2]) // Redis knows the script from then on
+	for n := 3; n < 40; n += 3 {
+		proxy, lose := r.proxies[r.victim()].redis, 1+r.rand.IntN(3)
+		r.buyers.Record.After(n, func() { proxy.DropRepliesTo(digest(scripts.Seckill), lose) })
+	}
+	r.buyers.BuyAll(r.Context(), 8, append(users, users...))
+	lost := 0
+	for _, p := range r.proxies {
+		lost += p.redis.Lost()
+		p.redis.Heal()
+	}
+	if lost == 0 {
+		r.Error("no answer was lost")
+	}
+	r.faultEnded()
+	r.checkLinearizable(r.finish())
+	r.expectAnswer("unknown")
+	r.expectAnswer("held")
+}
+
+// buyersHangUp lets buyers hang up while their answer is on its way, and at any other time; then they ask again.
+func buyersHangUp(r *run) {
+	r.open(deployment{units: 400})
+	r.buyers.BuyAll(r.Context(), 1, r.newUsers(1)) // Redis knows the script from then on
+	for _, user := range r.newUsers(20) {
+		r.hangUpWhenAccepted(user)
+	}
+	users := r.newUsers(300)
+	for _, user := range users {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Duration(r.rand.IntN(4000))*time.Microsecond)
+		r.buyers.Buy(ctx, r.site.Servers[r.victim()], user)
+		cancel()
+	}
+	r.faultEnded()
+	r.buyers.BuyAll(r.Context(), 8, users)
+	r.finish()
+	r.expectAnswer("unknown")
+}
+
+// hangUpWhenAccepted lets one buyer hang up when Redis has admitted them and the instance does not know yet. When they ask
+// again they are told their order.
+func (r *run) hangUpWhenAccepted(user int64) {
+	r.Helper()
+	n := r.victim()
+	b := r.proxies[n].redis.Break(admissionAnswered())
+	ctx, hangUp := context.WithCancel(r.Context())
+	defer hangUp()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		r.buyers.Buy(ctx, r.site.Servers[n], user)
+	}()
+	r.await("the script's answer", b.Reached())
+	hangUp()
+	<-gone
+	b.Release()
+	if a := r.buyers.BuyUntilAnswered(r.Context(), user); a.Outcome != checker.Held {
+		r.Errorf("the buyer who hung up is answered: %s; want their order", a)
+	}
+}

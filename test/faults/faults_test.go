@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Environment variables, which the Makefile sets.
+const (
+	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long
+	envSeed   = "SECKILL_TEST_SEED"   // of all choices; random when it is not set
+	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
+)
+
+// scenario is one fault. All scenarios check every invariant; aim names those that the fault threatens.
+type scenario struct {
+	number string // of the fault; with a word behind it where there are several of one kind
+	fault  string
+	aim    string
+	long   bool // not in the quick selection
+	run    func(*run)
+}
+
+// scenarios are all of them, in the order of their numbers.
+func scenarios() []scenario {
+	return []scenario{
+		{"F01", "none: 5,000 users at once on 100 units", "all", false, faultless},
+		{"F02", "one user asks 200 times at once, and 200 times more", "I2 I6", false, repeatedClicks},
+		{"F03", "the script runs and its answer is lost", "I1 I2 I6 I12", false, admissionAnswersLost},
+		{"F04", "buyers hang up after they were accepted", "I3 I6", false, buyersHangUp},
+		{"F05", "SIGKILL after the script, before its answer", "I3 I5", false, killedAfterTheScript},
+		{"F05-each", "SIGKILL of each instance in turn, at any moment", "I3 I5", false, killedInTurn},
+		{"F05-only", "SIGKILL of the only instance, at any moment", "I3 I5", false, onlyOneKilled},
+		{"F05-short", "the same, in a record short enough for linearizability", "all", false, killedInShort},
+		{"F06", "SIGKILL after the read, before the INSERT", "I3 I8", false, killedAt(batchSent())},
+		{"F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent())},
+		{"F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", false, killedAt(commitAnswered())},
+		{"F09", "the COMMIT's answer is lost", "I3 I7", false, commitAnswersLost},
+		{"F10", "nothing can be acknowledged for 30 s", "I7 I8", true, acknowledgementsRefused},
+		{"F11", "SIGSTOP before the INSERT until others have taken over", "I2 I7", false, suspendedAt(batchSent())},
+		{"F11-locked", "the same after the INSERT, its rows locked", "I2 I7", true, suspendedAt(commitSent())},
+		{"F12", "a backlog of 100,000, then all instances killed", "I3 I8", true, backlog},
+		{"F13", "MySQL killed and started again under load", "I3 I5 I8", false, mysqlKilled},
+		{"F14", "MySQL with 3 s latency, then a black hole, then reset", "I8 I12", true, mysqlSlow},
+		{"F15-wait", "the sale's row locked by another client: 1205", "I3 I5", false, lockWait},
+		{"F15-deadlock", "deadlocks with another client: 1213", "I3 I5", false, deadlock},
+		{"F17", "MySQL has fewer units than Redis, found when they are sold", "I1 I3 I9", false, ledgerShortWhenSold},
+		{"F17-rest", "the same, found before they are sold", "I1 I3 I9", false, ledgerShortAtRest},
+		{"F18", "Redis lost the holders, whose rows are there", "I2 I9", false, holdersLost},
+		{"F19", "an order id is another user's", "I3 I10", false, idTaken},
+		{"F20-always", "Redis killed and started again, every write flushed", "I3", false, redisKilled(false)},
+		{"F20-everysec", "the same, flushed once a second", "I1 I2", false, redisKilled(true)},
+		{"F25", "Redis out of memory", "I5 I12", false, redisFull},
+		{"F21", "Redis killed, and the last writes cut off its file", "I1 I2 I3", false, fileTruncated},
+		{"F22", "Redis emptied while orders wait in it", "I1 I3", false, redisEmptied},
+		{"F26", "SCRIPT FLUSH, CLIENT KILL, CLIENT PAUSE for 3 s", "I7 I8", false, redisInterrupted},
+		{"F27", "the stream trimmed to nothing", "I3 I5", false, streamTrimmed},
+		{"F28-group", "XGROUP DESTROY", "I3 I7", false, groupDestroyed},
+		{"F28-living", "XGROUP DELCONSUMER of all that live, with what they have read", "I3 I7", false, livingRemoved},
+		{"F28-dead", "the same of one that was killed, before others take over", "I3 I7", false, deadRemoved},
+		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
+		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
+	}
+}
+
+// TestFaults runs the scenarios one after the other: each has the machine to itself, so that recovery times can be compared.
+func TestFaults(t *testing.T) {
+	seed := seedOf(t)
+	results := results{}
+	for _, sc := range scenarios() {
+		if sc.long && os.Getenv(envFaults) != "all" {
+			continue
+		}
+		t.Run(sc.number, func(t *testing.T) {
+			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
+			r := &run{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second}
+			defer func() { results.add(sc, r.result, !t.Failed()) }()
+			sc.run(r)
+		})
+	}
+	results.write(t)
+}
+
+// seedOf returns the seed that was asked for, or a new one.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv(envSeed)
+	if text == "" {
+		return uint64(rand.Uint32()) // short enough to be typed
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", envSeed, err)
+	}
+	return seed
+}

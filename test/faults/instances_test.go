@@ -1,0 +1,128 @@
+package faults
+
+import (
+	"slices"
+	"time"
+
+	"seckill/internal/checker"
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// killedAfterTheScript kills an instance when Redis has admitted buyers and the instance does not know yet. The buyers get
+// no answer, ask the others, and are told their orders.
+func killedAfterTheScript(r *run) {
+	r.open(deployment{})
+	r.load(48, 20*time.Millisecond)
+	r.awaitAccepted(300)
+	n := r.victim()
+	r.killAt(n, r.proxies[n].redis, admissionAnswered())
+	r.awaitAccepted(300)
+	r.finish()
+	r.expectAnswer("held")
+	r.startAgain(n)
+}
+
+// killedAt kills an instance at a request of its recorder. The others take over what it had read.
+func killedAt(at testkit.Match) func(*run) {
+	return func(r *run) {
+		r.open(deployment{})
+		r.load(48, 20*time.Millisecond)
+		r.awaitAccepted(300)
+		n := r.victim()
+		r.killAt(n, r.proxies[n].mysql, at)
+		r.awaitAccepted(300)
+		r.finish() // by the others alone
+		r.startAgain(n)
+	}
+}
+
+// startAgain starts a killed instance, which must change nothing.
+func (r *run) startAgain(n int) {
+	r.Helper()
+	r.must(r.site.Servers[n].Start())
+	r.awaitSettled()
+}
+
+// killedInTurn kills each of three instances, one after the other, and starts each again at once.
+func killedInTurn(r *run) {
+	r.open(deployment{units: 16000}) // a quick machine sells thousands while an instance starts
+	r.load(48, 20*time.Millisecond)
+	for _, srv := range r.site.Servers {
+		r.awaitAccepted(200 + r.rand.IntN(200))
+		r.must(srv.KillAndStart())
+	}
+	r.faultEnded()
+	r.finish()
+	r.expectAnswer("not sent")
+}
+
+// onlyOneKilled kills the only instance, three times: for a while there is no server.
+func onlyOneKilled(r *run) {
+	r.open(deployment{instances: 1, units: 16000})
+	r.load(48, 20*time.Millisecond)
+	for range 3 {
+		r.awaitAccepted(200 + r.rand.IntN(200))
+		r.must(r.site.Servers[0].KillAndStart())
+	}
+	r.faultEnded()
+	r.finish()
+	r.expectAnswer("not sent")
+}
+
+// killedInShort lets a few clients send two hundred requests for forty units, while one of two instances is killed and
+// started again.
+func killedInShort(r *run) {
+	r.open(deployment{instances: 2, units: 40})
+	users := r.newUsers(100)
+	r.buyers.Record.After(5+r.rand.IntN(30), func() {
+		if err := r.site.Servers[r.victim()].KillAndStart(); err != nil {
+			r.Error(err)
+		}
+		r.faultEnded()
+	})
+	r.buyers.BuyAll(r.Context(), 8, append(users, users...))
+	r.checkLinearizable(r.finish())
+}
+
+// killAt waits for a request of an instance and kills the instance at it. The fault ends there: the others have to do
+// without it.
+func (r *run) killAt(n int, proxy *testkit.Proxy, at testkit.Match) {
+	r.Helper()
+	b := proxy.Break(at)
+	r.await("the request to fail at", b.Reached())
+	r.must(r.site.Servers[n].Kill())
+	b.Cut()
+	r.faultEnded()
+}
+
+// expectAnswer fails the scenario if no buyer got this answer: then the fault did not hit.
+func (r *run) expectAnswer(kind string) {
+	r.Helper()
+	if counts := r.buyers.Record.Counts(); counts[kind] == 0 {
+		r.Errorf("no answer was %q: %v", kind, counts)
+	}
+}
+
+// rollingRestart restarts three instances one after the other under full load, behind a balancer that polls /readyz: each
+// exits with code 0, and every buyer gets an answer.
+func rollingRestart(r *run) {
+	r.open(deployment{units: 20_000, settings: map[string]string{"SECKILL_DRAIN_DELAY": "500ms"}})
+	r.buyers.Pick = box.NewBalancer(r, r.site.Servers).Pick
+	r.load(64, 10*time.Millisecond)
+	for _, srv := range r.site.Servers {
+		r.awaitAccepted(500)
+		code, err := srv.Terminate()
+		r.must(err)
+		if code != 0 {
+			r.Errorf("%s ended with exit code %d", srv.Name, code)
+		}
+		r.must(srv.Start())
+	}
+	r.faultEnded()
+	r.finish()
+	answers := r.buyers.Record.Answers()
+	if n := slices.IndexFunc(answers, func(a checker.Answer) bool { return a.Outcome == checker.Unknown }); n >= 0 {
+		r.Errorf("buyers got no answer, the first: %s", answers[n])
+	}
+}

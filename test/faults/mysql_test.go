@@ -1,0 +1,134 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// mysqlKilled kills MySQL during a commit and starts it again while buyers are still accepted.
+func mysqlKilled(r *run) {
+	r.open(deployment{units: 8000})
+	r.load(32, 30*time.Millisecond)
+	r.awaitAccepted(300)
+	b := r.proxies[r.victim()].mysql.Break(commitSent())
+	r.await("a commit", b.Reached())
+	r.mysql.Kill()
+	b.Cut()
+	r.awaitAccepted(500) // Redis still admits
+	r.faultEnded()
+	r.mysql.Start()
+	r.finish()
+}
+
+// mysqlSlow delays every answer of MySQL by three seconds, then lets nothing pass for a while, then breaks all connections.
+// Buyers are accepted all the time.
+func mysqlSlow(r *run) {
+	r.open(deployment{units: 12_000})
+	r.load(16, 100*time.Millisecond)
+	r.awaitAccepted(200)
+	for _, p := range r.proxies {
+		p.mysql.Delay(3 * time.Second / 2) // in each direction
+	}
+	<-time.After(10 * time.Second)
+	r.awaitAccepted(50)
+	for _, p := range r.proxies {
+		p.mysql.Blackhole()
+	}
+	<-time.After(10 * time.Second)
+	r.awaitAccepted(50)
+	for _, p := range r.proxies {
+		p.mysql.Reset()
+		p.mysql.Heal()
+	}
+	r.faultEnded()
+	r.finish()
+}
+
+// lockWait locks the sale's row for longer than the instances wait for it. The server rolls back only the statement that
+// waited; the rest of the transaction must not be committed without it.
+func lockWait(r *run) {
+	r.open(deployment{settings: map[string]string{"SECKILL_MYSQL_TIMEOUT": "2s"}}) // half of it for a lock
+	r.load(16, 50*time.Millisecond)
+	r.awaitAccepted(200)
+	for i := range 2 {
+		release := r.site.Ledger.LockSale(r, r.buyers.Voucher)
+		r.awaitCounted("lock_timeouts", i+1)
+		release()
+		r.faultEnded()
+		r.awaitAccepted(50)
+	}
+	r.finish()
+}
+
+// deadlock locks the sale's row and then wants the rows that the recorders have just inserted, while they want the sale's.
+// MySQL ends the transaction that has written less, which is theirs.
+func deadlock(r *run) {
+	r.open(deployment{units: 16000}) // a recorder that already wanted the row may hold the next deadlock up for 5 s
+	r.load(16, 50*time.Millisecond)
+	r.awaitAccepted(200)
+	db := r.site.Ledger.DB
+	_, err := db.ExecContext(r.Context(), "CREATE TABLE weight (n INT)")
+	r.must(err)
+	for i := range 5 {
+		tx, err := db.BeginTx(r.Context(), nil)
+		r.must(err)
+		r.must(r.deadlockOnce(tx))
+		r.must(tx.Rollback())
+		r.faultEnded()
+		r.awaitCounted("lock_deadlocks", i+1)
+		r.awaitAccepted(50)
+	}
+	r.finish()
+}
+
+// deadlockOnce makes one deadlock with the recorder that commits next.
+func (r *run) deadlockOnce(tx *sql.Tx) error {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), box.Patience)
+	defer cancel()
+	_, errWeight := tx.ExecContext(ctx, "INSERT INTO weight SELECT seq FROM seq_1_to_20000")
+	_, errSale := tx.ExecContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", r.buyers.Voucher)
+	if err := errors.Join(errWeight, errSale); err != nil {
+		return err
+	}
+	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: "update tb_seckill_voucher set stock = stock -"})
+	r.await("a recorder that wants the sale's row", b.Reached())
+	b.Release()
+	_, err := tx.ExecContext(ctx, "SELECT id FROM tb_voucher_order WHERE voucher_id = ? FOR UPDATE", r.buyers.Voucher)
+	return err
+}
+
+// awaitCounted waits until a counter of MySQL shows that the fault has happened n times.
+func (r *run) awaitCounted(name string, times int) {
+	r.Helper()
+	box.Eventually(r, fmt.Sprintf("%d %s", times, name), func() error {
+		var n int
+		err := r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
+		if err == nil && n < times {
+			err = fmt.Errorf("%d so far", n)
+		}
+		return err
+	})
+}
+
+// awaitLogged waits until the instances have logged a text n times.
+func (r *run) awaitLogged(text string, times int) {
+	r.Helper()
+	box.Eventually(r, fmt.Sprintf("%q in the logs", text), func() error {
+		n := 0
+		for _, srv := range r.site.Servers {
+			n += strings.Count(srv.Log.String(), text)
+		}
+		if n < times {
+			return fmt.Errorf("logged %d times, want %d", n, times)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,291 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/checker"
+	"seckill/internal/checker/linear"
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// run is one run of a scenario: a deployment with stores of its own, its buyers, and the result. Its steps are open, load,
+// awaitAccepted, the fault, faultEnded, finish.
+type run struct {
+	testing.TB
+	// rand makes every choice that a scenario leaves to chance; the same seed makes the same ones.
+	rand *rand.Rand
+
+	redis   *testkit.RedisServer
+	mysql   *testkit.MariaDBServer
+	site    *box.Site
+	proxies []proxyPair // of each instance
+	buyers  *box.Buyers
+	units   int64
+
+	// within limits the time from faultEnded until everything is settled; 30 s unless the scenario changes it.
+	within time.Duration
+	// loss: a store lost what it had acknowledged. Lost orders are then counted, not forbidden.
+	loss bool
+	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild means
+	// that the service had to repair its own damage.
+	rebuilt bool
+	// dead is how many dead letters the scenario has caused.
+	dead int64
+
+	users     atomic.Int64 // the last one used
+	loading   sync.WaitGroup
+	hasLoad   bool   // load was called
+	stopLoad  func() // ends the load
+	faultOver time.Time
+	result    result
+}
+
+// result is what the report shows of a run.
+type result struct {
+	accepted int           // buyers who got an order
+	recovery time.Duration // from faultEnded until settled and checked
+	lost     int           // accepted orders that are gone, or failed
+}
+
+// proxyPair is between one instance and the two stores.
+type proxyPair struct{ redis, mysql *testkit.Proxy }
+
+// deployment is what a scenario runs on. The zero value is three instances and 6,000 units on a Redis that flushes before
+// it answers, like the compose stack's.
+type deployment struct {
+	instances int
+	units     int64
+	settings  map[string]string // of every instance, besides the usual ones
+	redis     []string          // arguments of its redis-server instead of the usual ones
+	mysql     []string          // more arguments of its mariadbd
+}
+
+// durable returns the arguments of a Redis that flushes before it answers.
+func durable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
+
+// open starts stores, instances with proxies of their own, and a sale.
+func (r *run) open(on deployment) {
+	r.Helper()
+	if on.instances == 0 {
+		on.instances = 3
+	}
+	if on.units == 0 {
+		on.units = 6000
+	}
+	if on.redis == nil {
+		on.redis = durable()
+	}
+	r.redis, r.mysql = testkit.StartRedis(r, on.redis...), testkit.StartMariaDB(r, on.mysql...)
+	dsn := r.mysql.DSN("seckill")
+	r.site = box.EmptySite(r, r.redis.Addr, "", dsn)
+	for range on.instances {
+		p := proxyPair{testkit.NewProxy(r, r.redis.Addr), testkit.NewProxy(r, r.mysql.Addr)}
+		r.proxies = append(r.proxies, p)
+		r.site.Add(r, p.redis.Addr, throughProxy(r, dsn, p.mysql), on.settings)
+	}
+	r.site.Start(r)
+	r.units = on.units
+	r.buyers = r.site.Buyers(r.site.CreateSale(r, on.units, time.Now().Add(time.Hour)))
+}
+
+// throughProxy returns the DSN with the proxy's address.
+func throughProxy(tb testing.TB, dsn string, p *testkit.Proxy) string {
+	tb.Helper()
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.Addr = p.Addr
+	return c.FormatDSN()
+}
+
+// victim chooses an instance.
+func (r *run) victim() int { return r.rand.IntN(len(r.site.Servers)) }
+
+// newUsers returns n users who have not bought yet.
+func (r *run) newUsers(n int) []int64 {
+	last := r.users.Add(int64(n))
+	return box.Users(last-int64(n)+1, n)
+}
+
+// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses.
+func (r *run) load(clients int, pause time.Duration) {
+	end := make(chan struct{})
+	r.hasLoad, r.stopLoad = true, sync.OnceFunc(func() { close(end) })
+	for range clients {
+		r.loading.Go(func() {
+			for {
+				r.buyers.BuyUntilAnswered(r.Context(), r.users.Add(1))
+				select {
+				case <-end:
+					return
+				case <-r.Context().Done():
+					return
+				case <-time.After(pause):
+				}
+			}
+		})
+	}
+	r.Cleanup(r.loading.Wait) // the test's context has ended by then
+}
+
+// awaitAccepted waits until n more purchases are accepted. So no fault hits an idle service unnoticed.
+func (r *run) awaitAccepted(n int) {
+	r.Helper()
+	n += r.buyers.Record.Accepted()
+	r.await(fmt.Sprintf("the %dth accepted purchase", n), r.buyers.Record.Reached(n))
+}
+
+// await waits for a signal.
+func (r *run) await(what string, signal <-chan struct{}) {
+	r.Helper()
+	select {
+	case <-signal:
+	case <-time.After(box.Patience):
+		r.Fatalf("%s did not happen within %v; answers %v", what, box.Patience, r.buyers.Record.Counts())
+	}
+}
+
+// faultEnded starts the recovery time. Units must have been left during all of the fault.
+func (r *run) faultEnded() {
+	r.Helper()
+	r.faultOver = time.Now()
+	if n := r.buyers.Record.Accepted(); r.hasLoad && int64(n) >= r.units {
+		r.Errorf("all %d units were sold before the fault was over", n)
+	}
+}
+
+// must fails the scenario for an error.
+func (r *run) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// finish ends the load and waits until everything is settled and the checker finds nothing. Then it sells the rest, lets
+// winners ask again, and checks once more.
+func (r *run) finish() checker.Evidence {
+	r.Helper()
+	if r.faultOver.IsZero() {
+		r.Fatal("the scenario did not call faultEnded")
+	}
+	r.endLoad()
+	e := r.awaitSettled()
+	r.result.recovery = time.Since(r.faultOver)
+	r.Logf("settled %v after the fault; answers %v", r.result.recovery.Round(time.Millisecond), r.buyers.Record.Counts())
+	if r.result.recovery > r.within {
+		r.Errorf("settled after %v, want within %v", r.result.recovery, r.within)
+	}
+	if left := int(r.units - e.Live()); left > 0 {
+		r.buyers.BuyAll(r.Context(), 64, r.newUsers(left+left/20+10))
+	}
+	r.askWinnersAgain(50)
+	e = r.awaitSettled()
+	r.result.accepted = len(r.buyers.Record.Winners())
+	if e.Live() != r.units {
+		r.Errorf("%d units sold, want all %d", e.Live(), r.units)
+	}
+	if !r.loss && !r.rebuilt {
+		r.expectNoRebuild()
+	}
+	return e
+}
+
+// expectNoRebuild fails the scenario if the sale was ever rebuilt.
+func (r *run) expectNoRebuild() {
+	r.Helper()
+	epoch, err := r.site.Ledger.Epoch(r.Context(), r.buyers.Voucher)
+	r.must(err)
+	if epoch != 1 {
+		r.Errorf("the sale is at epoch %d: it was rebuilt, and Redis had lost nothing", epoch)
+	}
+}
+
+// endLoad lets no new buyers come, and waits until the present ones are answered.
+func (r *run) endLoad() {
+	r.Helper()
+	if r.hasLoad {
+		r.stopLoad()
+		r.await("the answer to the last buyer", closedAfter(&r.loading))
+	}
+}
+
+// closedAfter returns a channel that is closed when the group has ended.
+func closedAfter(wg *sync.WaitGroup) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// askWinnersAgain lets n winners buy again; the checker compares the answers.
+func (r *run) askWinnersAgain(n int) {
+	var users []int64
+	for user := range r.buyers.Record.Winners() {
+		if len(users) < n {
+			users = append(users, user)
+		}
+	}
+	r.buyers.BuyAll(r.Context(), 10, users)
+}
+
+// awaitSettled waits until nothing is under way and record, ledger and Redis agree. It fails the scenario with the
+// contradictions that are left when the time is over.
+func (r *run) awaitSettled() checker.Evidence {
+	r.Helper()
+	deadline := time.Now().Add(r.within)
+	for {
+		e, err := r.check()
+		if err == nil {
+			return e
+		}
+		if time.Now().After(deadline) {
+			r.Fatalf("not settled: %v", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// check reads the evidence and returns its contradictions.
+func (r *run) check() (e checker.Evidence, err error) {
+	waiting, pending, err := r.site.Redis.Backlog(r.Context())
+	if err != nil || waiting+pending > 0 { // not worth checking everything
+		return e, fmt.Errorf("%d entries wait in Redis, %d are pending (%w)", waiting, pending, err)
+	}
+	if e, err = r.site.Evidence(r.Context(), r.buyers, r.units); err != nil {
+		return e, err
+	}
+	e.Loss = r.loss
+	if e.Redis.Dead == r.dead {
+		e.Redis.Dead = 0
+	}
+	report := checker.Check(e)
+	r.result.lost = len(report.Lost)
+	return e, box.Contradictions(report)
+}
+
+// checkLinearizable checks that the answers could come from a shop that serves one request at a time. It needs a short
+// record.
+func (r *run) checkLinearizable(e checker.Evidence) {
+	r.Helper()
+	live := map[int64]int64{}
+	for _, o := range e.Views[0].Orders {
+		if o.Status.Live() {
+			live[o.User] = o.ID
+		}
+	}
+	if got := linear.Check(r.units, r.buyers.Record.Answers(), live, box.Patience); got != linear.Yes {
+		r.Errorf("the record is %s", got)
+	}
+}

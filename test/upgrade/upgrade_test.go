@@ -1,0 +1,131 @@
+package upgrade
+
+import (
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// TestUpgrade runs the version before and today's side by side. It needs the clone's history, so it is no part of
+// make test-box; make test-upgrade runs it.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		run  func(*testing.T, release, release)
+	}{
+		{"a sale, there and back", thereAndBack},
+		{"dead letters", deadLetters},
+		{"the embedded mode", embeddedMode},
+		{"the fixtures are what the version before writes", fixturesAreCurrent},
+	}
+	old, now := before(t), today(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t, old, now)
+		})
+	}
+}
+
+// thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back to the
+// version before. Buyers are at all instances all the time, and some cancel.
+func thereAndBack(t *testing.T, old, now release) {
+	const units, some = 20_000, 60
+	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	s := openStores(t, redis.Client(), redis.Addr, "", testkit.StartMariaDB(t).DSN("seckill"))
+
+	a, b := s.start(old, "a"), s.start(old, "b")
+	sale := s.open(a, units)
+	sale.use(a, b)
+	stop := sale.load(12, 40*time.Millisecond)
+	sale.awaitAccepted(some, a, b)
+
+	c := s.start(now, "c") // migrates the schema while the others run, if there is something to migrate
+	sale.use(a, b, c)
+	sale.awaitAccepted(some, a, b, c)
+	sale.allRecord(a, b, c)
+	sale.emptyRedis(a, b, c)
+	redis.Kill()
+	redis.Start()
+	sale.awaitAccepted(some, a, b, c)
+
+	sale.use(b, c)
+	a.terminate()
+	d := s.start(now, "d")
+	sale.use(b, c, d)
+	sale.awaitAccepted(some, b, c, d)
+	b.kill() // while buyers use it: they retry elsewhere
+	sale.use(c, d)
+	sale.awaitAccepted(some, c, d)
+
+	c.kill()
+	e := s.start(old, "e") // going back
+	sale.use(d, e)
+	sale.awaitAccepted(some, d, e)
+	sale.allRecord(d, e)
+	d.terminate()
+	sale.use(e)
+	sale.awaitAccepted(some, e)
+
+	f := s.start(now, "f") // and there again
+	sale.use(e, f)
+	sale.awaitAccepted(some, e, f)
+	stop()
+	if n := sale.awaitSettled().Live(); n >= units {
+		t.Errorf("all %d units were sold before the instances were replaced", units)
+	}
+	sale.askAgain(40, e, f)
+	sale.sellOut()
+	sale.askAgain(20, e, f)
+	sale.expectSoldOut()
+	t.Logf("answers: %v", sale.counts())
+}
+
+// allRecord waits until each of the instances has recorded an order since now.
+func (s *sale) allRecord(instances ...*instance) {
+	s.Helper()
+	const recorded = "seckill_recorder_orders_total"
+	for _, i := range instances {
+		from := i.metric(recorded, "")
+		box.Eventually(s, "recording at "+i.server.Name, func() error {
+			if i.metric(recorded, "") == from {
+				return errNotYet
+			}
+			return nil
+		})
+	}
+}
+
+// emptyRedis empties Redis until instances of every version have rebuilt the sale, which the others then serve.
+func (s *sale) emptyRedis(instances ...*instance) {
+	s.Helper()
+	rebuilds := func() map[string]float64 {
+		by := map[string]float64{}
+		for _, i := range instances {
+			by[i.name] += i.metric("seckill_rebuilds_total", `"rebuilt"`)
+		}
+		return by
+	}
+	first := rebuilds()
+	for range 15 {
+		epoch := s.epoch(s.voucher)
+		s.must(s.rdb.FlushAll(s.Context()).Err())
+		s.awaitAccepted(20, instances...)
+		if s.epoch(s.voucher) == epoch {
+			s.Fatalf("Redis was emptied, and the sale is still at epoch %d", epoch)
+		}
+		have := 0
+		for name, n := range rebuilds() {
+			if n > first[name] {
+				have++
+			}
+		}
+		if have == len(first) {
+			return
+		}
+	}
+	s.Errorf("rebuilds by version: %v, before that %v; want more of each", rebuilds(), first)
+}

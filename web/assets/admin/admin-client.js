@@ -1,0 +1,102 @@
+// @ts-check
+// The console's client of the service: the client of all pages, with pages of lists, and the stream of a sale's stats.
+
+import { Client } from '../client.js';
+
+/** @typedef {import('../client.js').Answer} Answer */
+
+/**
+ * How a sale goes, across all instances.
+ * @typedef {object} Figures
+ * @property {string} at @property {string} saleState @property {string} beginTime @property {string} endTime
+ * @property {number} epoch @property {number} sequence
+ * @property {number} issued @property {number} stock @property {number} held @property {number} recorded @property {boolean} stale
+ * @property {number} accepted @property {Record<string, number>} refused by code
+ * @property {number} waiting @property {number} waitingMs @property {number} deadLetters
+ * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
+ */
+
+/** Seconds between two attempts to watch again. */
+const AGAIN = 2;
+
+export class AdminClient extends Client {
+  #session;
+  /** Called with the answer when the service no longer accepts the token. @type {(a: Answer) => void} */
+  refused = () => {};
+
+  /** @param {import('./session.js').Session} session @param {() => string} language */
+  constructor(session, language) {
+    super({ token: () => session.token, language });
+    this.#session = session;
+  }
+
+  /** @param {string} method @param {string} path @param {import('../client.js').Options} [options] */
+  async ask(method, path, options) {
+    const answer = await super.ask(method, path, options);
+    if (this.#session.token && (answer.status === 401 || answer.code === 'FORBIDDEN')) this.refused(answer);
+    return answer;
+  }
+
+  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out */
+  list(path, filter = {}) {
+    const given = Object.entries(filter).filter(([, value]) => value !== '');
+    return this.ask('GET', `${path}?${new URLSearchParams(given)}`);
+  }
+
+  /**
+   * Watches a sale until the returned function is called. figures comes every second; away means that they do not come
+   * now, and has the reason: "stores" when a store cannot be asked, "service" when there is no answer.
+   * @param {number} id @param {{figures: (f: Figures) => void, away: (why: string) => void}} view
+   */
+  watch(id, view) {
+    const stop = new AbortController();
+    this.#watch(id, view, stop.signal);
+    return () => stop.abort();
+  }
+
+  /** @param {number} id @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {AbortSignal} signal */
+  async #watch(id, view, signal) {
+    while (!signal.aborted) {
+      try {
+        // Not an EventSource: that cannot send the token in a header, and an admin's token must not be in an address.
+        const response = await fetch(`/admin/voucher/${id}/live`, {
+          headers: { Authorization: `Bearer ${this.#session.token}`, Accept: 'text/event-stream' }, cache: 'no-store', signal,
+        });
+        if (response.status === 401 || response.status === 403) {
+          this.refused({ ...(await response.json()), status: response.status });
+          return;
+        }
+        if (!response.ok || !response.body) view.away(response.status === 503 ? 'stores' : 'service');
+        else await this.#read(response.body, view);
+      } catch {
+        if (!signal.aborted) view.away('service');
+      }
+      await new Promise((done) => setTimeout(done, AGAIN * 1000));
+    }
+  }
+
+  /** @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view */
+  async #read(body, view) {
+    const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+    let text = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += value;
+      const events = text.split('\n\n');
+      text = events.pop() ?? '';
+      for (const event of events) {
+        const lines = event.split('\n');
+        const name = lines.find((l) => l.startsWith('event: '))?.slice(7);
+        const data = lines.find((l) => l.startsWith('data: '))?.slice(6) ?? '{}';
+        if (name === 'figures') view.figures(JSON.parse(data));
+        else if (name === 'away') view.away('stores');
+      }
+    }
+  }
+}
+
+/** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
+export function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,60 @@
+// @ts-check
+// Dead letters, entries of the stream that could not be decoded: the state of their orders, and what to do about them.
+
+import { html, useState } from '../vendor/htm-preact.js';
+import { announce } from '../shell.js';
+import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
+
+/** The colour of the state of a dead letter's order. @type {Record<string, string>} */
+const STANDINGS = { waiting: 'bad', recorded: 'good' };
+
+/** @param {any} props */
+export function DeadLetters({ client, words }) {
+  const { t, time, number } = words;
+  const [open, setOpen] = useState(/** @type {any} */ (null));
+  const pages = usePages(client, '/admin/deadletter', { limit: '50' }, 'after');
+  return html`
+    <header class="head"><h1>${t('place.deadletters')} ${pages.total > 0 && html`<span class="soft figures">${number(pages.total)}</span>`}</h1>
+      <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>
+    </header>
+    <p class="soft">${t('letters.intro')}</p>
+    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.deadletters')}>
+      <table>
+        <thead><tr><th scope="col">${t('when')}</th><th scope="col">${t('letter.why')}</th><th scope="col">${t('letter.says')}</th><th scope="col">${t('letter.order')}</th><th scope="col">${t('what')}</th></tr></thead>
+        <tbody>${(pages.rows ?? []).map((/** @type {any} */ l) => html`<tr key=${l.id} data-letter=${l.id}>
+          <td class="figures nowrap">${time(l.at)}</td>
+          <td lang="en">${l.why}</td>
+          <td><code class="wrap">${Object.entries(l.fields).map(([k, v]) => `${k}=${v}`).join(' ')}</code></td>
+          <td><span class="tag ${STANDINGS[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}</td>
+          <td class="row">
+            ${l.standing === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ deadLetter: l, act: 'replay' })}>${t('act.replay')}</button>`}
+            <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ deadLetter: l, act: 'discard' })}>${t('act.discard')}</button>
+          </td>
+        </tr>`)}</tbody>
+      </table>
+    </div>
+    <${Foot} pages=${pages} t=${t} empty=${t('letters.none')} />
+    ${open && html`<${ActionDialog} ...${open} client=${client} t=${t} onClose=${() => setOpen(null)} onDone=${pages.again} />`}
+  `;
+}
+
+/** Asks for the reason, shows what will happen, and does it. @param {any} props */
+function ActionDialog({ deadLetter, act, client, t, onClose, onDone }) {
+  const [wrong, setWrong] = useState('');
+  /** @param {FormData} form */
+  const run = async (form) => {
+    const answer = await client.ask('POST', `/admin/deadletter/${encodeURIComponent(deadLetter.id)}/${act}`, { body: { why: String(form.get('why')) } });
+    setWrong(problems(answer).why ?? '');
+    if (!answer.success && answer.errors) return ' ';
+    onDone();
+    if (!answer.success) return trouble(answer, t);
+    announce(t('done'));
+    return '';
+  };
+  const says = act === 'replay' ? t('says.replay', { order: deadLetter.orderId }) : t(`says.discard.${deadLetter.standing}`, { order: deadLetter.orderId ?? '' });
+  return html`<${Ask} title=${t(`ask.${act}`)} says=${says} yes=${t(`act.${act}`)} danger=${act === 'discard'} t=${t} run=${run} onClose=${onClose}>
+    <${Field} name="why" label=${t('field.why')} hint=${t('hint.why')} wrong=${wrong}>
+      <input ...${tied('why', wrong, true)} autocomplete="off" />
+    <//>
+  <//>`;
+}
