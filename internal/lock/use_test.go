@@ -237,7 +237,11 @@ func oneLooksForAll(t *testing.T, s stage) {
 			}
 		})
 	}
-	eventually(t, "asked", func() bool { return watched.answers.Load() > 0 && len(s.channels(t)) == 1 })
+	eventually(t, "asked", func() bool {
+		n := len(s.channels(t))
+		// Where a majority is enough, a busy machine may let waiters stand before different members.
+		return watched.answers.Load() > 0 && (n == 1 || n > 1 && s.kind.name == "Redlock")
+	})
 	eventually(t, "quiet", watched.quiet)
 	asked := func() int64 { return watched.scripts.Load() + watched.renewals.Load() }
 	before := asked()
