@@ -8,7 +8,8 @@
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when there
 -- is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned
 -- and reserved units included), buyers, begin, end (milliseconds since 1970), number of the last operation that it
--- contains. Without a readable sale, all but buyers are 0.
+-- contains. Without a readable sale, all but buyers are 0. A key of another type is no readable sale, and no holders: it
+-- spoils its own sale's answer and no other's.
 
 local clock = redis.call('TIME')
 local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}
@@ -17,11 +18,14 @@ local modes = {open = true, paused = true, off = true, rebuild = true}
 local info = redis.pcall('INFO', 'server')
 
 for i = 1, #KEYS, 2 do
-  local sale = redis.call('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
+  local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
     'server')
-  local buyers = redis.call('HLEN', KEYS[i + 1])
-  local mode = sale[1]
+  local buyers = redis.pcall('HLEN', KEYS[i + 1])
+  local mode = sale[1] -- nil when the key is no hash
   local readable = mode and modes[mode]
+  if type(buyers) ~= 'number' then
+    buyers, readable = 0, false
+  end
   local fields = {}
   for f = 2, 9 do
     fields[f] = sale[f] and tonumber(sale[f])

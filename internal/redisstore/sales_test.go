@@ -14,6 +14,7 @@ import (
 var salesTests = behaviour{
 	"views":          testViews,
 	"live":           testLive,
+	"spoilt sales":   testSpoiltSales,
 	"waiting":        testWaiting,
 	"holders":        testHolders,
 	"broken holders": testBrokenHolders,
@@ -52,6 +53,25 @@ func testViews(t *testing.T, r *rig) {
 	views, err = r.Views(r.ctx(), nil)
 	r.must(err)
 	equal(t, 0, len(views))
+}
+
+// A key of the wrong type spoils its own sale's view and no other's.
+func testSpoiltSales(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	spoilt, noHolders := order.SaleRef{VoucherID: 8}, order.SaleRef{VoucherID: 9}
+	r.must(r.commands.Set(r.ctx(), r.keys.sale(spoilt), "x", 0).Err())
+	good := r.sale
+	r.sale = noHolders
+	r.open(1, r.hour(2))
+	r.sale = good
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(noHolders), "x", 0).Err())
+	live, _, err := r.Live(r.ctx(), []voucher.Voucher{
+		{ID: 8, Status: voucher.OnShelf, Sale: &voucher.Sale{}},
+		{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}},
+		{ID: 9, Status: voucher.OnShelf, Sale: &voucher.Sale{}},
+	})
+	r.must(err)
+	equal(t, []voucher.Live{{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StatePreparing}}, live)
 }
 
 func testLive(t *testing.T, r *rig) {
