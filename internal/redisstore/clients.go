@@ -79,7 +79,13 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	blocking.PoolSize = c.Readers
 	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its connection.
 	blocking.ReadTimeout = c.Timeout + maxBlock
-	return &Clients{Commands: redis.NewUniversalClient(commands), Blocking: redis.NewUniversalClient(blocking)}, nil
+	return &Clients{Commands: newClient(commands), Blocking: newClient(blocking)}, nil
+}
+
+func newClient(o *redis.UniversalOptions) redis.UniversalClient {
+	client := redis.NewUniversalClient(o)
+	watchSlotMap(client)
+	return client
 }
 
 // Close closes both clients.

@@ -2,7 +2,11 @@ package testkit_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/testkit"
 )
@@ -72,5 +76,30 @@ func TestStartRedisCluster(t *testing.T) {
 	}
 	if err := r.Client().MSet(ctx, "a", 1, "b", 2).Err(); err == nil {
 		t.Error("a command with keys in two slots succeeded")
+	}
+}
+
+// TestStartRedisClusterOf: a cluster's slot moves, its masters fail over, and a node joins, and all keys stay.
+func TestStartRedisClusterOf(t *testing.T) {
+	t.Parallel()
+	c := testkit.StartRedisClusterOf(t, 2, time.Second)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})
+	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	for i := range 30 {
+		if err := client.Set(t.Context(), fmt.Sprintf("{slot}:%d", i), i, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.AddNode()
+	c.MoveSlot("{slot}", len(c.Nodes)-1)
+	if got := c.Master("{slot}"); got != len(c.Nodes)-1 {
+		t.Errorf("node %d serves the slot, want the new one", got)
+	}
+	old := c.Master("b")
+	c.Failover(c.Replica(old))
+	for i := range 30 {
+		if got, err := client.Get(t.Context(), fmt.Sprintf("{slot}:%d", i)).Int(); err != nil || got != i {
+			t.Errorf("key %d is %d, %v", i, got, err)
+		}
 	}
 }

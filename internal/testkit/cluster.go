@@ -1,0 +1,246 @@
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clusterPatience bounds what a cluster may take to form, to fail over, or to spread a change. A busy machine needs
+// seconds.
+const clusterPatience = 30 * time.Second
+
+// RedisCluster is a Redis Cluster of several servers of one test. Its methods fail the test for what does not happen in time.
+type RedisCluster struct {
+	// Nodes are the masters at first, then their replicas in the same order, then what AddNode has added.
+	Nodes []*RedisServer
+	tb    testing.TB
+	args  []string // of each node
+	known map[int]*redis.Client
+}
+
+// StartRedisClusterOf starts a Redis Cluster of so many masters, which share the slots evenly, each with one replica. A
+// master that has been silent for nodeTimeout is replaced. args are appended to the command line of each server.
+func StartRedisClusterOf(tb testing.TB, masters int, nodeTimeout time.Duration, args ...string) *RedisCluster {
+	tb.Helper()
+	c := &RedisCluster{tb: tb, known: map[int]*redis.Client{}, args: append([]string{
+		"--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1",
+		"--cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()), "--cluster-allow-replica-migration", "no",
+	}, args...)}
+	for range 2 * masters {
+		c.Nodes = append(c.Nodes, StartRedis(tb, c.args...))
+	}
+	for i := range masters {
+		c.do(i, "cluster", "set-config-epoch", i+1)
+		c.do(i, "cluster", "addslotsrange", i*16384/masters, (i+1)*16384/masters-1)
+	}
+	for i := range c.Nodes[1:] {
+		c.meet(i + 1)
+	}
+	for i := range masters {
+		id := c.id(i)
+		c.eventually("a replica that knows its master", func() error {
+			return c.try(masters+i, "cluster", "replicate", id).Err()
+		})
+	}
+	c.AwaitReady()
+	return c
+}
+
+// Addrs returns the addresses of all nodes.
+func (c *RedisCluster) Addrs() (addrs []string) {
+	for _, n := range c.Nodes {
+		addrs = append(addrs, n.Addr)
+	}
+	return addrs
+}
+
+// AddNode adds a master without slots.
+func (c *RedisCluster) AddNode() {
+	c.tb.Helper()
+	c.Nodes = append(c.Nodes, StartRedis(c.tb, c.args...))
+	last := len(c.Nodes) - 1
+	c.do(last, "cluster", "set-config-epoch", last+1)
+	c.meet(last)
+	c.AwaitReady()
+}
+
+// Master returns the number of the node that serves the key's slot, as the other nodes say.
+func (c *RedisCluster) Master(key string) int {
+	c.tb.Helper()
+	slot, addr := c.slot(key), ""
+	c.eventually("a master of "+key, func() error {
+		for i := range c.Nodes {
+			ranges, err := c.client(i).ClusterSlots(c.tb.Context()).Result() //nolint:staticcheck // deprecated, but what the client itself goes by
+			if err != nil {
+				continue // this one may be dead
+			}
+			for _, r := range ranges {
+				if r.Start <= slot && slot <= r.End {
+					addr = r.Nodes[0].Addr
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("no node says who serves slot %d", slot)
+	})
+	return c.number(addr)
+}
+
+// Replica returns the number of a replica of the node.
+func (c *RedisCluster) Replica(master int) int {
+	c.tb.Helper()
+	replicas, err := c.try(master, "cluster", "replicas", c.id(master)).StringSlice()
+	if err != nil || len(replicas) == 0 {
+		c.tb.Fatalf("testkit: node %d of the cluster has no replica: %v", master, err)
+	}
+	return c.number(strings.Split(strings.Fields(replicas[0])[1], "@")[0])
+}
+
+// Failover has a replica take its master's place, as an operator does: the master stops writing until the replica has all.
+func (c *RedisCluster) Failover(replica int) {
+	c.tb.Helper()
+	c.do(replica, "cluster", "failover")
+	c.eventually("the failover", func() error {
+		role, err := c.client(replica).Do(c.tb.Context(), "role").Slice()
+		if err == nil && role[0] != "master" {
+			err = fmt.Errorf("the node is still a %v", role[0])
+		}
+		return err
+	})
+}
+
+// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does:
+// one batch of keys after the other, while both nodes serve the slot.
+func (c *RedisCluster) MoveSlot(key string, to int) {
+	c.tb.Helper()
+	slot, from := c.slot(key), c.Master(key)
+	c.do(to, "cluster", "setslot", slot, "importing", c.id(from))
+	c.do(from, "cluster", "setslot", slot, "migrating", c.id(to))
+	host, port, err := net.SplitHostPort(c.Nodes[to].Addr)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	for {
+		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 10).Result()
+		if err != nil {
+			c.tb.Fatal(err)
+		}
+		if len(keys) == 0 {
+			break
+		}
+		args := []any{"migrate", host, port, "", 0, 10_000, "replace", "keys"}
+		for _, k := range keys {
+			args = append(args, k)
+		}
+		c.do(from, args...)
+	}
+	c.do(to, "cluster", "setslot", slot, "node", c.id(to))
+	c.do(from, "cluster", "setslot", slot, "node", c.id(to))
+}
+
+// AwaitReady waits until each node that answers says that all slots are served, and knows all others.
+func (c *RedisCluster) AwaitReady() {
+	c.tb.Helper()
+	c.eventually("a cluster that is whole", func() error {
+		for i := range c.Nodes {
+			info, err := c.client(i).ClusterInfo(c.tb.Context()).Result()
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes))) {
+				return fmt.Errorf("node %d: %s", i, info)
+			}
+			link := c.client(i).Info(c.tb.Context(), "replication").Val()
+			if strings.Contains(link, "master_link_status:down") {
+				return fmt.Errorf("node %d: %s", i, link)
+			}
+		}
+		return nil
+	})
+}
+
+// slot returns the slot of a key.
+func (c *RedisCluster) slot(key string) int {
+	c.tb.Helper()
+	for i := range c.Nodes {
+		if slot, err := c.client(i).ClusterKeySlot(c.tb.Context(), key).Result(); err == nil {
+			return int(slot)
+		}
+	}
+	c.tb.Fatalf("testkit: no node of the cluster answers")
+	return 0
+}
+
+// meet introduces a node to the first one.
+func (c *RedisCluster) meet(i int) {
+	c.tb.Helper()
+	host, port, err := net.SplitHostPort(c.Nodes[0].Addr)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	c.do(i, "cluster", "meet", host, port)
+}
+
+func (c *RedisCluster) id(i int) string {
+	c.tb.Helper()
+	id, err := c.client(i).Do(c.tb.Context(), "cluster", "myid").Text()
+	if err != nil {
+		c.tb.Fatalf("testkit: node %d of the cluster: %v", i, err)
+	}
+	return id
+}
+
+// number returns which node has the address.
+func (c *RedisCluster) number(addr string) int {
+	c.tb.Helper()
+	for i, n := range c.Nodes {
+		if n.Addr == addr {
+			return i
+		}
+	}
+	c.tb.Fatalf("testkit: no node of the cluster is at %q", addr)
+	return 0
+}
+
+func (c *RedisCluster) do(i int, args ...any) {
+	c.tb.Helper()
+	if err := c.try(i, args...).Err(); err != nil {
+		c.tb.Fatalf("testkit: node %d of the cluster: %v: %v", i, args, err)
+	}
+}
+
+func (c *RedisCluster) try(i int, args ...any) *redis.Cmd {
+	return c.client(i).Do(c.tb.Context(), args...)
+}
+
+// client returns a client of one node, which is made when it is first asked for.
+func (c *RedisCluster) client(i int) *redis.Client {
+	if c.known[i] == nil {
+		c.known[i] = c.Nodes[i].Client()
+	}
+	return c.known[i]
+}
+
+// eventually tries again and again.
+func (c *RedisCluster) eventually(what string, ok func() error) {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(c.tb.Context(), clusterPatience)
+	defer cancel()
+	for {
+		err := ok()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			c.tb.Fatalf("testkit: %s did not come in time: %v", what, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
