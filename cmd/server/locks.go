@@ -119,12 +119,15 @@ func forceLocks(ctx context.Context, env environment) error {
 	var failed []error
 	for _, name := range set.Args() {
 		done, err := forceLock(ctx, locker.Mutex(name), *yes)
+		if *yes {
+			if err != nil {
+				done = "unknown" // it may be free all the same
+			}
+			w.log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why, "error", err)
+		}
 		if err != nil {
 			failed = append(failed, err)
 			continue
-		}
-		if *yes {
-			w.log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why)
 		}
 		if _, err := fmt.Fprintf(env.out, "%s: %s\n", name, done); err != nil {
 			return err

@@ -211,7 +211,8 @@ func nothingStays(t *testing.T, s stage) {
 			t.Errorf("%q takes %d bytes", key, size)
 		}
 	}
-	if most := names * s.kind.locks(); small > most {
+	// A call whose answer is late on a busy machine is asked again, and that is remembered by name, for seconds.
+	if most := names*s.kind.locks() + names/10; small > most {
 		t.Errorf("%d names left %d keys, want %d at most", names, small, most)
 	}
 }

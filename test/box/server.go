@@ -184,6 +184,16 @@ func (s *Server) KillAndStart() error {
 // Terminate sends SIGTERM, as deployments do, and returns the exit code.
 func (s *Server) Terminate() (int, error) { return s.end(syscall.SIGTERM) }
 
+// PID returns the number of the process that was started last, 0 when none was.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return 0
+	}
+	return s.process.cmd.Process.Pid
+}
+
 // Signal sends a signal and does not wait.
 func (s *Server) Signal(sig syscall.Signal) (*Process, error) {
 	s.mu.Lock()

@@ -62,6 +62,9 @@ func scenarios() []scenario {
 		{"F28-living", "XGROUP DELCONSUMER of all that live, with what they have read", "I3 I7", false, livingRemoved},
 		{"F28-dead", "the same of one that was killed, before others take over", "I3 I7", false, deadRemoved},
 		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
+		{"F31", "the holder of a lock stopped past its lease, at its fenced write", "I9 I11", true, holderStopped},
+		{"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11", false, redisKilledUnderLock},
+		{"F31-emptied", "the same with nothing in it: two instances believe that they have the lock", "I9 I11", false, lockForgotten},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
 	}
 }

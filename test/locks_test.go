@@ -1,0 +1,82 @@
+package test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// TestLocks: the command shows who has the service's locks, and takes one away from a running instance, which gets it
+// again, with a higher token. The log says who did it, and why.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	s := box.RealSite(t, 1)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first int64
+	box.Eventually(t, "the instance's locks", func() error {
+		if _, err := lockToken(t, s, "auditor", host); err != nil {
+			return err
+		}
+		first, err = lockToken(t, s, "closer", host)
+		return err
+	})
+	force := func(code int, words []string, args ...string) {
+		t.Helper()
+		expectOutput(t, s, code, words, append([]string{"locks", "force"}, args...)...)
+	}
+	held := []string{"closer: held by " + host + "/", fmt.Sprintf("token %d", first)}
+	force(2, []string{"no name", "server locks list"}, "-why", "test")
+	force(2, []string{"-why is missing"}, "-yes", "closer")
+	force(2, append(held, "nothing was done", "-yes"), "-why", "test", "closer")
+	if token, err := lockToken(t, s, "closer", host); token != first {
+		t.Errorf("without -yes the token became %d (%v), want %d as before", token, err, first)
+	}
+	force(0, append(held, "is free now", "sale:4711: was free",
+		`"a lock was forced"`, "lock=closer", "lock=sale:4711", "by=somebody", `why="it hangs"`),
+		"-why", "it hangs", "-by", "somebody", "-yes", "closer", "sale:4711")
+	box.Eventually(t, "the instance's new turn", func() error {
+		token, err := lockToken(t, s, "closer", host)
+		if err == nil && token <= first {
+			err = fmt.Errorf("the token is %d, and was %d", token, first)
+		}
+		return err
+	})
+	expectOutput(t, s, 2, []string{"burn", "list or force"}, "locks", "burn")
+	expectOutput(t, s, 2, []string{"list or force"}, "locks")
+	expectOutput(t, s, 0, []string{"auditor", "closer", "sale:"}, "locks", "--help")
+}
+
+// TestLocksUnreachable: without Redis nothing is said to be free.
+func TestLocksUnreachable(t *testing.T) {
+	t.Parallel()
+	redis := testkit.StartRedis(t)
+	s := box.SiteOn(t, 1, redis.Addr, "", testkit.MySQL(t))
+	redis.Kill()
+	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "closer") // waits a while for Redis
+	if got.Code != 1 || strings.Contains(got.Stdout, "free") || !strings.Contains(got.Stderr, "refused") {
+		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+}
+
+// lockToken returns the token with which a process of the host has the lock, as server locks list shows it.
+func lockToken(t *testing.T, s *box.Site, name, host string) (int64, error) {
+	t.Helper()
+	got := box.Command(t, s.Servers[0].Settings, "locks", "list")
+	if got.Code != 0 {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	line := regexp.MustCompile(fmt.Sprintf(`(?m)^%q +%s/\d+ +[\d.]+m?s +(\d+)$`, name, regexp.QuoteMeta(host))).FindStringSubmatch(got.Stdout)
+	if line == nil {
+		return 0, fmt.Errorf("%s has no line of this host:\n%s", name, got.Stdout)
+	}
+	return strconv.ParseInt(line[1], 10, 64)
+}
