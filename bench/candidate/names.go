@@ -4,6 +4,7 @@ package candidate
 
 // The designs that lead to this service (bench/stages), and the service.
 const (
+	Gin       = "plain Gin"
 	Bare      = "bare handler"
 	Check     = "database only, check then write"
 	Update    = "database only, UPDATE … WHERE stock > 0"
@@ -22,7 +23,7 @@ const (
 	SoldOut     = Service + "; sold out"
 	StreamHeld  = Stream + "; recording held back"
 	ServiceHeld = Service + "; recording held back"
-	BareHalf    = Bare + "; at the same rate"
+	GinHalf     = Gin + "; at the same rate"
 	ServiceHalf = Service + "; at half load"
 	OneSale     = Service + "; one sale, nobody has bought"
 	ManySales   = Service + "; many sales in turn, much stock"
@@ -38,10 +39,13 @@ const (
 	RawInsert  = "raw insert"
 )
 
+// HMAC is one HMAC-SHA256 of a token: the least that a request with a token costs.
+const HMAC = "one HMAC of a token"
+
 // All are all of them in the order in which a report has them: that of the designs.
 func All() []string {
 	return []string{
-		Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut, StreamHeld, ServiceHeld,
-		RawScript, RawScripts, RawInsert, BareHalf, ServiceHalf, OneSale, ManySales, SmallSales, FullSale,
+		Gin, Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut, StreamHeld, ServiceHeld,
+		RawScript, RawScripts, RawInsert, HMAC, GinHalf, ServiceHalf, OneSale, ManySales, SmallSales, FullSale,
 	}
 }

@@ -41,15 +41,15 @@ func (b *Bench) byConnections(ctx context.Context, c *curve) error {
 	}
 	counts = slices.Compact(counts)
 	err := b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
-		bare, err := b.stage("bare").Start(ctx, at, 0)
+		plain, err := b.stage("gin").Start(ctx, at, 0)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, bare.Stop()) }()
+		defer func() { err = errors.Join(err, plain.Stop()) }()
 		for _, n := range counts {
-			burst := b.burst(bare, b.plan.Duration)
+			burst := b.burst(plain, b.plan.Duration)
 			burst.Connections = n
-			if _, err = c.add(ctx, candidate.Bare, int64(n), burst, bare); err != nil {
+			if _, err = c.add(ctx, candidate.Gin, int64(n), burst, plain); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,7 @@
 // Package measures holds what the benchmark measures, a file for each, and the plan of a run. Measurements return plain
 // results (bench/result) and do not know how those are reported.
 //
-// Candidates take turns: the designs of bench/stages, the bare handler among them, and the service itself as a child
+// Candidates take turns: plain Gin, the designs of bench/stages, and the service itself as a child
 // process with real settings. Each trial has a fresh schema, fresh keys and a fresh process. Every request is another
 // user's purchase, with the user's own token, over connections that stay open; the stock never runs out, so nothing but
 // accepted purchases is measured. Three numbers are kept apart: how many are accepted each second, how many are

@@ -48,7 +48,7 @@ func TestSteps(t *testing.T) {
 	if len(seen)+4 != len(candidate.All()) { // four are measured by scale
 		t.Errorf("%d steps for %d candidates", len(seen), len(candidate.All()))
 	}
-	for _, half := range []string{candidate.BareHalf, candidate.ServiceHalf} {
+	for _, half := range []string{candidate.GinHalf, candidate.ServiceHalf} {
 		if slices.Index(seen, half) < slices.Index(seen, candidate.Service) {
 			t.Errorf("%s does not know the service's rate", half)
 		}

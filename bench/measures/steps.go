@@ -34,6 +34,7 @@ func (b *Bench) steps() []step {
 	streamHeld := accepting{start: of("stream"), audit: audit.Stream, want: http.StatusAccepted, held: true}
 	soldOut := accepting{start: b.startSoldOut, want: http.StatusConflict}
 	return []step{
+		{candidate.Gin, selling(of("gin"), nil, 1), rig.EverySecond},
 		{candidate.Bare, selling(of("bare"), nil, 1), rig.EverySecond},
 		{candidate.SoldOut, soldOut.measure, rig.EverySecond},
 		{candidate.Service, serving(false), rig.EverySecond},
@@ -42,7 +43,7 @@ func (b *Bench) steps() []step {
 		{candidate.StreamHeld, streamHeld.measure, rig.EverySecond},
 		{candidate.ServiceHeld, serving(true), rig.EverySecond},
 		{candidate.RawInsert, rawInsert, rig.EverySecond},
-		{candidate.BareHalf, halfLoad{start: of("bare")}.measure, rig.EverySecond},
+		{candidate.GinHalf, halfLoad{start: of("gin")}.measure, rig.EverySecond},
 		{candidate.ServiceHalf, halfLoad{start: b.service().Start, audit: audit.Service, probes: true}.measure, rig.EverySecond},
 		{candidate.Check, selling(of("check"), audit.Database, 2), rig.EverySecond},
 		{candidate.Update, selling(of("update"), audit.Database, 2), rig.EverySecond},
@@ -53,5 +54,6 @@ func (b *Bench) steps() []step {
 		{candidate.Pubsub, selling(of("pubsub"), audit.Pubsub, 2), rig.EverySecond},
 		{candidate.RawScript, rawScript(1), rig.EverySecond},
 		{candidate.RawScripts, rawScript(128), rig.EverySecond},
+		{candidate.HMAC, tokenHMAC, rig.EverySecond},
 	}
 }

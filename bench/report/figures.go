@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"seckill/bench/candidate"
 	"seckill/bench/chart"
 	"seckill/bench/result"
 )
@@ -63,7 +64,10 @@ func (c comparison) spread(name string, figure result.Name) spread {
 }
 
 // totalTime is the processor time of an answer over all processes, in microseconds.
-func (c comparison) totalTime(name string) spread {
+func (c comparison) totalTime(name string) spread { return over(c.totalTimes(name)) }
+
+// totalTimes are the same, round by round.
+func (c comparison) totalTimes(name string) []float64 {
 	var total []float64
 	for _, process := range []result.Name{result.LoadTime, result.ServerTime, result.RedisTime, result.DatabaseTime} {
 		for i, v := range c.samples(name, process) {
@@ -73,7 +77,29 @@ func (c comparison) totalTime(name string) spread {
 			total[i] += v
 		}
 	}
-	return over(total)
+	return total
+}
+
+// floors are the processor time, in microseconds, below which no purchase can be answered and recorded, round by round:
+// plain Gin and its load, one HMAC, a buyer in the raw script, a row of the raw insert. Empty where a part was not
+// measured.
+func (c comparison) floors() []float64 {
+	parts := [][]float64{
+		c.totalTimes(candidate.Gin), c.totalTimes(candidate.HMAC),
+		c.samples(candidate.RawScripts, result.RedisTime), c.samples(candidate.RawInsert, result.DatabaseTime),
+	}
+	var floors []float64
+	for i := range parts[0] {
+		var sum float64
+		for _, part := range parts {
+			if i >= len(part) || part[i] == 0 {
+				return nil
+			}
+			sum += part[i]
+		}
+		floors = append(floors, sum)
+	}
+	return floors
 }
 
 // grid is rows as a Markdown table that is readable as it is; the first row is the head.

@@ -100,7 +100,7 @@ func (l limits) sections(name string) map[string]string {
 }
 
 func (l limits) connectionsChart() chart.Bars {
-	bars := chart.Bars{Title: "Answers per second by connections", Series: []string{candidate.Bare, candidate.Service}}
+	bars := chart.Bars{Title: "Answers per second by connections", Series: []string{candidate.Gin, candidate.Service}}
 	var counts []int64
 	for _, p := range l.Connections {
 		if !slices.Contains(counts, p.At) {

@@ -14,8 +14,8 @@ type wording struct {
 	line    string // accepted, times the stream's; recorded, times the stream's; refused
 	source  string // date, file, rounds
 	head    []string
-	stages  []string // bare handler, database, stream, service, service with appendfsync always
-	comment string   // sold out / bare handler, always / everysec
+	stages  []string // plain Gin, database, stream, service, service with appendfsync always
+	comment string   // sold out / plain Gin, always / everysec
 }
 
 // wordings are those of the READMEs.
@@ -29,10 +29,10 @@ func wordings() []wording {
 			source: "Medians of %d rounds of [%s](docs/benchmarks/%s.md), every request another user's:",
 			head:   []string{"", "Accepted/s", "Recorded/s meanwhile", "Draining a backlog, orders/s"},
 			stages: []string{
-				"a handler that does nothing but check the token", "the database only",
+				"Gin with a constant answer, which checks no token", "the database only",
 				"a script call per request, an order per transaction, as tutorials teach it", "this service", "this service with `appendfsync always`",
 			},
-			comment: "Late buyers are refused at %.2f of the rate of the bare handler. With every acceptance flushed to the disk, the rate of acceptances " +
+			comment: "Late buyers are refused at %.2f of the rate of plain Gin. With every acceptance flushed to the disk, the rate of acceptances " +
 				"is %.2f of that without.",
 		},
 		{
@@ -42,9 +42,9 @@ func wordings() []wording {
 			source: "%d 轮的中位数（[%s](docs/benchmarks/%s.md)），每个请求来自不同的用户：",
 			head:   []string{"", "接受/秒", "同时记录/秒", "清空积压，订单/秒"},
 			stages: []string{
-				"只检查令牌、什么也不做", "只用数据库", "每个请求一次脚本，每笔订单一个事务，如教程所教", "本服务", "本服务，`appendfsync always`",
+				"Gin 直接返回固定内容，不检查令牌", "只用数据库", "每个请求一次脚本，每笔订单一个事务，如教程所教", "本服务", "本服务，`appendfsync always`",
 			},
-			comment: "来晚了的人，以空处理器 %.2f 的速率得到答复；每次接受都刷到磁盘时，速率是不刷时的 %.2f。",
+			comment: "来晚了的人，以裸 Gin %.2f 的速率得到答复；每次接受都刷到磁盘时，速率是不刷时的 %.2f。",
 		},
 	}
 }
@@ -60,7 +60,7 @@ func (c comparison) readme(name string, w wording) map[string]string {
 		return 0
 	}
 	rows := [][]string{w.head}
-	for i, stage := range []string{candidate.Bare, candidate.Update, candidate.Stream, candidate.Service, candidate.Always} {
+	for i, stage := range []string{candidate.Gin, candidate.Update, candidate.Stream, candidate.Service, candidate.Always} {
 		drained := map[string]string{candidate.Stream: candidate.StreamHeld, candidate.Service: candidate.ServiceHeld}[stage]
 		rows = append(rows, []string{
 			w.stages[i], c.spread(stage, result.Rate).whole(), c.spread(stage, result.RecordedMeanwhile).whole(),

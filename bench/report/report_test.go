@@ -44,7 +44,7 @@ func exampleLimits() result.Run {
 	return result.Run{
 		Machine: result.Machine{Date: "2026-01-02T03:04:05Z", Commit: "abc"},
 		Limits: &result.Limits{
-			Connections: result.Collect([]result.Trial{point(candidate.Bare, 3), point(candidate.Service, 2)}),
+			Connections: result.Collect([]result.Trial{point(candidate.Gin, 3), point(candidate.Service, 2)}),
 			Stampede:    result.Stampede{Connections: 12345, FirstError: "connection refused"},
 			Sale:        result.LongSale{Buyers: 1000, Units: 10, Progress: []result.Moment{{}, {Second: 1.5, Accepted: 10, Refused: 20, Recorded: 9}}},
 		},
@@ -61,12 +61,12 @@ func TestTargetsMeasured(t *testing.T) {
 	}
 }
 
-// TestBounds: HTTP side, script and row are added up, and compared with the streams.
+// TestBounds: HTTP side, HMAC, script and row are added up, and compared with what an order takes.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	run := example()
 	got := compared(run).bounds()
-	for _, want := range []string{"takes 80 µs for an answer", "at least 100 µs", "0.80 times", "0.91 times", "takes 80 µs and 80 µs"} {
+	for _, want := range []string{"is 180 µs", "load generator 80 µs", "HMAC 80.0 µs", "script 8 µs", "insert 12 µs", "This service takes 80 µs"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("bounds() = %q, want %q in it", got, want)
 		}

@@ -45,9 +45,9 @@ func (c comparison) rateChart() chart.Bars {
 	for _, name := range candidate.All() {
 		answered, recorded := c.spread(name, result.Rate), c.spread(name, result.RecordedMeanwhile)
 		switch name {
-		case candidate.OneSale, candidate.ManySales, candidate.SmallSales, candidate.FullSale, candidate.BareHalf, candidate.ServiceHalf:
+		case candidate.OneSale, candidate.ManySales, candidate.SmallSales, candidate.FullSale, candidate.GinHalf, candidate.ServiceHalf:
 			continue // they are compared with each other, not with these
-		case candidate.RawScript, candidate.RawScripts:
+		case candidate.RawScript, candidate.RawScripts, candidate.HMAC:
 			continue // so much faster that nothing else could be read
 		case candidate.RawInsert:
 			recorded = c.spread(name, result.RecordedDraining)
@@ -64,7 +64,7 @@ func (c comparison) rateChart() chart.Bars {
 func (c comparison) stageTable() string {
 	rows := [][]string{{"Stage", "Answers/s", "Recorded/s meanwhile", "What goes wrong"}}
 	for _, name := range []string{
-		candidate.Bare, candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock, candidate.Memory, candidate.List,
+		candidate.Gin, candidate.Bare, candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock, candidate.Memory, candidate.List,
 		candidate.Pubsub, candidate.Stream, candidate.Service, candidate.Always, candidate.SoldOut,
 	} {
 		recorded := c.spread(name, result.RecordedMeanwhile).text(0)
@@ -103,8 +103,10 @@ func (c comparison) fault(name string) string {
 		}
 	}
 	switch {
+	case name == candidate.Gin:
+		return "the limit of the HTTP side: nothing is sold, no token is checked"
 	case name == candidate.Bare:
-		return "the limit of the HTTP side: nothing is sold"
+		return "this service's HTTP side alone: nothing is sold"
 	case len(faults) == 0 && name == candidate.Stream:
 		return "nothing is lost; minutes of work wait"
 	case len(faults) == 0:

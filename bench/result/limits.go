@@ -2,7 +2,7 @@ package result
 
 // Limits is what the measurement of limits and curves found out.
 type Limits struct {
-	Connections []Series `json:"connections"` // by connections, of the bare handler and the service
+	Connections []Series `json:"connections"` // by connections, of plain Gin and the service
 	Sales       []Series `json:"sales"`       // by sales on sale at once
 	Stock       []Series `json:"stock"`       // by units of one sale; late buyers are refused
 	Stampede    Stampede `json:"stampede"`

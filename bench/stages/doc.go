@@ -2,7 +2,8 @@
 // service's HTTP side. Each corrects a fault of the one before it, and the benchmark shows both: what it does in a
 // second, and what it gets wrong.
 //
-//	bare         accepts every request and does nothing: the limit of the HTTP side
+//	gin          Gin alone answers with a constant, and checks no token: the limit of the HTTP side
+//	bare         the service's own HTTP side accepts every request and does nothing: what its token check and headers cost
 //	check        read the stock, check it, write: sells more than there is
 //	update       UPDATE … WHERE stock > 0: sells what there is, but twice to users who ask twice
 //	userlock     the same under a lock per user in this process: right as long as there is one process

@@ -47,6 +47,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.stage == ginStage {
+		return serveGin(ctx, o.addr)
+	}
 	rdb := redis.NewClient(&redis.Options{Addr: o.redis, PoolSize: 128, MinIdleConns: 64})
 	defer func() { _ = rdb.Close() }() // nothing is in flight any more
 	db, err := sql.Open("mysql", o.dsn)
