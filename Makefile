@@ -121,6 +121,14 @@ fuzz: ## each fuzz target for FUZZTIME
 		done; \
 	done
 
+.PHONY: fuzz-token
+fuzz-token: ## make up tokens for an hour (FUZZTIME=1h) and hold the check of tokens against the JWT library
+	@go test -run '^$$' -fuzz '^FuzzVerify$$' -fuzztime $(if $(filter 5s,$(FUZZTIME)),1h,$(FUZZTIME)) ./internal/authtoken
+
+.PHONY: compare-tokens
+compare-tokens: ## the same with N tokens of a generator, from SEED, without instrumentation
+	@go test -count=1 -v -timeout 24h -run '^TestCompare$$' ./internal/authtoken -tokens.n='$(or $(N),10000000)' -tokens.seed='$(or $(SEED),1)'
+
 .PHONY: mutants
 mutants: ## break the service on purpose, by name, and see the fault scenarios fail: ONLY=MAXLEN for one
 	@go run ./test/mutants $(if $(ONLY),"$(ONLY)")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/order"
@@ -31,7 +32,7 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: noVouchers{}, Purchases: purchases{b},
 		Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Tokens: httpapi.TokenRules{Secret: secret},
+		Tokens: authtoken.Rules{Secret: secret},
 		Zone:   defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
 		MaxInFlight: defaults.HTTP.MaxInFlight, UserBurst: defaults.HTTP.UserBurst,
 		MaxStreams: defaults.HTTP.MaxStreams, UserStreams: defaults.HTTP.UserStreams,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -31,7 +32,7 @@ const tokenLife = 48 * time.Hour
 
 func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
 	t.secret, t.firstUser = []byte(getenv("SECKILL_JWT_SECRET")), firstUser
-	if err = t.setClaims(getenv("SECKILL_JWT_ISSUER"), getenv("SECKILL_JWT_AUDIENCE")); err != nil {
+	if err = t.setClaims(getenv); err != nil {
 		return t, err
 	}
 	if len(t.secret) > 0 && len(t.secret) < minSecret {
@@ -56,13 +57,21 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 	return t, nil
 }
 
-// setClaims prepares the claims of every signed token.
-func (t *tokens) setClaims(issuer, audience string) error {
-	claims := map[string]any{"exp": time.Now().Add(tokenLife).Unix()}
-	if issuer != "" {
+// setClaims prepares the claims of every signed token, as the service's settings ask for them.
+func (t *tokens) setClaims(getenv func(string) string) error {
+	life, now := tokenLife, time.Now()
+	for _, name := range []string{"SECKILL_JWT_MAX_LIFE", "SECKILL_JWT_ADMIN_MAX_LIFE"} {
+		if longest, err := time.ParseDuration(cmp.Or(getenv(name), "0s")); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		} else if longest > 0 {
+			life = min(life, longest)
+		}
+	}
+	claims := map[string]any{"iat": now.Unix(), "exp": now.Unix() + int64(life/time.Second)}
+	if issuer := getenv("SECKILL_JWT_ISSUER"); issuer != "" {
 		claims["iss"] = issuer
 	}
-	if audience != "" {
+	if audience := getenv("SECKILL_JWT_AUDIENCE"); audience != "" {
 		claims["aud"] = audience
 	}
 	text, err := json.Marshal(claims)

@@ -61,7 +61,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Audit: stores.ledger, DeadLetters: shop.deadLetters,
 		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, ReadCallback: pay.readCallback,
 		DemoBuyers: demoBuyers(cfg), Log: log,
-		Tokens:  httpapi.TokenRules{Secret: []byte(stores.secret), Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience},
+		Tokens:  tokenRules(cfg, stores.secret),
 		Checks:  checks(stores, shop.reconciler),
 		Observe: metrics.Request,
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/embedded"
-	"seckill/internal/httpapi"
 	"seckill/internal/voucher"
 )
 
@@ -20,7 +20,8 @@ const tokenHelp = `server token prints a token (a JWT) that a running service be
   curl -H "Authorization: Bearer $(server token -user 42)" …
 
 It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
-SECKILL_DATA_DIR that the service made when it first started.`
+SECKILL_DATA_DIR that the service made when it first started. Where the service
+bounds the life of tokens, it is valid for no longer than that.`
 
 // longestTTL keeps a token for trying out from living for ever.
 const longestTTL = 366 * 24 * time.Hour
@@ -37,8 +38,8 @@ func token(_ context.Context, env environment) error {
 	switch {
 	case *user < 1 || *user > voucher.MaxID:
 		return misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
-	case *role != "" && *role != httpapi.RoleAdmin:
-		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, or nothing for a buyer)", *role, httpapi.RoleAdmin))
+	case *role != "" && *role != authtoken.RoleAdmin:
+		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, or nothing for a buyer)", *role, authtoken.RoleAdmin))
 	case *ttl <= 0 || *ttl > longestTTL:
 		return misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
 	}
@@ -56,10 +57,42 @@ func token(_ context.Context, env environment) error {
 			return err
 		}
 	}
-	signed, err := httpapi.SignToken([]byte(secret), *user, *role, *ttl, cfg.JWT.Issuer, cfg.JWT.Audience, time.Now())
+	rules := tokenRules(cfg, secret)
+	life, err := chosenLife(set, *ttl, rules.Life(*role == authtoken.RoleAdmin))
+	if err != nil {
+		return err
+	}
+	signed, err := authtoken.Sign(rules, *user, *role, life, time.Now())
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.out, signed)
 	return err
+}
+
+// tokenRules are the settings' rules for tokens, signed with a secret.
+func tokenRules(cfg config.Config, secret string) authtoken.Rules {
+	return authtoken.Rules{
+		Secret: []byte(secret), Previous: []byte(cfg.JWT.PreviousSecret.Reveal()),
+		Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience,
+		MaxLife: cfg.JWT.MaxLife, AdminMaxLife: cfg.JWT.AdminMaxLife,
+	}
+}
+
+// chosenLife is how long a token is to be valid: the flag's ttl, or if nobody gave one, that within the role's longest life.
+func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
+	given := false
+	set.Visit(func(f *flag.Flag) { given = given || f.Name == "ttl" })
+	if given && longest > 0 && ttl > longest {
+		return 0, misuse(set, fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most (SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
+	}
+	return within(ttl, longest), nil
+}
+
+// within is a time, or the longest one if that is less; 0: there is no longest.
+func within(d, longest time.Duration) time.Duration {
+	if longest > 0 {
+		return min(d, longest)
+	}
+	return d
 }

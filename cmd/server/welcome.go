@@ -7,8 +7,8 @@ import (
 	"net"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/config"
-	"seckill/internal/httpapi"
 	"seckill/internal/voucher"
 )
 
@@ -35,13 +35,14 @@ func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg conf
 	}
 	user := time.Now().Unix() // at each start a user who has bought nothing yet
 	sign := func(user int64, role string) (string, error) {
-		return httpapi.SignToken([]byte(s.secret), user, role, demoTTL, cfg.JWT.Issuer, cfg.JWT.Audience, time.Now())
+		rules := tokenRules(cfg, s.secret)
+		return authtoken.Sign(rules, user, role, within(demoTTL, rules.Life(role == authtoken.RoleAdmin)), time.Now())
 	}
 	buyer, err := sign(user, "")
 	if err != nil {
 		return err
 	}
-	admin, err := sign(1, httpapi.RoleAdmin)
+	admin, err := sign(1, authtoken.RoleAdmin)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ runs on Redis and MySQL (see the README). Ctrl-C stops it.
 %s
 %s
 
-An admin's token, valid for a day as the buyer's above (others: server token --help):
+An admin's token (the buyer's above and it are valid for a day at most; others: server token --help):
 
   %s
 
@@ -105,7 +106,7 @@ func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int
 // demoBuyers is how long demo buyers may buy: in the embedded mode, where its page offers them, and nowhere else.
 func demoBuyers(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
-		return demoTTL
+		return within(demoTTL, cfg.JWT.MaxLife)
 	}
 	return 0
 }

@@ -119,9 +119,17 @@ type JWT struct {
 	// Secret may be missing only in the embedded mode, which makes one and keeps it in its data directory.
 	Secret Secret `env:"SECKILL_JWT_SECRET" shown:"none; the embedded mode makes one" unit:"text, 32 bytes or more" effect:"key of the tokens' signatures (HS256); needed outside the embedded mode"`
 
+	// PreviousSecret lets the secret be changed while its tokens are in use: the new one on every instance as this one first,
+	// where the issuer signs with the new one before all instances know it.
+	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
+
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
 
 	Audience string `env:"SECKILL_JWT_AUDIENCE" unit:"text" effect:"when set, tokens must have this aud"`
+
+	MaxLife time.Duration `env:"SECKILL_JWT_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"when above 0, buyers' tokens must have an iat, and an exp at most this long after it"`
+
+	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' tokens"`
 }
 
 // Orders is how purchases are taken in and recorded.

@@ -8,8 +8,14 @@ import (
 // minSecret is how long the key of an HS256 signature must be, in bytes: as long as the hash (RFC 7518, section 3.2).
 const minSecret = 32
 
-// checkJWT demands a secret where the service does not make one itself, and refuses one that can be guessed anywhere.
+// checkJWT demands a secret where the service does not make one itself, and refuses those that can be guessed anywhere.
 func checkJWT(c *Config, ps *problems) {
+	if previous := c.JWT.PreviousSecret; previous != "" {
+		checkSecret("SECKILL_JWT_PREVIOUS_SECRET", previous, ps)
+		if previous == c.JWT.Secret {
+			ps.add("SECKILL_JWT_PREVIOUS_SECRET", "is the same as SECKILL_JWT_SECRET", "the secret that it replaces, or nothing")
+		}
+	}
 	if c.JWT.Secret == "" && c.Embedded() && c.Stores.Embedded != "never" {
 		return
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/authtoken"
 )
 
 // forgeries are tokens that must be refused under the rules of forgeryRules.
@@ -102,7 +104,7 @@ func forgeries(t *testing.T) map[string]string {
 		"trailing text":      whole + "=",
 		"not a token":        "hello",
 		"another scheme":     "Basic YTpi",
-		"very long":          hs(set("pad", strings.Repeat("p", maxToken))),
+		"very long":          hs(set("pad", strings.Repeat("p", authtoken.MaxLength))),
 		"only Bearer":        "Bearer",
 		"only dots":          "..",
 	}
@@ -177,13 +179,13 @@ func TestAccessOfEveryRoute(t *testing.T) {
 	}
 	a := newAPI(t, forgeryRules)
 	sign := func(role string) string {
-		s, err := SignToken(secret, buyerID, role, time.Hour, "login", "seckill", noon)
+		s, err := authtoken.Sign(a.cfg.Tokens, buyerID, role, time.Hour, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	buyer, admin := sign(""), sign(RoleAdmin)
+	buyer, admin := sign(""), sign(authtoken.RoleAdmin)
 	forged := forgeries(t)
 	var routes []string
 	for _, r := range a.router.Routes() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -47,7 +48,7 @@ func testConfig() Config {
 		},
 		SaleStats:    func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
 		ReadCallback: reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
-		Log:          slog.New(slog.DiscardHandler), Tokens: TokenRules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
+		Log:          slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
 		BodyLimit: testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
 	}
 }
@@ -95,9 +96,9 @@ func buying(tb testing.TB, err error, change ...func(*Config)) *API {
 
 func token(tb testing.TB, userID int64, role string) string {
 	tb.Helper()
-	s, err := SignToken(secret, userID, role, time.Hour, "", "", noon)
+	s, err := authtoken.Sign(authtoken.Rules{Secret: secret}, userID, role, time.Hour, noon)
 	if err != nil {
-		tb.Fatalf("SignToken: %v", err)
+		tb.Fatalf("Sign: %v", err)
 	}
 	return s
 }
@@ -244,7 +245,7 @@ func foundOrder(o order.Order) func(context.Context, int64, int64, time.Duration
 // asAdmin makes a request with an admin's token.
 func asAdmin(tb testing.TB, a *API, req request) *httptest.ResponseRecorder {
 	tb.Helper()
-	header := map[string]string{"Authorization": token(tb, adminID, RoleAdmin)}
+	header := map[string]string{"Authorization": token(tb, adminID, authtoken.RoleAdmin)}
 	maps.Copy(header, req.header)
 	req.header = header
 	return do(tb, a, req)

@@ -2,85 +2,41 @@ package httpapi
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/golang-jwt/jwt/v5"
-	"github.com/maypok86/otter/v2"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
 	"seckill/internal/voucher"
 )
 
-const (
-	// MinSecret is how many bytes a signing secret has at least: the width of HS256's hash (RFC 7518, section 3.2).
-	MinSecret = 32
-	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
-	RoleAdmin = "admin"
-	// maxToken is how many bytes a token may have. Real ones have some 200.
-	maxToken = 4096
-	// tokenCache is how many verified tokens are remembered: some 30 MB when full.
-	tokenCache = 100_000
-)
-
-// ErrWeakSecret says that the secret that signs tokens is too short to be one.
-var ErrWeakSecret = fmt.Errorf("httpapi: the token secret must have at least %d bytes", MinSecret)
-
 // identity is who calls. The zero identity is nobody.
 type identity struct {
-	userID int64
-	admin  bool
+	userID  int64
+	admin   bool
+	expires time.Time // the token's exp; what lasts longer ends then
 }
 
-// claims are those of a token that this service reads.
-type claims struct {
-	Role string `json:"role,omitempty"`
-	jwt.RegisteredClaims
-}
+// left is for how long the identity is proven from a time on.
+func (who identity) left(now time.Time) time.Duration { return who.expires.Sub(now) }
 
-// verified is what a valid token proves.
-type verified struct {
-	who     identity
-	expires time.Time
-}
-
-// authenticator finds out who calls. There is no leeway for clocks: a token is valid from its nbf, if it has one, and
-// strictly before its exp, by this machine's clock.
+// authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store it.
 type authenticator struct {
-	parser *jwt.Parser
-	secret []byte
+	tokens *authtoken.Verifier
 	now    func() time.Time
-	// seen remembers verified tokens: checking the signature costs a hundred times more than the lookup. Only valid tokens
-	// are stored, so forged ones cannot fill it. Expiry is checked at every use instead of by the cache, whose own clean-up
-	// would be a goroutine; expired tokens are evicted like all unused ones.
-	seen *otter.Cache[string, verified]
 }
 
-func newAuthenticator(rules TokenRules, now func() time.Time) (*authenticator, error) {
-	seen, err := otter.New(&otter.Options[string, verified]{MaximumSize: tokenCache})
+func newAuthenticator(rules authtoken.Rules, now func() time.Time) (*authenticator, error) {
+	tokens, err := authtoken.NewVerifier(rules)
 	if err != nil {
-		return nil, fmt.Errorf("httpapi: token cache: %w", err)
+		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	options := []jwt.ParserOption{
-		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
-		jwt.WithExpirationRequired(),
-		jwt.WithStrictDecoding(),
-		jwt.WithTimeFunc(now),
-	}
-	if rules.Issuer != "" {
-		options = append(options, jwt.WithIssuer(rules.Issuer))
-	}
-	if rules.Audience != "" {
-		options = append(options, jwt.WithAudience(rules.Audience))
-	}
-	return &authenticator{parser: jwt.NewParser(options...), secret: rules.Secret, now: now, seen: seen}, nil
+	return &authenticator{tokens: tokens, now: now}, nil
 }
 
 // identify returns who calls, or an error that wraps errNoToken or errBadToken.
@@ -92,7 +48,7 @@ func (a *authenticator) identify(h http.Header) (identity, error) {
 	if len(lines) == 0 {
 		return identity{}, errNoToken
 	}
-	return a.verifyCached(bareToken(lines[0]))
+	return a.verify(bareToken(lines[0]))
 }
 
 // identifyQuery returns who calls by the query's access_token, or an error that wraps errNoToken or errBadToken.
@@ -102,26 +58,19 @@ func (a *authenticator) identifyQuery(r *http.Request) (identity, error) {
 	if badQuery != nil || severalTimes != nil {
 		return identity{}, fmt.Errorf("%w: no single access_token in the query", errBadToken)
 	}
-	return a.verifyCached(token)
+	return a.verify(token)
 }
 
-// verifyCached returns whose token it is, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) verifyCached(token string) (identity, error) {
+// verify returns whose token it is, or an error that wraps errNoToken or errBadToken.
+func (a *authenticator) verify(token string) (identity, error) {
 	if token == "" {
 		return identity{}, errNoToken
 	}
-	if v, ok := a.seen.GetIfPresent(token); ok {
-		if a.now().Before(v.expires) {
-			return v.who, nil
-		}
-		a.seen.Invalidate(token)
-	}
-	v, err := a.verify(token)
+	who, err := a.tokens.Verify(token, a.now())
 	if err != nil {
 		return identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	a.seen.Set(token, v)
-	return v.who, nil
+	return identity{userID: who.UserID, admin: who.Admin, expires: who.Expires}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.
@@ -136,61 +85,6 @@ func bareToken(header string) string {
 		return header
 	}
 	return strings.TrimSpace(rest)
-}
-
-// verify checks a token's signature and claims.
-func (a *authenticator) verify(token string) (verified, error) {
-	if len(token) > maxToken {
-		return verified{}, errors.New("token is too long")
-	}
-	var cl claims
-	if _, err := a.parser.ParseWithClaims(token, &cl, a.key); err != nil {
-		return verified{}, err
-	}
-	id, ok := param.ParseID(cl.Subject, voucher.MaxID)
-	if !ok {
-		return verified{}, fmt.Errorf("subject %q is not a user id", invalid.Clip(cl.Subject))
-	}
-	return verified{who: identity{userID: id, admin: cl.Role == RoleAdmin}, expires: cl.ExpiresAt.Time}, nil
-}
-
-// key returns the key of a token's signature. A token that names critical extensions is refused, because none is supported
-// (RFC 7515, section 4.1.11); the parser ignores them. An empty list of them is malformed by the same rule.
-func (a *authenticator) key(t *jwt.Token) (any, error) {
-	if _, critical := t.Header["crit"]; critical {
-		return nil, errors.New("token has critical extensions")
-	}
-	return a.secret, nil
-}
-
-// SignToken makes a token for trying things out and for tests; real ones come from the service that knows the users. It is
-// valid for ttl from now. role is "" or RoleAdmin; issuer and audience are left out when empty. A secret shorter than
-// MinSecret is ErrWeakSecret.
-func SignToken(secret []byte, userID int64, role string, ttl time.Duration, issuer, audience string, now time.Time) (string, error) {
-	switch {
-	case len(secret) < MinSecret:
-		return "", ErrWeakSecret
-	case userID < 1 || userID > voucher.MaxID:
-		return "", fmt.Errorf("httpapi: user id %d is not from 1 to %d", userID, voucher.MaxID)
-	case role != "" && role != RoleAdmin:
-		return "", fmt.Errorf("httpapi: role %q is not known (allowed: %q or none)", role, RoleAdmin)
-	case ttl < time.Second:
-		return "", fmt.Errorf("httpapi: a token cannot be valid for %s (allowed: 1s or more)", ttl)
-	}
-	cl := claims{Role: role, RegisteredClaims: jwt.RegisteredClaims{
-		Subject:   strconv.FormatInt(userID, 10),
-		Issuer:    issuer,
-		IssuedAt:  jwt.NewNumericDate(now),
-		ExpiresAt: jwt.NewNumericDate(now.Add(ttl)),
-	}}
-	if audience != "" {
-		cl.Audience = jwt.ClaimStrings{audience}
-	}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, cl).SignedString(secret)
-	if err != nil {
-		return "", fmt.Errorf("httpapi: signing: %w", err)
-	}
-	return token, nil
 }
 
 // firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out.
@@ -210,8 +104,8 @@ func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("a demo buyer's id: %w", err)
 	}
-	rules, now, user := a.cfg.Tokens, a.cfg.Now(), firstDemoUser+n.Int64()
-	token, err := SignToken(rules.Secret, user, "", a.cfg.DemoBuyers, rules.Issuer, rules.Audience, now)
+	now, user := a.cfg.Now(), firstDemoUser+n.Int64()
+	token, err := authtoken.Sign(a.cfg.Tokens, user, "", a.cfg.DemoBuyers, now)
 	if err != nil {
 		return answer{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 )
 
@@ -24,13 +25,13 @@ var bodyRoutes = []struct {
 	role    string // of the token
 	chunked int    // status
 }{
-	{"POST /voucher", RoleAdmin, http.StatusRequestEntityTooLarge},
-	{"POST /voucher/seckill", RoleAdmin, http.StatusRequestEntityTooLarge},
+	{"POST /voucher", authtoken.RoleAdmin, http.StatusRequestEntityTooLarge},
+	{"POST /voucher/seckill", authtoken.RoleAdmin, http.StatusRequestEntityTooLarge},
 	{"POST /voucher/seckill/5", "", http.StatusAccepted},
 	{"POST /voucher-order/seckill/5", "", http.StatusOK},
 	{"POST /payment/callback", "", http.StatusRequestEntityTooLarge},
-	{"PATCH /voucher/5", RoleAdmin, http.StatusRequestEntityTooLarge},
-	{"POST /voucher/5/pause", RoleAdmin, http.StatusOK},
+	{"PATCH /voucher/5", authtoken.RoleAdmin, http.StatusRequestEntityTooLarge},
+	{"POST /voucher/5/pause", authtoken.RoleAdmin, http.StatusOK},
 	{"POST /voucher/buy/5", "", http.StatusCreated},
 	{"GET /order", "", http.StatusOK},
 	{"GET /voucher/list/5", "", http.StatusOK},
@@ -134,7 +135,7 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	for _, c := range bodyRoutes {
 		try("length", c.route, token(t, buyerID, c.role), length, http.StatusRequestEntityTooLarge)
 	}
-	admin := token(t, adminID, RoleAdmin)
+	admin := token(t, adminID, authtoken.RoleAdmin)
 	try("chunked", "POST /voucher", admin,
 		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", testBodyLimit+1)), http.StatusRequestEntityTooLarge)
 	try("asked first", "POST /voucher", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 )
@@ -23,7 +23,7 @@ type Config struct {
 	Vouchers  Vouchers
 	Purchases Purchases
 	Log       *slog.Logger
-	Tokens    TokenRules
+	Tokens    authtoken.Rules
 
 	// The routes of a part that is nil do not exist.
 	VoucherChanges VoucherChanges
@@ -75,22 +75,11 @@ type Config struct {
 	AllowedOrigins []string
 }
 
-// TokenRules say which tokens are believed.
-type TokenRules struct {
-	// Secret is the HS256 key, MinSecret bytes or more.
-	Secret []byte
-	// Issuer and Audience are checked when set.
-	Issuer, Audience string
-}
-
 // checked returns the configuration ready for use, or everything that is wrong with it.
 func (cfg Config) checked() (Config, error) {
 	var errs []error
 	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Log == nil || cfg.Zone == nil {
 		errs = append(errs, errors.New("httpapi: Vouchers, Purchases, Log and Zone are required"))
-	}
-	if len(cfg.Tokens.Secret) < MinSecret {
-		errs = append(errs, ErrWeakSecret)
 	}
 	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || min(cfg.MaxInFlight, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 1 {
 		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait, MaxInFlight, UserBurst, MaxStreams and UserStreams must be above 0"))
@@ -106,7 +95,6 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	cfg.Tokens.Secret = slices.Clone(cfg.Tokens.Secret)
 	return cfg, errors.Join(errs...)
 }
 

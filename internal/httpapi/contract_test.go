@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
@@ -350,7 +351,7 @@ func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Re
 	req.method = p.route.method
 	header := map[string]string{}
 	if p.route.access == forAdmins {
-		header["Authorization"] = token(t, adminID, RoleAdmin)
+		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
 	}
 	maps.Copy(header, req.header)
 	req.header = header

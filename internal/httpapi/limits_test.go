@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 )
 
@@ -84,7 +85,7 @@ func TestRoutesInOverload(t *testing.T) {
 	a, release := full(t, withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
 		return errors.Join(yield(orderIn(order.Paid), true))
 	}))
-	admin := map[string]string{"Authorization": token(t, adminID, RoleAdmin)}
+	admin := map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)}
 	nobody := map[string]string{"Authorization": ""}
 	for _, c := range []struct {
 		method, target string
@@ -339,7 +340,7 @@ func TestUserRate(t *testing.T) {
 		status int
 	}{
 		"another user":          {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID+1, "")}}, http.StatusAccepted},
-		"an admin of that id":   {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID, RoleAdmin)}}, http.StatusAccepted},
+		"an admin of that id":   {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID, authtoken.RoleAdmin)}}, http.StatusAccepted},
 		"what is open to all":   {request{method: http.MethodGet, target: "/voucher/list/1"}, http.StatusOK},
 		"what is not for users": {request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
 		"a bad token":           {request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": "x"}}, http.StatusUnauthorized},

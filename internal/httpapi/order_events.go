@@ -28,9 +28,7 @@ func (a *API) orderEvents(c *gin.Context, who identity) (answer, error) {
 	if err := invalid.Join(badID); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithCancelCause(c.Request.Context())
-	defer cancel(nil)
-	s, err := a.streams.open(c, who, a.headers.stream, cancel)
+	ctx, s, err := a.streams.open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
 		return answer{}, err
 	}
@@ -56,10 +54,7 @@ func (a *API) orderEvents(c *gin.Context, who identity) (answer, error) {
 	if errors.Is(err, errNothingNew) {
 		return answer{status: http.StatusNoContent, body: []byte{}}, nil
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, service.ErrStopping) {
-		err = cause
-	}
-	return answer{}, s.end(err)
+	return answer{}, s.end(whyEnded(ctx, err))
 }
 
 // order sends the order as it is now.

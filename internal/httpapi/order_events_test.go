@@ -20,6 +20,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
@@ -150,13 +151,11 @@ func TestEvents(t *testing.T) {
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*API)
 		step   step
 		reason string
 	}{
 		"the process stops":   {step: step{returns: true, err: fmt.Errorf("watching: %w", service.ErrStopping)}, reason: "shutdown"},
 		"a store is away":     {step: step{returns: true, err: order.ErrUnavailable}, reason: "unavailable"},
-		"it lasts too long":   {change: func(a *API) { a.streams.lifetime = 0 }, step: step{status: order.Unpaid, same: true}, reason: "timeout"},
 		"a final state":       {step: step{returns: true}, reason: "final"},
 		"an unexpected error": {step: step{returns: true, err: errors.New("secret detail")}, reason: "unavailable"},
 	} {
@@ -164,15 +163,78 @@ func TestEventsEnd(t *testing.T) {
 			t.Parallel()
 			steps := make(chan step, 2)
 			a := newAPI(t, withWatch(script(steps)))
-			if c.change != nil {
-				c.change(a)
-			}
 			steps <- step{status: order.Unpaid}
 			steps <- c.step
 			_, _, r := listen(t, start(t, a.Server("")), http.MethodGet, bearer(t))
 			expect(t, r, "retry: 2000\n"+eventText(order.Unpaid)+"event: bye\ndata: {\"reason\":\""+c.reason+"\"}\n\n")
 			expectEnd(t, r)
 		})
+	}
+}
+
+// A stream lasts for its time, and no longer than its token: on the minute, not with the next heartbeat.
+func TestStreamEndsInTime(t *testing.T) {
+	t.Parallel()
+	const bye = "event: bye\ndata: {\"reason\":\"timeout\"}\n\n"
+	watch := withWatch(func(ctx context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+		err := yield(orderIn(order.Unpaid), true)
+		<-ctx.Done()
+		return errors.Join(err, ctx.Err())
+	})
+	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
+	soonExpired := func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
+	for name, change := range map[string]func(*API){"it lasts too long": func(a *API) { a.streams.lifetime = 10 * time.Millisecond }, "its token expires": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changes := []func(*Config){watch, stats}
+			if change == nil {
+				changes = append(changes, soonExpired)
+			}
+			a := newAPI(t, changes...)
+			if change != nil {
+				change(a)
+			}
+			addr := start(t, a.Server(""))
+			_, _, r := listen(t, addr, http.MethodGet, bearer(t))
+			expect(t, r, "retry: 2000\n"+eventText(order.Unpaid)+bye)
+			expectEnd(t, r)
+			req := "GET /admin/voucher/5/live HTTP/1.1\r\nHost: x\r\nAuthorization: " + token(t, adminID, authtoken.RoleAdmin) + "\r\n\r\n"
+			conn, r := dial(t, addr)
+			if _, err := io.WriteString(conn, req); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || !strings.HasSuffix(string(body), bye) {
+				t.Errorf("a sale's: %q, %v", body, err)
+			}
+		})
+	}
+}
+
+// An answer waits no longer than its token is valid.
+func TestWaitEndsWithTheToken(t *testing.T) {
+	t.Parallel()
+	waits := make(chan time.Duration, 2)
+	a := newAPI(t, withPurchases(fakePurchases{
+		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			waits <- wait
+			return orderIn(order.Queued), nil
+		},
+		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			waits <- wait
+			return orderIn(order.Queued), nil
+		},
+	}), func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } })
+	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5?wait=5s"})
+	do(t, a, request{method: http.MethodGet, target: "/order/5?wait=5s"})
+	for range 2 {
+		if got := soon(t, waits); got != 10*time.Millisecond {
+			t.Errorf("it waits %s", got)
+		}
 	}
 }
 
@@ -382,7 +444,8 @@ func TestStreamsForgetUsers(t *testing.T) {
 	var open []*stream
 	for _, user := range []int64{1, 2, 1} {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		s, err := all.open(c, identity{userID: user}, nil, func(error) {})
+		c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodGet, eventsPath, nil)
+		_, s, err := all.open(c, identity{userID: user, expires: noon.Add(time.Hour)}, nil, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ type Orders interface {
 func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	values, badQuery := param.ParseQuery(c.Request)
-	wait, badWait := a.wait(values)
+	wait, badWait := a.wait(values, who)
 	if err := invalid.Join(badID, badQuery, badWait); err != nil {
 		return answer{}, err
 	}

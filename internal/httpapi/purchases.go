@@ -44,7 +44,7 @@ func (e *orderFailedError) Error() string {
 func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
-	wait, badWait := a.wait(values)
+	wait, badWait := a.wait(values, who)
 	if err := invalid.Join(badID, badQuery, badWait); err != nil {
 		return order.Order{}, err
 	}
@@ -55,10 +55,13 @@ func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	return o, err
 }
 
-// wait returns how long the answer is to wait for an order to be recorded; 0 when the caller does not ask for it, or while
-// so many requests are in flight that waiting ones would keep out new ones.
-func (a *API) wait(values param.Query) (time.Duration, *invalid.Problem) {
+// wait returns how long the answer is to wait for an order to be recorded: until the caller's token expires at most. It is 0
+// when the caller does not ask for it, or while so many requests are in flight that waiting ones would keep out new ones.
+func (a *API) wait(values param.Query, who identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
+	if d > 0 {
+		d = max(0, min(d, who.left(a.cfg.Now())))
+	}
 	if a.inFlight.busy() {
 		d = 0
 	}

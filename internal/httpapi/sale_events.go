@@ -15,7 +15,6 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
-	"seckill/internal/order/service"
 	"seckill/internal/voucher"
 )
 
@@ -29,13 +28,11 @@ func (a *API) saleEvents(c *gin.Context, who identity) (answer, error) {
 	if err := invalid.Join(badID); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithCancelCause(c.Request.Context())
-	defer cancel(nil)
-	stats, err := a.cfg.SaleStats(ctx, id)
+	stats, err := a.cfg.SaleStats(c.Request.Context(), id)
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := a.streams.open(c, who, a.headers.stream, cancel)
+	ctx, s, err := a.streams.open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
 		return answer{}, err
 	}
@@ -44,11 +41,7 @@ func (a *API) saleEvents(c *gin.Context, who identity) (answer, error) {
 		s.begin()
 		return answer{}, nil
 	}
-	err = a.sendStats(ctx, s, id, stats)
-	if cause := context.Cause(ctx); errors.Is(cause, service.ErrStopping) {
-		err = cause
-	}
-	return answer{}, s.end(err)
+	return answer{}, s.end(whyEnded(ctx, a.sendStats(ctx, s, id, stats)))
 }
 
 // sendStats sends the first stats and then those of each second, until ctx ends or the stream cannot go on.
@@ -63,9 +56,6 @@ func (a *API) sendStats(ctx context.Context, s *stream, id int64, stats audit.Sa
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
-		}
-		if s.expired() {
-			return errStreamOver
 		}
 		stats, err := a.cfg.SaleStats(ctx, id)
 		switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -71,7 +72,7 @@ func watchSale(t *testing.T, a *API) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", token(t, adminID, RoleAdmin))
+	req.Header.Set("Authorization", token(t, adminID, authtoken.RoleAdmin))
 	resp, err := server.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)

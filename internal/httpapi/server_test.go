@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -132,7 +133,7 @@ func TestServerTimeouts(t *testing.T) {
 	}
 	// A body that never arrives ends in a refusal.
 	conn, r = dial(t, addr)
-	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, RoleAdmin)); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, authtoken.RoleAdmin)); err != nil {
 		t.Fatal(err)
 	}
 	if resp, body := answerOn(t, r); resp.status != http.StatusBadRequest || !strings.Contains(body, `"body"`) {

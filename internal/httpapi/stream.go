@@ -46,30 +46,36 @@ func newStreams(limit, userLimit int) *streams {
 	}
 }
 
-// open makes a stream of an answer; cancel ends the work of its handler. It returns errUserStreams or errManyStreams when
-// there are too many; buyers who follow their orders, however many, keep no admin out. An open stream must be closed.
-func (all *streams) open(c *gin.Context, who identity, contentType []string, cancel context.CancelCauseFunc) (*stream, error) {
-	s := &stream{
-		w: c.Writer, server: http.NewResponseController(rawWriter(c)), userID: who.userID, contentType: contentType,
-		writeTimeout: all.writeTimeout, until: time.Now().Add(all.lifetime), cancel: cancel,
-	}
+// open makes a stream of an answer. The context is for its handler's work: it ends with the request, with the process
+// (service.ErrStopping), and when the stream has lasted long enough or the caller's token expires (errStreamOver). It returns
+// errUserStreams or errManyStreams when there are too many; buyers who follow their orders, however many, keep no admin
+// out. An open stream must be closed.
+func (all *streams) open(c *gin.Context, who identity, contentType []string, now time.Time) (context.Context, *stream, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
 	case all.byUser[who.userID] >= all.userLimit:
-		return nil, errUserStreams
+		return nil, nil, errUserStreams
 	case len(all.live) >= all.limit && !who.admin:
-		return nil, errManyStreams
+		return nil, nil, errManyStreams
+	}
+	stoppable, cancel := context.WithCancelCause(c.Request.Context())
+	ctx, release := context.WithTimeoutCause(stoppable, min(all.lifetime, who.left(now)), errStreamOver)
+	s := &stream{
+		w: c.Writer, server: http.NewResponseController(rawWriter(c)), userID: who.userID, contentType: contentType,
+		writeTimeout: all.writeTimeout, cancel: cancel, release: release,
 	}
 	all.live[s] = struct{}{}
 	all.byUser[who.userID]++
 	if all.ended {
 		cancel(service.ErrStopping)
 	}
-	return s, nil
+	return ctx, s, nil
 }
 
 func (all *streams) close(s *stream) {
+	s.release()
+	s.cancel(nil)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.live, s)
@@ -102,8 +108,16 @@ type stream struct {
 	userID       int64
 	contentType  []string
 	writeTimeout time.Duration
-	until        time.Time
 	cancel       context.CancelCauseFunc
+	release      context.CancelFunc
+}
+
+// whyEnded returns why the work of a stream's handler ended: what ended its context, if that was the service, else err.
+func whyEnded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, service.ErrStopping) || errors.Is(cause, errStreamOver) {
+		return cause
+	}
+	return err
 }
 
 // begun reports whether anything has been sent.
@@ -139,14 +153,5 @@ func (s *stream) send(piece string) error {
 	return nil
 }
 
-// expired reports whether the stream has lasted long enough.
-func (s *stream) expired() bool { return !time.Now().Before(s.until) }
-
-// heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one. It returns
-// errStreamOver for a stream that has lasted long enough.
-func (s *stream) heartbeat() error {
-	if s.expired() {
-		return errStreamOver
-	}
-	return s.send(":\n\n")
-}
+// heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one.
+func (s *stream) heartbeat() error { return s.send(":\n\n") }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -81,7 +82,7 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 	t.Parallel()
 	w := do(t, newAPI(t), request{
 		method: http.MethodPost, target: "/voucher/seckill", body: object(goodBody()),
-		header: map[string]string{"Authorization": token(t, adminID, RoleAdmin)},
+		header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 	})
 	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight","rules":"one each","payValue":1000,"actualValue":10000,` +
 		`"payWithinSeconds":900,"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T22:00:00Z","saleState":"on_sale",` +

@@ -1,0 +1,188 @@
+package authtoken
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+const (
+	// lastSecond is the end of the year 9999 in seconds since 1970: the last that RFC 3339 can write.
+	lastSecond = 253402300799
+	// clockLead is how far an issuer's clock may be ahead where the life of tokens is bounded.
+	clockLead = time.Minute
+)
+
+// Why the claims of a token make it invalid.
+var (
+	errNoExpiry  = errors.New("the token has no exp")
+	errExpired   = errors.New("the token has expired")
+	errEarly     = errors.New("the token is not valid yet")
+	errIssuer    = errors.New("the token is of another issuer")
+	errAudience  = errors.New("the token is for another audience")
+	errNoIssue   = errors.New("the token has no iat, which the bound of its life needs")
+	errLongLived = errors.New("the token is valid for longer than its role allows")
+)
+
+// claims are those of a token that mean something here.
+type claims struct {
+	subject, issuer, role text
+	forAudience           bool // one of aud is the wanted one
+	expires, notBefore    seconds
+	issued                seconds
+}
+
+// seconds are a time since 1970; not given is not 0.
+type seconds struct {
+	at    int64
+	given bool
+}
+
+// readHeader checks a token's header.
+func readHeader(b []byte) error {
+	var (
+		algorithm text
+		critical  bool
+		err       error
+	)
+	ok := members(b, func(name text, v value) bool {
+		switch string(name) {
+		case "alg":
+			if algorithm, err = v.text(); err != nil {
+				err = errAlgorithm
+			}
+		case "crit":
+			critical = true // none is supported (RFC 7515, section 4.1.11), and an empty list of them is malformed
+		}
+		return err == nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errHeader
+	case string(algorithm) != "HS256":
+		return errAlgorithm
+	case critical:
+		return errCritical
+	}
+	return nil
+}
+
+// readClaims reads a token's claims. They point into b.
+func readClaims(b []byte, audience string) (claims, error) {
+	var (
+		c   claims
+		err error
+	)
+	ok := members(b, func(name text, v value) bool {
+		switch string(name) {
+		case "sub":
+			c.subject, err = v.text()
+		case "iss":
+			c.issuer, err = v.text()
+		case "role":
+			c.role, err = v.text()
+		case "jti":
+			_, err = v.text()
+		case "aud":
+			c.forAudience, err = v.hasText(audience)
+		case "exp":
+			c.expires, err = v.seconds()
+		case "nbf":
+			c.notBefore, err = v.seconds()
+		case "iat":
+			c.issued, err = v.seconds()
+		}
+		if err != nil {
+			err = fmt.Errorf("the token's %s %w", name, err)
+		}
+		return err == nil
+	})
+	if !ok && err == nil {
+		err = errClaims
+	}
+	return c, err
+}
+
+// check returns whose claims they are, if they are valid now.
+func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
+	id, err := userID(c.subject)
+	if err != nil {
+		return Identity{}, err
+	}
+	who := Identity{UserID: id, Admin: string(c.role) == RoleAdmin, Expires: time.Unix(c.expires.at, 0)}
+	switch {
+	case !c.expires.given:
+		return Identity{}, errNoExpiry
+	case !now.Before(who.Expires):
+		return Identity{}, errExpired
+	case c.notBefore.given && now.Before(time.Unix(c.notBefore.at, 0)):
+		return Identity{}, errEarly
+	case r.Issuer != "" && string(c.issuer) != r.Issuer:
+		return Identity{}, errIssuer
+	case r.Audience != "" && !c.forAudience:
+		return Identity{}, errAudience
+	}
+	if err := c.checkLife(r.Life(who.Admin), now); err != nil {
+		return Identity{}, err
+	}
+	return who, nil
+}
+
+// checkLife checks that a token is valid for at most a time; 0: for ever.
+func (c *claims) checkLife(longest time.Duration, now time.Time) error {
+	switch expires := time.Unix(c.expires.at, 0); {
+	case longest == 0:
+		return nil
+	case !c.issued.given:
+		return errNoIssue
+	case expires.After(time.Unix(c.issued.at, 0).Add(longest)), expires.After(now.Add(longest + clockLead)):
+		return errLongLived
+	}
+	return nil
+}
+
+// userID reads an id as this service writes it: digits without sign, space or leading zero.
+func userID(subject text) (int64, error) {
+	const longest = 16 // digits of voucher.MaxID
+	if len(subject) > 0 && len(subject) <= longest && subject[0] != '0' {
+		if id, ok := digits(subject); ok && id <= voucher.MaxID {
+			return id, nil
+		}
+	}
+	return 0, fmt.Errorf("the token's subject %.20q is not a user id", subject)
+}
+
+// digits reads a whole number of at most 18 digits.
+func digits(b []byte) (n int64, ok bool) {
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// seconds reads a time; null is none.
+func (v value) seconds() (seconds, error) {
+	if v.kind == null {
+		return seconds{}, nil
+	}
+	if v.kind == number {
+		if n, ok := digits(v.raw); ok && n <= lastSecond {
+			return seconds{n, true}, nil
+		}
+		if f, err := strconv.ParseFloat(string(v.raw), 64); err == nil && f >= 0 && f <= lastSecond {
+			return seconds{int64(f), true}, nil
+		}
+	}
+	return seconds{}, fmt.Errorf("is no number from 0 to %d", int64(lastSecond))
+}

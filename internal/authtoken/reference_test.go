@@ -1,0 +1,141 @@
+package authtoken
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/internal/voucher"
+)
+
+// reference is the verifier that Verifier must agree with: the JWT library and encoding/json, with what the package's comment
+// asks for beyond them.
+type reference struct{ rules Rules }
+
+func (r reference) verify(token string, now time.Time) (Identity, error) {
+	if len(token) > MaxLength || strings.ContainsAny(token, "\r\n") {
+		return Identity{}, errors.New("too long, or with line ends")
+	}
+	options := []jwt.ParserOption{
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(), jwt.WithStrictDecoding(),
+		jwt.WithTimeFunc(func() time.Time { return now }),
+	}
+	if r.rules.Issuer != "" {
+		options = append(options, jwt.WithIssuer(r.rules.Issuer))
+	}
+	if r.rules.Audience != "" {
+		options = append(options, jwt.WithAudience(r.rules.Audience))
+	}
+	var c referenceClaims
+	parser := jwt.NewParser(options...)
+	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		segment, _, _ := strings.Cut(t.Raw, ".")
+		header, err := parser.DecodeSegment(segment)
+		if err != nil {
+			return nil, err
+		}
+		names, err := strictObject(header)
+		if err != nil {
+			return nil, err
+		}
+		if names["crit"] != nil {
+			return nil, errors.New("crit")
+		}
+		keys := jwt.VerificationKeySet{Keys: []jwt.VerificationKey{r.rules.Secret}}
+		if len(r.rules.Previous) > 0 {
+			keys.Keys = append(keys.Keys, r.rules.Previous)
+		}
+		return keys, nil
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	id, err := strconv.ParseInt(c.Subject, 10, 64)
+	if err != nil || id < 1 || id > voucher.MaxID || strconv.FormatInt(id, 10) != c.Subject {
+		return Identity{}, errors.New("subject")
+	}
+	who := Identity{UserID: id, Admin: c.role == "admin", Expires: c.ExpiresAt.Time}
+	if life := r.rules.Life(who.Admin); life > 0 {
+		if c.IssuedAt == nil || who.Expires.Sub(c.IssuedAt.Time) > life || who.Expires.Sub(now) > life+time.Minute {
+			return Identity{}, errors.New("life")
+		}
+	}
+	return who, nil
+}
+
+// referenceClaims are claims that are read strictly.
+type referenceClaims struct {
+	jwt.RegisteredClaims
+	role string
+}
+
+func (c *referenceClaims) UnmarshalJSON(b []byte) error {
+	names, err := strictObject(b)
+	if err != nil {
+		return err
+	}
+	for name, into := range map[string]any{
+		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "jti": &c.ID, "role": &c.role,
+		"exp": &c.ExpiresAt, "nbf": &c.NotBefore, "iat": &c.IssuedAt,
+	} {
+		raw, ok := names[name]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		if _, isTime := into.(**jwt.NumericDate); isTime {
+			if f, err := strconv.ParseFloat(string(raw), 64); err != nil || f < 0 || f > 253402300799 {
+				return fmt.Errorf("%s is %s", name, raw)
+			}
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strictObject returns the members of a JSON object in UTF-8 that has each name once.
+func strictObject(b []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(b) || !json.Valid(b) {
+		return nil, errors.New("no JSON in UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("no object")
+	}
+	names := map[string]json.RawMessage{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string)
+		if _, twice := names[name]; twice {
+			return nil, fmt.Errorf("%q twice", name)
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, err
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil { // a number beyond float64
+			return nil, err
+		}
+		names[name] = raw
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows")
+	}
+	return names, nil
+}

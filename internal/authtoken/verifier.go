@@ -1,0 +1,190 @@
+package authtoken
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// MinSecret is how many bytes a signing secret has at least: the width of the hash (RFC 7518, section 3.2).
+	MinSecret = 32
+	// MaxLength is how many bytes a token has at most. Real ones have some 200.
+	MaxLength = 4096
+	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
+	RoleAdmin = "admin"
+
+	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
+)
+
+// ErrWeakSecret says that a secret is too short to sign tokens.
+var ErrWeakSecret = fmt.Errorf("authtoken: a secret must have at least %d bytes", MinSecret)
+
+// Why a token is not valid. These are for the log: callers are not told.
+var (
+	errLength    = fmt.Errorf("token has more than %d bytes", MaxLength)
+	errMalformed = errors.New("token is not three segments of base64url")
+	errSignature = errors.New("token is not signed with the secret")
+	errHeader    = errors.New("the token's header is not a JSON object without duplicates")
+	errAlgorithm = errors.New(`the token's alg is not "HS256"`)
+	errCritical  = errors.New("the token has critical extensions")
+	errClaims    = errors.New("the token's claims are not a JSON object without duplicates")
+)
+
+// Rules say which tokens are valid.
+type Rules struct {
+	// Secret is the key of the signature, MinSecret bytes or more. Previous is one whose tokens are still valid; none when empty.
+	Secret, Previous []byte
+	// Issuer and Audience are what iss and aud must be; anything when empty.
+	Issuer, Audience string
+	// MaxLife is how long a buyer's token may be valid in all, and AdminMaxLife an admin's; 0: for ever.
+	MaxLife, AdminMaxLife time.Duration
+}
+
+// check returns what is wrong with the rules.
+func (r Rules) check() error {
+	switch {
+	case len(r.Secret) < MinSecret, len(r.Previous) > 0 && len(r.Previous) < MinSecret:
+		return ErrWeakSecret
+	case r.MaxLife < 0 || r.AdminMaxLife < 0:
+		return errors.New("authtoken: a life cannot be below 0")
+	}
+	return nil
+}
+
+// Life is how long a token of a role may be valid in all; 0: for ever.
+func (r Rules) Life(admin bool) time.Duration {
+	if admin {
+		return r.AdminMaxLife
+	}
+	return r.MaxLife
+}
+
+// Identity is who a token speaks for.
+type Identity struct {
+	UserID  int64
+	Admin   bool
+	Expires time.Time
+}
+
+// Verifier checks tokens. It is safe for concurrent use.
+type Verifier struct {
+	rules   Rules
+	base64  *base64.Encoding
+	scratch sync.Pool // of *scratch
+}
+
+// NewVerifier returns a verifier, or an error, which may be ErrWeakSecret.
+func NewVerifier(rules Rules) (*Verifier, error) {
+	if err := rules.check(); err != nil {
+		return nil, err
+	}
+	v := &Verifier{rules: rules, base64: base64.RawURLEncoding.Strict()}
+	keys := [][]byte{append([]byte(nil), rules.Secret...)}
+	if len(rules.Previous) > 0 {
+		keys = append(keys, append([]byte(nil), rules.Previous...))
+	}
+	v.scratch.New = func() any { return newScratch(keys) }
+	return v, nil
+}
+
+// Verify returns who a token speaks for at a time, or why it is not valid.
+func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
+	header, claims, signature, err := split(token)
+	if err != nil {
+		return Identity{}, err
+	}
+	s, _ := v.scratch.Get().(*scratch)
+	defer v.scratch.Put(s)
+	if !s.signed(token[:len(header)+1+len(claims)], signature) {
+		return Identity{}, errSignature
+	}
+	if err := v.checkHeader(s, header); err != nil {
+		return Identity{}, err
+	}
+	text, err := s.decode(v.base64, claims)
+	if err != nil {
+		return Identity{}, err
+	}
+	c, err := readClaims(text, v.rules.Audience)
+	if err != nil {
+		return Identity{}, err
+	}
+	return c.check(&v.rules, now)
+}
+
+// split takes a token apart. Line ends are refused here, because package base64 skips them.
+func split(token string) (header, claims, signature string, err error) {
+	if len(token) > MaxLength {
+		return "", "", "", errLength
+	}
+	header, rest, _ := strings.Cut(token, ".")
+	claims, signature, found := strings.Cut(rest, ".")
+	if !found || len(signature) != signatureLength || strings.IndexByte(token, '\n') >= 0 || strings.IndexByte(token, '\r') >= 0 {
+		return "", "", "", errMalformed
+	}
+	return header, claims, signature, nil
+}
+
+// checkHeader reads a token's header. Those that all known libraries write need no reading.
+func (v *Verifier) checkHeader(s *scratch, header string) error {
+	switch header {
+	case "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", // {"alg":"HS256","typ":"JWT"}
+		"eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9", // {"typ":"JWT","alg":"HS256"}
+		"eyJhbGciOiJIUzI1NiJ9":                 // {"alg":"HS256"}
+		return nil
+	}
+	text, err := s.decode(v.base64, header)
+	if err != nil {
+		return err
+	}
+	return readHeader(text)
+}
+
+// scratch is what the check of a token works with. It is used again, so that a check allocates nothing.
+type scratch struct {
+	macs  []hash.Hash // one for each key
+	text  [MaxLength]byte
+	plain [MaxLength]byte
+	sum   [sha256.Size]byte
+	right [signatureLength]byte
+}
+
+func newScratch(keys [][]byte) *scratch {
+	s := &scratch{macs: make([]hash.Hash, len(keys))}
+	for i, key := range keys {
+		s.macs[i] = hmac.New(sha256.New, key)
+	}
+	return s
+}
+
+// signed reports whether the signature of a text is that of one of the keys.
+func (s *scratch) signed(text, signature string) bool {
+	plain := s.text[:copy(s.text[:], text)]
+	given := s.plain[:copy(s.plain[:], signature)]
+	for _, mac := range s.macs {
+		mac.Reset()
+		mac.Write(plain) // never fails, by its documentation
+		base64.RawURLEncoding.Encode(s.right[:], mac.Sum(s.sum[:0]))
+		if subtle.ConstantTimeCompare(given, s.right[:]) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// decode returns the text of a segment, until the next call.
+func (s *scratch) decode(encoding *base64.Encoding, segment string) ([]byte, error) {
+	n, err := encoding.Decode(s.plain[:], s.text[:copy(s.text[:], segment)])
+	if err != nil {
+		return nil, errMalformed
+	}
+	return s.plain[:n], nil
+}
