@@ -180,6 +180,11 @@ bench-quick: ## the same in under three minutes, nothing written
 bench-limits: ## thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench -limits
 
+# The compiler optimises for what this profile shows (go help build, -pgo). It is taken again when the path of a purchase has changed.
+.PHONY: profile
+profile: ## take cmd/server/default.pgo again: a minute of purchases and refusals
+	@$(WITH_SERVICES) go run ./bench -duration 1m -profile cmd/server/default.pgo
+
 .PHONY: bench-rebuild
 bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has lost it
 	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild

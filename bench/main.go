@@ -26,6 +26,7 @@ import (
 const usage = `Measures the service against its limits and against the designs that lead to it.
 
   go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
+  go run ./test/services -- go run ./bench -profile file [-duration 1m]
   go run ./bench -render file.json [-out directory]
 
 It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts
@@ -68,6 +69,8 @@ type options struct {
 	plan   measures.Plan
 	out    string // directory for the reports; "" writes none
 	render string // a stored result to report instead of measuring
+	// profile is where a processor profile of the service is written, instead of a report.
+	profile string
 }
 
 // run measures what the plan says, and reports.
@@ -90,6 +93,9 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) error {
 		return err
 	}
 	defer bench.Close(ctx)
+	if o.profile != "" {
+		return writeProfile(ctx, bench, o.profile)
+	}
 	if o.plan.Compare {
 		if err = show(bench.Compare(ctx)); err != nil {
 			return err
@@ -99,6 +105,15 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) error {
 		return show(bench.FindLimits(ctx))
 	}
 	return nil
+}
+
+// writeProfile writes what the compiler reads as default.pgo.
+func writeProfile(ctx context.Context, bench *measures.Bench, path string) error {
+	profile, err := bench.Profile(ctx)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, profile, 0o600)
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -115,6 +130,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	connections := flags.Int("connections", full.Connections, "connections that send purchases at the same time")
 	flags.StringVar(&o.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
 	flags.StringVar(&o.render, "render", "", "measure nothing; report the result stored in this `file`")
+	flags.StringVar(&o.profile, "profile", "", "write a processor profile of the service to this `file` instead: -duration of load, half of it sold out")
 	var only *regexp.Regexp
 	flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
 		only, err = regexp.Compile(text)

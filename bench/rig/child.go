@@ -134,8 +134,8 @@ func (c *Child) Kill() {
 // Log is what the process wrote. It may be read once the process has ended.
 func (c *Child) Log() string { return c.log.String() }
 
-// freeAddr returns an address that is free now.
-func freeAddr(ctx context.Context) (string, error) {
+// FreeAddr returns an address that is free now.
+func FreeAddr(ctx context.Context) (string, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

@@ -25,7 +25,7 @@ func (s Service) settings(at *Namespace) []string {
 
 // Launch starts one instance, with more settings (NAME=value) if there are any, without a voucher on sale.
 func (s Service) Launch(ctx context.Context, at *Namespace, instance string, more ...string) (*Server, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (s Stage) Start(ctx context.Context, at *Namespace, stock int64) (*Server, 
 
 // Launch starts a process of it; the flags say which part it has.
 func (s Stage) Launch(ctx context.Context, at *Namespace, flags ...string) (*Server, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
