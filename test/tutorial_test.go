@@ -40,7 +40,7 @@ func tutorialVoucher(t *testing.T, s *box.Site, stock int, begin, end time.Time)
 		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Raw: true,
 		Body: map[string]any{
 			"shopId": 1, "title": "100元代金券", "subTitle": "周一至周五均可使用", "rules": "全场通用\\n无需预约",
-			"payValue": 8000, "actualValue": 10000, "stock": stock,
+			"payValue": 8000, "actualValue": 10000, "type": 1, "stock": stock,
 			"beginTime": begin.UTC().Format(tutorialTime), "endTime": end.UTC().Format(tutorialTime),
 		},
 	})

@@ -194,3 +194,31 @@ func TestPayWithin(t *testing.T) {
 		}
 	}
 }
+
+// The route says what kind of voucher is created; a type in the body must agree.
+func TestTypeAgreesWithTheRoute(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ target, given, wrong string }{
+		{"/voucher/seckill", `1`, ""},
+		{"/voucher/seckill", `0`, "is 0"},
+		{"/voucher/seckill", `257`, "is 257"}, // 1 in eight bits
+		{"/voucher/seckill", `"1"`, "is a string"},
+		{"/voucher", `0`, ""},
+		{"/voucher", `1`, "is 1"},
+	} {
+		body := goodBody()
+		body["type"] = c.given
+		if c.target == "/voucher" {
+			for _, name := range []string{"stock", "beginTime", "endTime"} {
+				delete(body, name)
+			}
+		}
+		got, status, _ := create(t, c.target, object(body))
+		switch {
+		case c.wrong == "" && status != http.StatusCreated:
+			t.Errorf("%s with %s: %d %+v", c.target, c.given, status, got.Errors)
+		case c.wrong != "" && (status != http.StatusBadRequest || !cmp.Equal(fieldsOf(got), []string{"type"}) || got.Errors[0].Reason != c.wrong):
+			t.Errorf("%s with %s: %d %+v, want type %s", c.target, c.given, status, got.Errors, c.wrong)
+		}
+	}
+}

@@ -47,7 +47,7 @@ type VoucherChanges interface {
 // createOrdinary answers POST /voucher.
 func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 	var d voucher.Draft
-	if err := a.readBody(c, draftFields(&d)...); err != nil {
+	if err := a.readBody(c, draftFields(&d, voucher.Ordinary)...); err != nil {
 		return answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
@@ -60,7 +60,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		d  voucher.Draft
 		sd voucher.SaleDraft
 	)
-	fields := append(draftFields(&d),
+	fields := append(draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
@@ -72,9 +72,12 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 	return created(v, err)
 }
 
-// draftFields are the fields that both kinds of voucher are created from.
-func draftFields(d *voucher.Draft) []jsonbody.Field {
+// draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
+// in the body as well, where it must agree.
+func draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
+	var given voucher.Kind
 	return []jsonbody.Field{
+		jsonbody.Choice("type", &given, fmt.Sprintf("%d on this route", kind), map[int64]voucher.Kind{int64(kind): kind}),
 		jsonbody.Required(jsonbody.Integer("shopId", &d.ShopID)),
 		jsonbody.Required(jsonbody.Text("title", &d.Title)),
 		jsonbody.Text("subTitle", &d.SubTitle),

@@ -45,23 +45,25 @@ func NewServer(tb testing.TB, name string, settings map[string]string) *Server {
 	return s
 }
 
-// chooseAddresses picks two free ports below the range from which the kernel gives ports to clients, so that a server's
-// port is still free when it starts again.
+// chooseAddresses picks two free addresses.
 func (s *Server) chooseAddresses(ctx context.Context) {
-	free := func() string {
-		for {
-			addr := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(16_000))
-			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-			if err != nil {
-				continue
-			}
-			_ = l.Close() // it only shows that the port is free
-			return addr
-		}
-	}
-	s.Addr, s.OpsAddr = free(), free()
+	s.Addr, s.OpsAddr = FreeAddr(ctx), FreeAddr(ctx)
 	for s.OpsAddr == s.Addr {
-		s.OpsAddr = free()
+		s.OpsAddr = FreeAddr(ctx)
+	}
+}
+
+// FreeAddr returns an address with a free port below the range from which the kernel gives ports to clients, so that a
+// server's port is still free when it starts again.
+func FreeAddr(ctx context.Context) string {
+	for {
+		addr := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(16_000))
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err != nil {
+			continue
+		}
+		_ = l.Close() // it only shows that the port is free
+		return addr
 	}
 }
 
