@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -31,21 +32,11 @@ func migrate(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	var ledger *sqlstore.Store
-	if cfg.Embedded() {
-		home, err := embedded.Open(cfg.Stores.DataDir, log)
-		if err != nil {
-			return err
-		}
-		defer closing(log, "the data directory", home.Close)
-		ledger, err = sqlstore.OpenSQLite(ctx, home.SQLitePath, sqlstore.Options{Log: log})
-		if err != nil {
-			return fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err)
-		}
-	} else if ledger, err = openMySQL(ctx, cfg, log); err != nil {
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
 		return err
 	}
-	defer closing(log, "the database", ledger.Close)
+	defer closing(log, "the database", ledger.close)
 	applied, err := ledger.Migrate(ctx)
 	if err != nil {
 		return err
@@ -60,6 +51,37 @@ func migrate(ctx context.Context, env environment) error {
 		}
 	}
 	return nil
+}
+
+// toolLedger is the ledger of a command that needs nothing else.
+type toolLedger struct {
+	*sqlstore.Store
+
+	home *embedded.Home // nil outside the embedded mode
+}
+
+func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (toolLedger, error) {
+	if !cfg.Embedded() {
+		ledger, err := openMySQL(ctx, cfg, log)
+		return toolLedger{Store: ledger}, err
+	}
+	home, err := embedded.Open(cfg.Stores.DataDir, log)
+	if err != nil {
+		return toolLedger{}, err
+	}
+	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, sqlstore.Options{Log: log})
+	if err != nil {
+		return toolLedger{}, errors.Join(fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err), home.Close())
+	}
+	return toolLedger{Store: ledger, home: home}, nil
+}
+
+func (l toolLedger) close() error {
+	err := l.Close()
+	if l.home != nil {
+		err = errors.Join(err, l.home.Close())
+	}
+	return err
 }
 
 // closing closes something at the end of a function and logs what goes wrong, when nobody can act on it any more.

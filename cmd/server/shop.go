@@ -18,6 +18,7 @@ import (
 	"seckill/internal/order/outbox"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
+	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
@@ -37,12 +38,14 @@ type shop struct {
 	directSales   *service.DirectSales
 	vouchers      *voucher.Service
 	deadLetters   *recorder.DeadLetters
+	tills         *redemption.Tills
 
 	// Background jobs.
 	notifier     *service.Notifier
 	reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
+	lapser       *redemption.Lapser
 	auditor      *audit.Auditor
 	recorder     *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
@@ -89,6 +92,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		deadLetters: recorder.NewDeadLetters(
 			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
 			partition, repairs, notifier, metrics, log),
+		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, metrics, log),
@@ -96,6 +100,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		reporter:     reporter,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		auditor:      auditor,
 		recorder: recorder.New(
 			recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
@@ -106,7 +111,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.payments.Run, s.statsFlusher.Run, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.statsFlusher.Run, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}

@@ -17,10 +17,11 @@ const (
 	Refunding     Status = 5
 	Refunded      Status = 6
 	Failed        Status = 7
+	Lapsed        Status = 8
 )
 
 func statusNames() []string {
-	return []string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed"}
+	return []string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed"}
 }
 
 // String returns the state's name, as the service shows it.
@@ -42,7 +43,7 @@ func StatusNamed(name string) Status {
 }
 
 // Live reports whether an order in this state holds a unit and occupies its user.
-func (s Status) Live() bool { return s >= Queued && s <= Redeemed || s == Refunding }
+func (s Status) Live() bool { return s >= Queued && s <= Redeemed || s == Refunding || s == Lapsed }
 
 // givenBack reports whether an order in this state has given its unit back.
 func (s Status) givenBack() bool { return s == Cancelled || s == Refunded }

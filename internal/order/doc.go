@@ -9,12 +9,13 @@
 //	outbox     applies to Redis what later steps of orders, and admins, have changed in the ledger
 //	recovery   keeps Redis holding every sale as the ledger says, and rebuilds what is wrong
 //	audit      checks while sales run that all units are accounted for; stats for people who watch
+//	redemption codes of paid orders, and the tills that redeem them; lapses coupons past their date
 //	catalog    what an instance remembers of vouchers
 //	ordertest  test doubles
 //
 // The states of an order (transition.go) and what leads from one to the next:
 //
-//	queued ──► unpaid ──pay──► paid ──► redeemed
+//	queued ──► unpaid ──pay──► paid ──redeem──► redeemed;  ──lapse──► lapsed, past its date
 //	   │         │             │ ▲ └──refund──► refunding ──► refunded, a unit comes back
 //	   ▼         │             │ └──revive── a late payment takes a unit again
 //	 failed      └─cancel, expire──► cancelled, a unit comes back

@@ -21,6 +21,8 @@ var (
 	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnknownOutcome: whether the purchase took place is not known. Repeating the call is the definitive question.
 	ErrUnknownOutcome = errors.New("outcome unknown")
+	// ErrReserved: a till has reserved the order's coupon and is about to redeem it; that ends within two minutes.
+	ErrReserved = errors.New("a till has reserved the coupon")
 	// ErrNoDeadLetter: there is no such dead letter; it was replayed or discarded before.
 	ErrNoDeadLetter = errors.New("no such dead letter")
 )
@@ -45,7 +47,7 @@ func OrUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
+		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter, ErrReserved,
 		voucher.ErrNotFound, voucher.ErrOffShelf,
 	} {
 		if errors.Is(err, answer) {

@@ -21,6 +21,7 @@ const (
 	ByProvider Actor = "payment provider"
 	ByPayments Actor = "cashier" // decides about late payments
 	ByService  Actor = "service" // the auditor, who pauses sales
+	ByLapser   Actor = "lapser"  // ends coupons whose time is over
 )
 
 // Filter chooses orders. A zero field does not restrict.

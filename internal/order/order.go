@@ -20,9 +20,10 @@ const (
 	Refunding     Status = 5
 	Refunded      Status = 6
 	Failed        Status = 7 // accepted but could not be recorded; the row says why
+	Lapsed        Status = 8 // paid, and not redeemed while its coupon was valid; its unit is used up
 )
 
-var statusNames = [...]string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed"}
+var statusNames = [...]string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed"}
 
 // String returns the status's name as shown to people and clients.
 func (s Status) String() string {
@@ -34,11 +35,11 @@ func (s Status) String() string {
 
 // Live reports whether an order in this state has a unit and makes its user a holder in the sale.
 func (s Status) Live() bool {
-	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding
+	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding || s == Lapsed
 }
 
 // Final reports whether an order in this state never changes again. A cancelled one may: a payment may arrive late.
-func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed }
+func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed || s == Lapsed }
 
 // Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted one that waits for its row.
 // A time is zero until it happened.
@@ -57,6 +58,7 @@ type Order struct {
 	RefundingAt time.Time
 	RefundedAt  time.Time
 	FailedAt    time.Time
+	LapsedAt    time.Time
 }
 
 // Reason says why an accepted order could not be recorded. It is stored with the failed row.

@@ -13,6 +13,8 @@ const (
 	RequestRefund               // paid → refunding: the money is to go back
 	ConfirmRefund               // refunding → refunded: it has
 	Revive                      // cancelled → paid: the money came late, and there still was a unit
+	Redeem                      // paid → redeemed: a till has taken its coupon
+	Lapse                       // paid → lapsed: its coupon was valid until then
 )
 
 // step is the transition of one action.
@@ -36,6 +38,10 @@ func (a Action) step() step {
 		return step{"confirm refund", Refunding, Refunded, true}
 	case Revive:
 		return step{"revive", Cancelled, Paid, false}
+	case Redeem:
+		return step{"redeem", Paid, Redeemed, false}
+	case Lapse:
+		return step{"lapse", Paid, Lapsed, false}
 	default:
 		return step{name: "do nothing", from: StatusUnknown, to: StatusUnknown}
 	}

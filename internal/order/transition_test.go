@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var everyStatus = []Status{StatusUnknown, Queued, Unpaid, Paid, Redeemed, Cancelled, Refunding, Refunded, Failed}
+var everyStatus = []Status{StatusUnknown, Queued, Unpaid, Paid, Redeemed, Cancelled, Refunding, Refunded, Failed, Lapsed}
 
 // ways are all that an action may do, written down once more by hand.
 var ways = map[Action]struct {
@@ -21,6 +21,8 @@ var ways = map[Action]struct {
 	RequestRefund: {Paid, Refunding, false},
 	ConfirmRefund: {Refunding, Refunded, true},
 	Revive:        {Cancelled, Paid, false},
+	Redeem:        {Paid, Redeemed, false},
+	Lapse:         {Paid, Lapsed, false},
 }
 
 func TestEveryActionInEveryState(t *testing.T) {
@@ -52,7 +54,7 @@ func TestEveryActionInEveryState(t *testing.T) {
 // that gives its unit is not live afterwards.
 func TestActionsConserveUnits(t *testing.T) {
 	t.Parallel()
-	actions := []Action{Pay, Cancel, Expire, RequestRefund, ConfirmRefund, Revive}
+	actions := []Action{Pay, Cancel, Expire, RequestRefund, ConfirmRefund, Revive, Redeem, Lapse}
 	rapid.Check(t, func(t *rapid.T) {
 		const issued = 5
 		orders, stock := make([]Status, 3), issued

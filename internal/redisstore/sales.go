@@ -19,7 +19,7 @@ const (
 )
 
 // Views returns the state of each sale, in the order asked. Sales of one partition are read in one round trip (250 at
-// a time) and at one moment. A sale whose keys hold something else is order.SaleMissing, and harms no other.
+// a time) and at one moment.
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
 	for _, indexes := range byPartition(sales) {
@@ -57,7 +57,7 @@ func (s *Store) viewSome(ctx context.Context, sales []order.SaleRef, indexes []i
 	now := r.time()
 	for _, i := range indexes {
 		views[i] = r.view()
-		views[i].Applied, views[i].Building = r.number(), r.number()
+		views[i].Applied = r.number()
 		views[i].Now = now
 	}
 	return r.err

@@ -47,7 +47,7 @@ func (s *Store) complete(tx *gorm.DB, voucherID int64, results []order.Operation
 		}
 		return nil, markOperations(tx, voucherID, ops, operationApplied, now)
 	}
-	c := completion{tx: tx}
+	c := completion{store: s, tx: tx}
 	if c.orders, err = lockOrders(tx, revived(ops)); err != nil {
 		return nil, err
 	}
@@ -116,6 +116,7 @@ func markOperations(tx *gorm.DB, voucherID int64, ops []operationRow, state oper
 // completion completes operations of one sale of which some take units. The orders that they revive are locked, and then
 // the sale.
 type completion struct {
+	store  *Store
 	tx     *gorm.DB
 	now    time.Time
 	orders map[int64]*orderRow
@@ -194,7 +195,7 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 		return fmt.Errorf("%w: no unit is left for operation %d", order.ErrConflict, op.Number), nil
 	}
 	rows := []orderRow{*row}
-	err = advance(c.tx, rows, order.Revive, cause{
+	err = c.store.advance(c.tx, rows, order.Revive, cause{
 		by: order.ByPayments, at: c.now, why: "a unit was taken again for the late payment",
 	})
 	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on

@@ -41,7 +41,7 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		if rows, err = lockUnpaid(tx.Where("pay_deadline <= ?", now).Order("pay_deadline, id").Limit(n)); err != nil {
 			return err
 		}
-		return advance(tx, rows, order.Expire, cause{by: order.ByExpirer, at: now, why: "not paid in time"})
+		return s.advance(tx, rows, order.Expire, cause{by: order.ByExpirer, at: now, why: "not paid in time"})
 	})
 	if err != nil {
 		return nil, readError(fmt.Sprintf("expiring %d due orders", n), err)

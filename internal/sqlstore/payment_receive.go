@@ -21,7 +21,7 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 		if n.Amount != p.Amount {
 			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
 		}
-		r = receipt{tx: tx, payment: p, order: row}
+		r = receipt{store: s, tx: tx, payment: p, order: row}
 		if p.State != order.PaymentOpen {
 			return nil // received before
 		}
@@ -39,6 +39,7 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 
 // receipt is a payment that has just arrived, and its locked order.
 type receipt struct {
+	store   *Store
 	tx      *gorm.DB
 	now     time.Time
 	payment paymentRow
@@ -102,7 +103,7 @@ func (r *receipt) revive(sale *saleRow) error {
 
 func (r *receipt) advance(action order.Action, by order.Actor, why string) error {
 	rows := []orderRow{r.order}
-	err := advance(r.tx, rows, action, cause{by: by, at: r.now, why: why})
+	err := r.store.advance(r.tx, rows, action, cause{by: by, at: r.now, why: why})
 	r.order = rows[0]
 	return err
 }
@@ -146,7 +147,7 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 			return err
 		}
 		for _, p := range found {
-			if err := reviveOne(tx, p, orders, sales, now); err != nil {
+			if err := s.reviveOne(tx, p, orders, sales, now); err != nil {
 				return err
 			}
 		}
@@ -172,13 +173,13 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	return found, nil
 }
 
-func reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
+func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
 	row, found := orders[p.OrderID]
 	sale, sold := sales[p.VoucherID]
 	if !found || !sold {
 		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there", p.ID, p.OrderID, p.VoucherID)
 	}
-	r := receipt{tx: tx, now: now, payment: p, order: *row}
+	r := receipt{store: s, tx: tx, now: now, payment: p, order: *row}
 	if err := r.revive(&sale); err != nil {
 		return err
 	}

@@ -167,7 +167,10 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		if err != nil {
 			return err
 		}
-		if err := advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
+		if err := s.checkRefund(tx, row, now); err != nil {
+			return err
+		}
+		if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
 			return err
 		}
 		return p.sendBack(tx)
@@ -220,7 +223,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		if p.AcceptTime == nil || row.Status != order.Refunding {
 			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
 		}
-		return advance(tx, rows, order.ConfirmRefund, c)
+		return s.advance(tx, rows, order.ConfirmRefund, c)
 	})
 	if err != nil {
 		return order.Order{}, readError("refunding payment "+paymentID, err)

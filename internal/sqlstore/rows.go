@@ -24,6 +24,9 @@ type voucherRow struct {
 	CreateTime  time.Time      `gorm:"column:create_time"`
 	UpdateTime  time.Time      `gorm:"column:update_time"`
 	PayWithin   int64          `gorm:"column:pay_within"` // seconds
+	Redeemable  bool           `gorm:"column:redeemable"`
+	ValidUntil  *time.Time     `gorm:"column:valid_until"`
+	ValidDays   int64          `gorm:"column:valid_days"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -59,11 +62,17 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
-		PayWithin: time.Duration(r.PayWithin) * time.Second,
+		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
 	}
 }
 
-func (r voucherRow) terms() payTerms { return payTerms{cents: r.PayValue, within: r.PayWithin} }
+func (r voucherRow) redemption() voucher.Redemption {
+	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: at(r.ValidUntil), ValidDays: r.ValidDays}
+}
+
+func (r voucherRow) terms() payTerms {
+	return payTerms{cents: r.PayValue, within: r.PayWithin, shopID: r.ShopID, redemption: r.redemption()}
+}
 
 // at returns a time as the domain has it: zero where it is missing.
 func at(t *time.Time) time.Time {
@@ -71,6 +80,15 @@ func at(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *t
+}
+
+// stamp is the opposite of at.
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
 }
 
 // orderRow has no field for the column live, which the database computes.
@@ -92,6 +110,7 @@ type orderRow struct {
 	RefundingTime *time.Time   `gorm:"column:refunding_time"`
 	RefundTime    *time.Time   `gorm:"column:refund_time"`
 	FailTime      *time.Time   `gorm:"column:fail_time"`
+	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -101,7 +120,7 @@ func (r orderRow) order() order.Order {
 	return order.Order{
 		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, Status: r.Status, Reason: r.Reason,
 		CreatedAt: r.CreateTime, PayBefore: at(r.PayDeadline), PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime),
-		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime),
+		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime), LapsedAt: at(r.LapseTime),
 	}
 }
 

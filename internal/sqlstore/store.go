@@ -20,6 +20,8 @@ type Store struct {
 	now      func() time.Time
 	log      *slog.Logger
 	terms    *termsCache
+	// couponKey makes new codes.
+	couponKey couponKey
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
 	// writers poll, so that some starve; here they queue.
 	writer chan struct{}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
 )
 
 const (
@@ -13,10 +15,13 @@ const (
 	maxTerms = 10_000
 )
 
-// payTerms are what an order copies from its voucher.
+// payTerms are what an order copies from its voucher, and its coupon once it is paid.
 type payTerms struct {
 	cents  int64
 	within int64 // seconds in which it is to be paid
+
+	shopID     int64
+	redemption voucher.Redemption
 }
 
 // deadline returns until when an order that is recorded at now is to be paid.
@@ -47,7 +52,7 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, er
 	terms, missing := c.known(voucherIDs)
 	for part := range chunks(missing) {
 		var rows []voucherRow
-		if err := db.Select("id", "pay_value", "pay_within").Where("id IN ?", part).Find(&rows).Error; err != nil {
+		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until", "valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading pay terms: %w", err)
 		}
 		for _, row := range rows {

@@ -67,13 +67,30 @@ type cause struct {
 }
 
 // advance takes locked orders one step, for which they are in the right state: the rows, an event for each, and, when
-// their units go back on sale, the sales with an operation for each unit.
-func advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+// their units go back on sale, the sales with an operation for each unit; when they are paid by it, their codes.
+func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	if err := move(tx, rows, action, c.at); err != nil {
+		return err
+	}
+	if err := writeHistory(tx, rows, c); err != nil {
+		return err
+	}
+	switch {
+	case action.To() == order.Paid:
+		return s.issueCoupons(tx, rows, c.at)
+	case action.GivesUnit():
+		return giveBackUnits(tx, rows, action, c)
+	}
+	return nil
+}
+
+// move writes the state of locked orders, for which they are in the right state, as the action leaves it.
+func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) error {
 	for i := range rows {
-		rows[i] = rows[i].after(action, c.at)
+		rows[i] = rows[i].after(action, now)
 	}
 	ids := idsOf(rows)
 	for part := range chunks(ids) {
@@ -81,13 +98,7 @@ func advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 			return fmt.Errorf("%s %d orders: %w", action, len(ids), err)
 		}
 	}
-	if err := writeHistory(tx, rows, c); err != nil {
-		return err
-	}
-	if !action.GivesUnit() {
-		return nil
-	}
-	return giveBackUnits(tx, rows, action, c)
+	return nil
 }
 
 // after returns the row as the action leaves it.
@@ -102,6 +113,10 @@ func (r orderRow) after(action order.Action, now time.Time) orderRow {
 		r.RefundingTime = &now
 	case order.ConfirmRefund:
 		r.RefundTime = &now
+	case order.Redeem:
+		r.RedeemTime = &now
+	case order.Lapse:
+		r.LapseTime = &now
 	}
 	return r
 }
@@ -118,6 +133,10 @@ func (r orderRow) changed(action order.Action) map[string]any {
 		columns["refunding_time"] = r.RefundingTime
 	case order.ConfirmRefund:
 		columns["refund_time"] = r.RefundTime
+	case order.Redeem:
+		columns["redeem_time"] = r.RedeemTime
+	case order.Lapse:
+		columns["lapse_time"] = r.LapseTime
 	}
 	return columns
 }
@@ -184,7 +203,7 @@ func (s *Store) Transition(
 			return err
 		}
 		rows = []orderRow{row}
-		return advance(tx, rows, action, cause{by: by, at: now, why: why})
+		return s.advance(tx, rows, action, cause{by: by, at: now, why: why})
 	})
 	if err != nil {
 		return order.Order{}, readError(fmt.Sprintf("%s order %d", action, orderID), err)

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-var actions = []order.Action{order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive}
+var actions = []order.Action{order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive, order.Redeem, order.Lapse}
 
 // Every action on an order in every state: one step where the domain allows it, with its time, its event and its unit;
 // else nothing.
@@ -21,7 +21,7 @@ func TestTransition(t *testing.T) {
 		for _, action := range actions {
 			v := l.seckill(t, 100)
 			var given int64
-			for i, c := range l.recorded(t, v, 7) {
+			for i, c := range l.recorded(t, v, 8) {
 				from := order.Status(i + 1)
 				l.force(t, from, c.OrderID)
 				before := l.order(t, c.OrderID)
@@ -49,6 +49,10 @@ func TestTransition(t *testing.T) {
 					want.RefundingAt = recordedAt
 				case order.ConfirmRefund:
 					want.RefundedAt = recordedAt
+				case order.Redeem:
+					want.RedeemedAt = recordedAt
+				case order.Lapse:
+					want.LapsedAt = recordedAt
 				}
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
 					t.Errorf("%s: %v (-want +got):\n%s", action, err, diff)
@@ -71,7 +75,7 @@ func TestTransition(t *testing.T) {
 					t.Errorf("%s: operations (-want +got):\n%s", action, diff)
 				}
 			}
-			if sale := l.sale(t, v); sale.Stock != 93+given || sale.LastOperation != given || sale.Issued != 100 {
+			if sale := l.sale(t, v); sale.Stock != 92+given || sale.LastOperation != given || sale.Issued != 100 {
 				t.Errorf("%s: sale %+v, want %d units back", action, sale, given)
 			}
 		}

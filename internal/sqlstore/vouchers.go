@@ -20,6 +20,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
 		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
+		Redeemable: v.Redemption.ByCode, ValidUntil: stamp(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
 	}
 	var sale *saleRow
 	committing := false
@@ -118,7 +119,7 @@ type joinedRow struct {
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, " +
+			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.partition_no, s.retired, s.last_operation").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")

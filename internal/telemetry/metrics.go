@@ -27,6 +27,7 @@ type Metrics struct {
 	cache     *cacheMetrics
 	recorder  *recorderMetrics
 	orders    *orders
+	coupons   *coupons
 	audit     *auditMetrics
 	locks     *locks
 }
@@ -49,6 +50,7 @@ func NewMetrics(b Build) *Metrics {
 		cache:     newCacheMetrics(),
 		recorder:  newRecorder(),
 		orders:    newOrders(),
+		coupons:   newCoupons(),
 		audit:     newAudit(),
 		locks:     newLocks(),
 	}
@@ -63,6 +65,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.cache.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
+	m.registry.MustRegister(m.coupons.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
 	return m

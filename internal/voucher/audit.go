@@ -35,6 +35,7 @@ const (
 	Restocked Action = "stock"
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter
+	Rotated   Action = "rotate"  // the key of codes
 )
 
 // FieldChange is the change of one field, written as in a request.
@@ -60,6 +61,28 @@ func Differences(from, to Voucher) []FieldChange {
 	return changes
 }
 
+// flag, moment and positive write a value, or "" where there is none.
+func flag(set bool) string {
+	if !set {
+		return ""
+	}
+	return strconv.FormatBool(set)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return instant(t).Format(time.RFC3339Nano)
+}
+
+func positive(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
 // fieldText is a field's name as in requests, and its value as text.
 type fieldText struct{ name, text string }
 
@@ -78,12 +101,15 @@ func fieldTexts(v Voucher) []fieldText {
 		{"payValue", number(v.PayValue)},
 		{"actualValue", number(v.ActualValue)},
 		{"payWithinSeconds", number(int64(v.PayWithin / time.Second))},
+		{"redeemable", flag(v.Redemption.ByCode)},
+		{"validUntil", moment(v.Redemption.ValidUntil)},
+		{"validDays", positive(v.Redemption.ValidDays)},
 		{"status", number(int64(v.Status))},
 	}
 	stock, begin, end, paused := "", "", "", ""
 	if s := v.Sale; s != nil {
 		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
-		begin, end = instant(s.Begin).Format(time.RFC3339Nano), instant(s.End).Format(time.RFC3339Nano)
+		begin, end = moment(s.Begin), moment(s.End)
 	}
 	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused})
 }

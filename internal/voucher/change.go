@@ -73,6 +73,7 @@ func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 		return false
 	}
 	r.window(begin, end, now)
+	r.usable(v.Redemption, end)
 	v.Sale.Begin, v.Sale.End = begin, end
 	return true
 }

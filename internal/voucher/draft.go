@@ -19,6 +19,7 @@ type Draft struct {
 	PayValue    int64         // cents
 	ActualValue int64         // cents
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
+	Redemption  Redemption
 }
 
 // SaleDraft is the sale of a seckill voucher to be created.
@@ -28,8 +29,8 @@ type SaleDraft struct {
 	End   time.Time // exclusive; after Begin and after now
 }
 
-// check returns the draft as a voucher, and adds everything that is wrong with it to r.
-func (d Draft) check(r *fieldRules) Voucher {
+// check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
+func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	r.number("shopId", d.ShopID, 1, MaxID)
 	v := Voucher{
 		ShopID: d.ShopID, Title: r.title(d.Title), SubTitle: r.subTitle(d.SubTitle), Rules: r.rules(d.Rules),
@@ -38,6 +39,7 @@ func (d Draft) check(r *fieldRules) Voucher {
 	r.number("payValue", d.PayValue, 0, MaxMoney)
 	r.number("actualValue", d.ActualValue, 1, MaxMoney)
 	v.PayWithin = r.payWithin(d.PayWithin)
+	v.Redemption = r.redemption(d.Redemption, now)
 	return v
 }
 

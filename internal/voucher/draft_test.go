@@ -66,7 +66,7 @@ func TestDraftRules(t *testing.T) {
 			d := goodDraft()
 			tc.change(&d)
 			var r fieldRules
-			d.check(&r)
+			d.check(&r, now)
 			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
@@ -86,7 +86,7 @@ func TestDefaultTimeToPay(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Minute: time.Minute} {
 		var r fieldRules
 		d.PayWithin = given
-		if v := d.check(&r); v.PayWithin != want || r.err() != nil {
+		if v := d.check(&r, now); v.PayWithin != want || r.err() != nil {
 			t.Errorf("%s became %s, %v", given, v.PayWithin, r.err())
 		}
 	}

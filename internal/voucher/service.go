@@ -57,7 +57,7 @@ func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outb
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
 func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown, error) {
 	var r fieldRules
-	v := d.check(&r)
+	v := d.check(&r, s.now())
 	if err := r.err(); err != nil {
 		return Shown{}, err
 	}
@@ -71,8 +71,9 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 // succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
-	v := d.check(&r)
+	v := d.check(&r, s.now())
 	sale := sd.check(&r, s.now())
+	r.usable(v.Redemption, sale.End)
 	if err := r.err(); err != nil {
 		return Shown{}, err
 	}

@@ -53,6 +53,7 @@ type Voucher struct {
 	PayValue    int64         // what the buyer pays, in cents
 	ActualValue int64         // what it is worth, in cents
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
+	Redemption  Redemption
 	Kind        Kind
 	Status      Status
 	Version     int64 // raised by every change

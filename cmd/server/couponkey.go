@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+
+	"seckill/internal/config"
+)
+
+const couponKeyHelp = `server couponkey tells which key the codes of coupons are made with. A code has a checksum
+under a key, so that tills refuse a wrong code without asking the database.
+
+  server couponkey            the key that is used, and how many there are
+  server couponkey -rotate    add a key: all instances use it within a minute
+
+Codes of every key stay good: a rotation voids none. Rotate when somebody who
+should not have read tb_setting. There is room for 32 keys.`
+
+// couponKey is the command couponkey.
+func couponKey(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
+	rotate := set.Bool("rotate", false, "add a key, with which new codes are made")
+	if err := parse(env, set, couponKeyHelp); err != nil {
+		return err
+	}
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer closing(log, "the database", ledger.close)
+	if err := ledger.CheckSchema(ctx); err != nil {
+		return err
+	}
+	keys, err := ledger.CouponKeys(ctx)
+	if err != nil {
+		return err
+	}
+	current := keys[len(keys)-1].ID
+	if *rotate {
+		if current, err = ledger.RotateCouponKey(ctx); err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
+	}
+	_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n", current, current)
+	return err
+}

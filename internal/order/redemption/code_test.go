@@ -1,0 +1,87 @@
+package redemption
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func key(id int, secret string) Key {
+	k := Key{ID: id}
+	copy(k.Secret[:], secret)
+	return k
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Code{
+		"0123456789ABCDEF":        "0123456789ABCDEF",
+		"-0123-4567 89ab--cdef-":  "0123456789ABCDEF",
+		"OoIiLl6789abcdef":        "0011116789ABCDEF",
+		"":                        "",
+		"0123456789ABCDE":         "",
+		"0123456789ABCDEFG":       "",
+		"U123456789ABCDEF":        "", // no symbol
+		"0123456789ABCDEÉ":        "",
+		"0123456789ABCDE\x00":     "",
+		strings.Repeat("-", 9999): "",
+	} {
+		got, err := Parse(text)
+		if got != want || (want == "") != errors.Is(err, ErrMalformed) {
+			t.Errorf("Parse(%.20q) = %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// A code is read again however people write it, and its key alone has made it.
+func TestCodesAreTheirKeysAlone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.IntRange(0, MaxKeyID).Draw(t, "key")
+		k := key(id, rapid.String().Draw(t, "secret"))
+		code := k.NewCode()
+		for _, written := range []string{string(code), code.Shown(), strings.ToLower(code.Shown())} {
+			if got, err := Parse(written); got != code || err != nil {
+				t.Fatalf("Parse(%q) = %q, %v", written, got, err)
+			}
+		}
+		if !k.Made(code) || code.KeyID() != id || key(id, "another").Made(code) {
+			t.Fatalf("code %s of key %d", code, id)
+		}
+		if masked := code.Masked(); strings.Contains(masked, string(code[:12])) || !strings.HasSuffix(masked, string(code[12:])) {
+			t.Fatalf("masked: %q", masked)
+		}
+		i := rapid.IntRange(0, CodeLength-1).Draw(t, "typing error")
+		wrong := []byte(code)
+		wrong[i] = symbols[(strings.IndexByte(symbols, wrong[i])+1+rapid.IntRange(0, len(symbols)-2).Draw(t, "by"))%len(symbols)]
+		if i >= CodeLength-checkSymbols && k.Made(Code(wrong)) { // elsewhere one in a million is right by chance
+			t.Fatalf("%s is as good as %s", wrong, code)
+		}
+	})
+}
+
+// The form never changes: people have codes on paper.
+func TestCodesOfToday(t *testing.T) {
+	t.Parallel()
+	k := key(3, "the key of this test")
+	if sum := string(k.checksum([]byte("3ABCDEFGHJKM"))); !k.Made(Code("3ABCDEFGHJKM"+sum)) || sum != "X983" {
+		t.Errorf("the checksum has become %s", sum)
+	}
+}
+
+func TestGuessesAreRefused(t *testing.T) {
+	t.Parallel()
+	const guesses = 50_000
+	k, other := key(0, "a"), key(0, "b")
+	hits := 0
+	for range guesses {
+		if k.Made(other.NewCode()) {
+			hits++
+		}
+	}
+	if hits > 3 { // 0.05 are expected
+		t.Errorf("%d of %d guesses have a right checksum", hits, guesses)
+	}
+}

@@ -1,0 +1,408 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+	"seckill/internal/order/redemption"
+)
+
+type couponRow struct {
+	OrderID       int64           `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Code          redemption.Code `gorm:"column:code"`
+	VoucherID     int64           `gorm:"column:voucher_id"`
+	ShopID        int64           `gorm:"column:shop_id"`
+	ValidUntil    *time.Time      `gorm:"column:valid_until"`
+	DueTime       *time.Time      `gorm:"column:due_time"`
+	Reservation   *string         `gorm:"column:reservation"`
+	ReservedBy    *int64          `gorm:"column:reserved_by"`
+	ReserveKey    *string         `gorm:"column:reserve_key"`
+	ReservedUntil *time.Time      `gorm:"column:reserved_until"`
+	RedeemedBy    *int64          `gorm:"column:redeemed_by"`
+	RedeemKey     *string         `gorm:"column:redeem_key"`
+	CreateTime    time.Time       `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*couponRow) TableName() string { return "tb_coupon" }
+
+// coupon returns the coupon of an order, whose row has the state.
+func (r *couponRow) coupon(o orderRow) redemption.Coupon {
+	c := redemption.Coupon{
+		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Status: o.Status,
+		ValidUntil: at(r.ValidUntil), RedeemedAt: at(o.RedeemTime),
+	}
+	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
+		c.Reservation = redemption.Reservation{ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: at(r.ReservedUntil)}
+	}
+	if r.RedeemedBy != nil && r.RedeemKey != nil {
+		c.RedeemedBy, c.RedeemKey = *r.RedeemedBy, *r.RedeemKey
+	}
+	return c
+}
+
+// take copies what tills change in a coupon into its row.
+func (r *couponRow) take(c redemption.Coupon) {
+	r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = nil, nil, nil, nil
+	if held := c.Reservation; held.ID != "" {
+		r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = &held.ID, &held.Till, &held.Key, &held.Until
+	}
+	if c.Status == order.Redeemed {
+		r.RedeemedBy, r.RedeemKey, r.DueTime = &c.RedeemedBy, &c.RedeemKey, nil
+	}
+}
+
+// codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
+const codeTries = 5
+
+// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is.
+func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
+	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		t := terms[rows[i].VoucherID]
+		if !t.redemption.ByCode {
+			continue
+		}
+		paid := now
+		if rows[i].PayTime != nil {
+			paid = *rows[i].PayTime
+		}
+		until := stamp(t.redemption.Until(paid))
+		row := couponRow{
+			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until, DueTime: until, CreateTime: now,
+		}
+		if err := s.issue(tx, &row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issue stores a coupon under a code that no other has.
+func (s *Store) issue(tx *gorm.DB, row *couponRow) error {
+	key, err := s.currentCouponKey(tx)
+	if err != nil {
+		return err
+	}
+	for range codeTries {
+		row.Code = key.NewCode()
+		err = tx.Create(row).Error
+		if !isDuplicate(err) { // else the statement changed nothing, and the transaction goes on
+			break
+		}
+	}
+	switch {
+	case isDuplicate(err): // not to be taken for that of another row
+		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
+	case err != nil:
+		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)
+	}
+	return nil
+}
+
+// couponsOf returns the coupons of locked orders, by order.
+func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
+	coupons := make(map[int64]*couponRow, len(orderIDs))
+	for part := range chunks(orderIDs) {
+		var rows []couponRow
+		if err := tx.Where("order_id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("reading %d coupons: %w", len(orderIDs), err)
+		}
+		for i := range rows {
+			coupons[rows[i].OrderID] = &rows[i]
+		}
+	}
+	return coupons, nil
+}
+
+// saveCoupons writes the rows, which exist.
+func saveCoupons(tx *gorm.DB, rows []couponRow) error {
+	for part := range chunks(rows) {
+		changes := clause.AssignmentColumns([]string{
+			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "redeemed_by", "redeem_key",
+		})
+		err := tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "order_id"}}, DoUpdates: changes}).Create(&part).Error
+		if err != nil {
+			return fmt.Errorf("writing %d coupons: %w", len(rows), err)
+		}
+	}
+	return nil
+}
+
+// CouponOf implements redemption.Ledger.
+func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon, error) {
+	what := fmt.Sprintf("reading the coupon of order %d", o.ID)
+	terms, err := s.terms.of(s.read(ctx), []int64{o.VoucherID})
+	if err != nil {
+		return redemption.Coupon{}, readError(what, err)
+	}
+	if !terms[o.VoucherID].redemption.ByCode {
+		return redemption.Coupon{}, redemption.ErrNotFound
+	}
+	row := orderRow{ID: o.ID, Status: o.Status, RedeemTime: stamp(o.RedeemedAt)}
+	coupons, err := couponsOf(s.read(ctx), []int64{o.ID})
+	if err == nil && coupons[o.ID] == nil && o.Status == order.Paid {
+		row, coupons, err = s.issueMissing(ctx, o.ID)
+	}
+	switch {
+	case err != nil:
+		return redemption.Coupon{}, readError(what, err)
+	case coupons[o.ID] == nil:
+		return redemption.Coupon{}, redemption.ErrNotFound
+	}
+	return coupons[o.ID].coupon(row), nil
+}
+
+// issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it.
+func (s *Store) issueMissing(ctx context.Context, orderID int64) (row orderRow, coupons map[int64]*couponRow, err error) {
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		if row, err = lockOrder(tx, orderID, 0); err != nil {
+			return err
+		}
+		if coupons, err = couponsOf(tx, []int64{orderID}); err != nil || coupons[orderID] != nil || row.Status != order.Paid {
+			return err
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := s.issueCoupons(tx, []orderRow{row}, now); err != nil {
+			return err
+		}
+		coupons, err = couponsOf(tx, []int64{orderID})
+		return err
+	})
+	return row, coupons, err
+}
+
+// checkRefund returns why the money of a locked, paid order cannot go back now: a till has reserved its coupon, or the
+// coupon's date has passed and the lapser has not come to it yet.
+func (s *Store) checkRefund(tx *gorm.DB, row orderRow, now time.Time) error {
+	terms, err := s.terms.of(tx, []int64{row.VoucherID})
+	if err != nil || !terms[row.VoucherID].redemption.ByCode {
+		return err
+	}
+	coupons, err := couponsOf(tx, []int64{row.ID})
+	if err != nil || coupons[row.ID] == nil {
+		return err
+	}
+	c := coupons[row.ID].coupon(row)
+	switch {
+	case c.Reserved(now):
+		return order.ErrReserved
+	case c.Past(now):
+		return order.RequestRefund.Check(row.ID, order.Lapsed)
+	}
+	return nil
+}
+
+// LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them briefly.
+func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
+	var rows []orderRow
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		rows = nil
+		if err := raiseFence(tx, lapserFence, token); err != nil {
+			return err
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var due []int64
+		err = tx.Model(&couponRow{}).Where("due_time <= ? AND (reserved_until IS NULL OR reserved_until <= ?)", now, now).
+			Order("due_time, order_id").Limit(n).Pluck("order_id", &due).Error
+		if err != nil {
+			return fmt.Errorf("looking for due coupons: %w", err)
+		}
+		if seen = len(due); seen == 0 {
+			return nil
+		}
+		rows, err = s.lapse(tx, due)
+		return err
+	})
+	if err != nil {
+		return nil, 0, readError(fmt.Sprintf("lapsing %d due coupons", n), err)
+	}
+	lapsed = make([]order.Order, len(rows))
+	for i := range rows {
+		lapsed[i] = rows[i].order()
+	}
+	return lapsed, seen, nil
+}
+
+// lapserFence names the fence of the lapser.
+const lapserFence = "lapser"
+
+// lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
+// again but for the reserved ones.
+func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
+	orders, err := lockOrders(tx, due)
+	if err != nil {
+		return nil, err
+	}
+	coupons, err := couponsOf(tx, due)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.ledgerTime(tx)
+	if err != nil {
+		return nil, err
+	}
+	var done []couponRow
+	for _, id := range due {
+		row, found := orders[id]
+		if !found {
+			return nil, fmt.Errorf("there is a coupon and no order %d", id)
+		}
+		coupon := coupons[id].coupon(*row)
+		if coupon.Reserved(now) {
+			continue
+		}
+		if row.Status == order.Paid {
+			lapsed = append(lapsed, *row)
+		}
+		coupons[id].DueTime = nil
+		done = append(done, *coupons[id])
+	}
+	if err := saveCoupons(tx, done); err != nil {
+		return nil, err
+	}
+	return lapsed, s.advance(tx, lapsed, order.Lapse, cause{by: order.ByLapser, at: now, why: "not redeemed in time"})
+}
+
+// Do implements redemption.Ledger.
+func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption.Outcome, error) {
+	what := fmt.Sprintf("doing %d commands of tills", len(cmds))
+	ids, err := s.ordersWithCodes(ctx, cmds)
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	outcomes := make([]redemption.Outcome, len(cmds))
+	if len(ids) == 0 {
+		for i := range outcomes {
+			outcomes[i].Err = redemption.ErrNotFound
+		}
+		return outcomes, nil
+	}
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		w, err := s.openCoupons(tx, slices.Sorted(maps.Values(ids)))
+		if err != nil {
+			return err
+		}
+		for i, cmd := range cmds {
+			outcomes[i] = w.do(cmd, ids[cmd.Code])
+		}
+		return w.save()
+	})
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	return outcomes, nil
+}
+
+// ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
+func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) (map[redemption.Code]int64, error) {
+	ids := make(map[redemption.Code]int64, len(cmds))
+	for part := range chunks(distinct(cmds, func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
+		var rows []couponRow
+		if err := s.read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("looking for codes: %w", err)
+		}
+		for i := range rows {
+			ids[rows[i].Code] = rows[i].OrderID
+		}
+	}
+	return ids, nil
+}
+
+// couponWork is one transaction on coupons, whose orders it has locked.
+type couponWork struct {
+	tx      *gorm.DB
+	now     time.Time
+	orders  map[int64]*orderRow
+	rows    map[int64]*couponRow
+	coupons map[int64]*redemption.Coupon
+
+	changed  map[int64]bool
+	redeemed []int64
+	events   []eventRow
+}
+
+// errNoOrder: a coupon without an order cannot be; rows are never deleted.
+var errNoOrder = errors.New("there is a coupon and no order")
+
+func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
+	w = couponWork{tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool)}
+	if w.orders, err = lockOrders(tx, ids); err != nil {
+		return w, err
+	}
+	if w.rows, err = couponsOf(tx, ids); err != nil {
+		return w, err
+	}
+	for id, row := range w.rows {
+		if w.orders[id] == nil {
+			return w, fmt.Errorf("%w: %d", errNoOrder, id)
+		}
+		c := row.coupon(*w.orders[id])
+		w.coupons[id] = &c
+	}
+	w.now, err = s.ledgerTime(tx)
+	return w, err
+}
+
+// do does one command with the coupon of the order; 0 is none.
+func (w *couponWork) do(cmd redemption.Command, id int64) redemption.Outcome {
+	c, found := w.coupons[id]
+	if !found {
+		return redemption.Outcome{Err: redemption.ErrNotFound, At: w.now}
+	}
+	outcome, changed := c.Do(cmd, w.now)
+	if !changed {
+		return outcome
+	}
+	w.changed[id] = true
+	if cmd.Verb == redemption.Redeem {
+		w.redeemed = append(w.redeemed, id)
+	}
+	w.events = append(w.events, eventRow{
+		OrderID: id, Status: c.Status, Actor: cmd.Till.Actor(), Why: outcome.Why(cmd.Verb), CreateTime: w.now,
+	})
+	return outcome
+}
+
+// save writes what has changed: orders, coupons, history, in three statements at most, however many there are.
+func (w *couponWork) save() error {
+	if len(w.changed) == 0 {
+		return nil
+	}
+	rows := make([]couponRow, 0, len(w.changed))
+	for _, id := range slices.Sorted(maps.Keys(w.changed)) {
+		w.rows[id].take(*w.coupons[id])
+		rows = append(rows, *w.rows[id])
+	}
+	redeemed := make([]orderRow, len(w.redeemed))
+	for i, id := range w.redeemed {
+		redeemed[i] = *w.orders[id]
+	}
+	if err := move(w.tx, redeemed, order.Redeem, w.now); err != nil {
+		return err
+	}
+	if err := saveCoupons(w.tx, rows); err != nil {
+		return err
+	}
+	if err := createAll(w.tx, w.events); err != nil {
+		return fmt.Errorf("writing the history of %d coupons: %w", len(rows), err)
+	}
+	return nil
+}
