@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/embedded"
+	"seckill/internal/order"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 )
@@ -104,7 +105,14 @@ func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog
 		}
 		return err
 	}
-	applied, err := s.ledger.Migrate(ctx)
+	var applied []string
+	err := await(ctx, log, "the schema", func() (err error) {
+		applied, err = s.ledger.Migrate(ctx)
+		if err != nil && !errors.Is(err, order.ErrUnavailable) {
+			err = backoff.Permanent(err)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@
 //	a row exists, stock too low, another epoch         order.ErrConflict; nothing was written
 //	a value that does not fit, however often retried   order.ErrRejected; nothing was written
 //	connection lost before COMMIT, lock wait (1205),   another error; nothing was written
-//	  deadlock (1213), read-only, disk full
+//	  deadlock (1213), read-only, disk full,
+//	  no majority in a Galera cluster (1047, 1180)
 //	the reply to COMMIT is lost                        the same kind of error, and the rows are there: an error that is
 //	                                                   neither of the two above never says that nothing was written
 //	the process dies at any point                      all of the batch or none of it

@@ -110,6 +110,8 @@ func isAway(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch my.Number {
 		case 1040, 1203, // too many connections
+			1047, 1180, // a node of a Galera cluster without the majority, or one that is joining; its COMMIT failed
+			1021, 1114, // disk full
 			1053, 1077, 1079, // shutting down
 			1205, 1213, // lock wait, deadlock
 			1290, 1836, // read-only

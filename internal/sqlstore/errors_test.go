@@ -40,8 +40,10 @@ func TestErrorTranslation(t *testing.T) {
 		{my(1690), rejected, false},
 		{my(3819), rejected, false},
 		{my(4025), rejected, false},
-		{my(1021), other, false}, // disk full
-		{my(1114), other, false}, // table full
+		{my(1021), other, true}, // disk full
+		{my(1114), other, true}, // table full
+		{my(1047), other, true}, // no majority
+		{my(1180), other, true}, // the same, found by a COMMIT
 		{my(1040), other, true},
 		{my(1045), other, false}, // access denied
 		{my(1053), other, true},

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"seckill/internal/order"
 )
@@ -25,3 +26,6 @@ func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
 	}
 	return o, nil
 }
+
+// ShortenMigrationLease sets how long an instance that died keeps others from migrating.
+func ShortenMigrationLease(s *Store, length time.Duration) { s.migrationLeaseFor = length }

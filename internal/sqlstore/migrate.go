@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -18,44 +20,89 @@ import (
 // versionTable is where goose records which files were applied.
 const versionTable = "tb_migration"
 
-// migrationWait is how long one instance waits for another that migrates, in seconds.
-const migrationWait = 60
+// migrationWait is how long one instance waits for another that migrates.
+const migrationWait = time.Minute
 
 // Errors of migrating.
 var (
 	// ErrOldSchema: the schema lacks migrations that this program needs.
 	ErrOldSchema = errors.New("database schema is too old")
-	// ErrMigrationBusy: another instance has been migrating for a minute.
+	// ErrMigrationBusy: another instance migrates, for a minute already or since this one stalled.
 	ErrMigrationBusy = errors.New("another instance is migrating")
 )
 
 // Migrate applies the migrations that the schema lacks, and returns their file names. Instances that start together
 // take turns, and all but the first find nothing to do. The next call finishes a migration that died half way:
 // in MySQL its statements can be repeated, in SQLite it was rolled back. A schema that is newer than this
-// program is left alone.
+// program is left alone. It returns order.ErrUnavailable when the database is away, and ErrMigrationBusy.
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
-	pool, err := s.migrationPool()
+	missing, err := s.missing(ctx)
+	if err == nil && len(missing) == 0 {
+		return nil, nil
+	}
+	var applied []string
+	if err == nil {
+		applied, err = s.migrateAlone(ctx)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the %s schema to migrate: %w", s.dialect, err)
+		err = readError(fmt.Sprintf("migrating the %s schema", s.dialect), err)
 	}
-	applied, err := s.migrateLocked(ctx, pool)
-	if err = errors.Join(err, pool.Close()); err != nil {
-		return applied, fmt.Errorf("migrating the %s schema: %w", s.dialect, err)
-	}
-	return applied, nil
+	return applied, err
 }
 
-// migrateLocked migrates while it holds the schema's migration lock. SQLite needs none: one process has the file.
-func (s *Store) migrateLocked(ctx context.Context, pool *sql.DB) (applied []string, err error) {
-	if s.dialect == mysqlDialect {
-		conn, err := lockMigrations(ctx, pool)
-		if err != nil {
-			return nil, err
-		}
-		// The lock ends with its connection, which the caller closes with the pool.
-		defer func() { _ = conn.Close() }()
+// migrateAlone migrates while no other instance does. SQLite needs no lease: one process has the file.
+func (s *Store) migrateAlone(ctx context.Context) ([]string, error) {
+	if s.dialect == sqliteDialect {
+		return s.migrate(ctx, s.pool)
 	}
-	return s.migrate(ctx, pool)
+	lease, err := s.newMigrationLease(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := s.awaitLease(ctx, lease)
+	if err != nil || !taken {
+		return nil, err
+	}
+	applied, err := s.migrateUnder(ctx, lease)
+	// Else the others wait until it expires. Released when it was lost, it stays whose it is.
+	if errRelease := lease.release(context.WithoutCancel(ctx)); errRelease != nil {
+		s.log.WarnContext(ctx, "the lease of migrating was not released", "error", errRelease)
+	}
+	return applied, err
+}
+
+// migrateUnder migrates while it keeps the lease.
+func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]string, error) {
+	renewing, stop := context.WithCancel(ctx)
+	var renewals sync.WaitGroup
+	defer renewals.Wait()
+	defer stop()
+	renewals.Go(func() { lease.keep(renewing) })
+	pool := sql.OpenDB(lease.guard(s.ddl))
+	applied, err := s.migrate(ctx, pool)
+	return applied, errors.Join(err, pool.Close())
+}
+
+// awaitLease waits for the lease, and reports whether it has it: not when another instance has migrated meanwhile.
+func (s *Store) awaitLease(ctx context.Context, lease *migrationLease) (bool, error) {
+	poll := time.NewTicker(leasePoll)
+	defer poll.Stop()
+	for deadline := time.Now().Add(migrationWait); ; {
+		if taken, err := lease.take(ctx); taken || err != nil {
+			return taken, err
+		}
+		if missing, err := s.missing(ctx); len(missing) == 0 || err != nil {
+			return false, err
+		}
+		if time.Now().After(deadline) {
+			return false, fmt.Errorf("%w: no lease within %v", ErrMigrationBusy, migrationWait)
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, err error) {
@@ -84,24 +131,6 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 		s.log.InfoContext(ctx, "migration applied", "file", r.Source.Path, "took", r.Duration)
 	}
 	return applied, err
-}
-
-// lockMigrations waits for the schema's migration lock and returns the connection that holds it.
-func lockMigrations(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to migrate: %w", err)
-	}
-	var got sql.NullInt64
-	// Lock names are the server's, not the schema's, and 64 characters at most.
-	err = conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('seckill_migrate_', MD5(DATABASE())), ?)", migrationWait).Scan(&got)
-	switch {
-	case err != nil:
-		return nil, errors.Join(fmt.Errorf("waiting for the migration lock: %w", err), conn.Close())
-	case got.Int64 != 1:
-		return nil, errors.Join(fmt.Errorf("%w: no lock within %d s", ErrMigrationBusy, migrationWait), conn.Close())
-	}
-	return conn, nil
 }
 
 // CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations. It changes

@@ -256,7 +256,7 @@ func TestDialectsAgree(t *testing.T) {
 	my := openMySQL(t, testkit.MySQL(t))
 	lite := openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	inMySQL := my.columns(t, "SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns "+
-		"WHERE table_schema = DATABASE()")
+		"WHERE table_schema = DATABASE() AND table_name <> 'tb_migration_lease'") // SQLite's file has one process
 	inSQLite := lite.columns(t, "SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c "+
 		"WHERE m.type = 'table' AND m.name <> 'sqlite_sequence'")
 	if diff := cmp.Diff(inMySQL, inSQLite); diff != "" {

@@ -95,8 +95,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	return &Store{
 		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
-		maxConns:      o.MaxConns,
-		migrationPool: func() (*sql.DB, error) { return sql.OpenDB(ddlConnector), nil },
+		maxConns: o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
 	}, nil
 }
 

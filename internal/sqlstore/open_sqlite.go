@@ -37,7 +37,6 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{
 		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
-		migrationPool: func() (*sql.DB, error) { return sql.Open("sqlite", dsn) },
 	}
 	s.writer <- struct{}{}
 	return s, nil

@@ -49,18 +49,33 @@ func TestOpenMySQLUnreachable(t *testing.T) {
 	}
 }
 
+// isolationVariable returns how the server calls the isolation level: MySQL has had another name since 8.0, MariaDB has
+// both since 11.1.
+func isolationVariable(t *testing.T, dsn string) string {
+	t.Helper()
+	const name = "transaction_isolation"
+	var found int
+	err := rawPool(t, "mysql", dsn).QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM information_schema.session_variables WHERE variable_name = ?", name).Scan(&found)
+	if err == nil && found == 0 {
+		return "tx_isolation"
+	}
+	return name // MySQL has no such table
+}
+
 // Whatever the DSN says, sessions are as the transactions need them.
 func TestMySQLSession(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
+	isolation := isolationVariable(t, dsn)
 	store := through(t, dsn, func(c *mysql.Config) {
 		c.Loc, _ = time.LoadLocation("Asia/Shanghai")
 		c.ParseTime, c.InterpolateParams = false, false
 		c.ReadTimeout = time.Hour
-		c.Params = map[string]string{"time_zone": "'+08:00'", "sql_mode": "''", "tx_isolation": "'SERIALIZABLE'"}
+		c.Params = map[string]string{"time_zone": "'+08:00'", "sql_mode": "''", isolation: "'SERIALIZABLE'"}
 	}, sqlstore.Options{Timeout: 8 * time.Second})
 	for variable, want := range map[string]string{
-		"@@SESSION.tx_isolation":                          "READ-COMMITTED",
+		"@@SESSION." + isolation:                          "READ-COMMITTED",
 		"@@SESSION.time_zone":                             "+00:00",
 		"@@SESSION.innodb_lock_wait_timeout":              "4",
 		"@@SESSION.lock_wait_timeout":                     "4",

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,8 +26,9 @@ type Store struct {
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
 	// writers poll, so that some starve; here they queue.
 	writer chan struct{}
-	// migrationPool opens connections for DDL, which may take longer than any order may. The caller closes it.
-	migrationPool func() (*sql.DB, error)
+	// ddl makes connections for DDL, which may take longer than any order may; nil for SQLite.
+	ddl               driver.Connector
+	migrationLeaseFor time.Duration // tests shorten it
 }
 
 // dialect names a folder of migrations and the few things that differ.

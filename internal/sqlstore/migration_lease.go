@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// leaseTable has one row: who may change the schema, and until when by the database's clock.
+const leaseTable = "tb_migration_lease"
+
+// What is done with the row; the times are microseconds.
+const (
+	makeLeaseTable = "CREATE TABLE IF NOT EXISTS " + leaseTable + ` (
+    id      TINYINT      NOT NULL,
+    holder  VARCHAR(255) NOT NULL COMMENT 'who migrates; empty: nobody',
+    expires DATETIME(3)  NOT NULL,
+    version BIGINT       NOT NULL COMMENT 'raised by every change, so that each changes the row',
+    PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`
+	makeLease = "INSERT INTO " + leaseTable + " VALUES (1, '', UTC_TIMESTAMP(3), 0) ON DUPLICATE KEY UPDATE id = 1"
+	takeLease = "UPDATE " + leaseTable + " SET holder = ?, expires = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, version = version + 1 " +
+		"WHERE id = 1 AND (holder IN ('', ?) OR expires <= UTC_TIMESTAMP(3) OR expires > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)"
+	renewLease = "UPDATE " + leaseTable + " SET expires = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, version = version + 1 " +
+		"WHERE id = 1 AND holder = ?"
+	releaseLease = "UPDATE " + leaseTable + " SET holder = '', version = version + 1 WHERE id = 1 AND holder = ?"
+)
+
+const (
+	// migrationLeaseFor is how long the others wait for an instance that died while it migrated.
+	migrationLeaseFor = 30 * time.Second
+	// leasePoll is the time between two tries to get the lease.
+	leasePoll = 200 * time.Millisecond
+)
+
+// migrationLease is the right to change the schema, for one instance at a time. It is a row and not GET_LOCK, which each
+// node of a Galera cluster has for itself.
+//
+// The row's expiry is set and compared by the database alone, so that no instance's clock counts; nodes of one cluster
+// must agree within half of the lease. A lease that is longer than the longest was taken before the clock was set
+// back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another connection.
+// Before each statement it is renewed once more, or the migration ends: an instance that stalled and was replaced does
+// nothing more. It may still be replaced while a statement runs, by the next holder, which runs the same statement again:
+// each can be repeated. DDL cannot be fenced any closer than that.
+type migrationLease struct {
+	pool   *sql.DB // not the one that migrates
+	holder string
+	length time.Duration
+}
+
+// newMigrationLease returns a lease that is not taken yet, in a table that exists.
+func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) {
+	for _, statement := range []string{makeLeaseTable, makeLease} {
+		if _, err := s.pool.ExecContext(ctx, statement); err != nil && !isContended(err) {
+			return nil, fmt.Errorf("preparing %s: %w", leaseTable, err)
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // it is for people
+	}
+	return &migrationLease{pool: s.pool, holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor}, nil
+}
+
+// take takes the lease if nobody has it, and reports whether it did. Repeating it is harmless.
+func (l *migrationLease) take(ctx context.Context) (bool, error) {
+	length := l.length.Microseconds()
+	taken, err := l.change(ctx, takeLease, l.holder, length, l.holder, length)
+	if isContended(err) { // on Galera: the change of another node came first
+		return false, nil
+	}
+	return taken, err
+}
+
+// renew returns nil if the lease is still this instance's, and then it is so for its whole length again. It returns
+// ErrMigrationBusy if another one has taken it.
+func (l *migrationLease) renew(ctx context.Context) error {
+	var renewed bool
+	var err error
+	for try := 1; try == 1 || isContended(err) && try <= maxTries; try++ {
+		renewed, err = l.change(ctx, renewLease, l.length.Microseconds(), l.holder)
+	}
+	if err == nil && !renewed {
+		err = fmt.Errorf("%w: it has taken the lease over", ErrMigrationBusy)
+	}
+	return err
+}
+
+// release lets others have the lease at once.
+func (l *migrationLease) release(ctx context.Context) error {
+	_, err := l.change(ctx, releaseLease, l.holder)
+	return err
+}
+
+// change executes a statement and reports whether it has changed the row.
+func (l *migrationLease) change(ctx context.Context, statement string, args ...any) (bool, error) {
+	r, err := l.pool.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return false, fmt.Errorf("changing %s: %w", leaseTable, err)
+	}
+	n, err := r.RowsAffected()
+	return n == 1, err
+}
+
+// keep renews the lease until ctx ends. What fails is tried again; guardedConn finds out what it led to.
+func (l *migrationLease) keep(ctx context.Context) {
+	ticker := time.NewTicker(l.length / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = l.renew(ctx)
+		}
+	}
+}
+
+// guard returns a connector whose connections execute nothing without the lease.
+func (l *migrationLease) guard(c driver.Connector) driver.Connector { return &guardedConnector{c, l} }
+
+type guardedConnector struct {
+	driver.Connector
+	lease *migrationLease
+}
+
+// Connect implements driver.Connector.
+func (c *guardedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, ok := conn.(mysqlConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T lacks methods of a MySQL connection", conn), conn.Close())
+	}
+	return &guardedConn{full, c.lease}, nil
+}
+
+// mysqlConn is what database/sql uses of the driver's connections.
+type mysqlConn interface { //nolint:interfacebloat // without any of these, database/sql would use the connection otherwise
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// guardedConn renews the lease before each statement, and executes nothing when it is lost.
+type guardedConn struct {
+	mysqlConn
+	lease *migrationLease
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *guardedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.lease.renew(ctx); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.ExecContext(ctx, query, args)
+}

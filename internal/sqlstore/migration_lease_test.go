@@ -1,0 +1,161 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+)
+
+// blockedMigration is a migration whose second file waits for a table that another session has locked.
+type blockedMigration struct {
+	ledger
+	store  *sqlstore.Store
+	result chan error
+	unlock func()
+}
+
+func newBlockedMigration(t *testing.T) *blockedMigration {
+	t.Helper()
+	dsn := testkit.MySQL(t)
+	migrated(t, dsn)
+	b := &blockedMigration{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}, result: make(chan error, 1)}
+	for _, statement := range []string{
+		"DELETE FROM tb_migration WHERE version_id > 1", "DROP TABLE tb_audit", "ALTER TABLE tb_voucher DROP COLUMN pay_within",
+	} {
+		b.exec(t, statement)
+	}
+	locker, err := b.raw.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := locker.ExecContext(t.Context(), "LOCK TABLES tb_voucher READ"); err != nil {
+		t.Fatal(err)
+	}
+	b.unlock = func() {
+		if _, err := locker.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { _ = locker.Close() }) // it only locked
+	b.store = openQuiet(t, dsn)
+	sqlstore.ShortenMigrationLease(b.store, 300*time.Millisecond)
+	go func() {
+		_, err := b.store.Migrate(context.WithoutCancel(t.Context()))
+		b.result <- err
+	}()
+	b.await(t, "a statement that waits", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'ALTER TABLE tb_voucher ADD%'")
+	return b
+}
+
+// openQuiet opens the ledger by the server's own clock, unlike openMySQL.
+func openQuiet(t *testing.T, dsn string) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.OpenMySQL(t.Context(), dsn, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is under way
+	return store
+}
+
+// migrated is openQuiet with the whole schema.
+func migrated(t *testing.T, dsn string) *sqlstore.Store {
+	t.Helper()
+	store := openQuiet(t, dsn)
+	migrate(t, store, files)
+	return store
+}
+
+// await waits until the query counts something.
+func (b *blockedMigration) await(t *testing.T, what, query string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); b.number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("there is not %s", what)
+		}
+	}
+}
+
+// TestMigrationLeaseIsRenewed: a statement takes longer than the lease, which nobody else gets meanwhile.
+func TestMigrationLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
+	b := newBlockedMigration(t)
+	before := b.number(t, "SELECT version FROM tb_migration_lease")
+	b.await(t, "a lease that was renewed again and again", fmt.Sprintf("SELECT version > %d FROM tb_migration_lease", before+5))
+	if n := b.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> '' AND expires > UTC_TIMESTAMP(3)"); n != 1 {
+		t.Error("the lease is free while its holder migrates")
+	}
+	b.unlock()
+	if err := <-b.result; err != nil {
+		t.Error(err)
+	}
+	if n := b.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {
+		t.Error("the lease was not released")
+	}
+}
+
+// TestMigrationLeaseIsLost: another instance takes the lease over while a statement runs. It is the last one.
+func TestMigrationLeaseIsLost(t *testing.T) {
+	t.Parallel()
+	b := newBlockedMigration(t)
+	b.exec(t, "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 200000 MICROSECOND")
+	b.unlock()
+	if err := <-b.result; !errors.Is(err, sqlstore.ErrMigrationBusy) {
+		t.Errorf("Migrate: %v, want ErrMigrationBusy", err)
+	}
+	for what, query := range map[string]string{
+		"a later statement": "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'tb_audit'",
+		"the bookkeeping":   "SELECT COUNT(*) FROM tb_migration WHERE version_id > 1",
+		"the release":       "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> 'another'",
+	} {
+		if b.number(t, query) != 0 {
+			t.Errorf("%s was executed without the lease", what)
+		}
+	}
+	migrate(t, b.store, files[1:]) // once the lease has expired
+}
+
+// TestMigrationLeaseOfTheDead: who died, or had a clock that was set back since, does not keep others from migrating.
+func TestMigrationLeaseOfTheDead(t *testing.T) {
+	t.Parallel()
+	for name, expires := range map[string]string{
+		"it ends soon":      "UTC_TIMESTAMP(3) + INTERVAL 1 SECOND",
+		"it has ended":      "UTC_TIMESTAMP(3) - INTERVAL 1 HOUR",
+		"clock an hour off": "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := testkit.MySQL(t)
+			l := ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}
+			store := migrated(t, dsn)
+			l.exec(t, "DELETE FROM tb_migration WHERE version_id > 1")
+			l.exec(t, "UPDATE tb_migration_lease SET holder = 'dead', expires = "+expires)
+			migrate(t, store, files[1:])
+		})
+	}
+}
+
+// TestMigrationNeedsNoLease: who waited while another migrated finds nothing to do; who has nothing to do waits for nobody.
+func TestMigrationNeedsNoLease(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	store := migrated(t, dsn)
+	l := ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}
+	l.exec(t, "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 20 SECOND")
+	migrate(t, store, nil)
+	l.exec(t, fmt.Sprintf("DELETE FROM tb_migration WHERE version_id = %d", len(files)))
+	done := make(chan error, 1)
+	go func() { _, err := store.Migrate(context.WithoutCancel(t.Context())); done <- err }()
+	l.exec(t, fmt.Sprintf("INSERT INTO tb_migration (version_id, is_applied) VALUES (%d, 1)", len(files))) // the other one is ready
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := l.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = 'another'"); n != 1 {
+		t.Error("the lease was taken while another had it")
+	}
+}
