@@ -85,14 +85,6 @@ func (noVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, 
 	return voucher.Shown{}, errNone
 }
 
-func (noVouchers) Get(context.Context, int64) (voucher.Shown, time.Time, error) {
-	return voucher.Shown{}, time.Time{}, voucher.ErrNotFound
-}
-
 func (noVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
 	return nil, time.Time{}, nil
-}
-
-func (noVouchers) List(context.Context, int64) ([]voucher.Shown, int64, time.Time, error) {
-	return nil, 0, time.Time{}, nil
 }

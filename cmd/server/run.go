@@ -57,7 +57,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: shop.vouchers, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
+		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, DeadLetters: shop.deadLetters,
 		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, ReadCallback: pay.readCallback,
 		DemoBuyers: demoBuyers(cfg), Log: log,

@@ -22,6 +22,7 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/listing"
 )
 
 // partition is the one whose stream this service reads. There is one so far; a voucher's row says which one it is in.
@@ -37,6 +38,7 @@ type shop struct {
 	payments      *service.Payments
 	directSales   *service.DirectSales
 	vouchers      *voucher.Service
+	listings      *listing.Listings
 	deadLetters   *recorder.DeadLetters
 	tills         *redemption.Tills
 
@@ -58,10 +60,11 @@ type shop struct {
 func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider service.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
 	ledger, redis := s.ledger, s.redis
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
-	catalog, repairs, notifier := catalog.New(ledger), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
+	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
+	catalog, repairs, notifier := catalog.New(listings.Index()), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
 	lookup := service.NewLookup(ledger, redis, ledger, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis}, catalog, repairs, notifier, metrics, log)
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
 	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger},
 		catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
@@ -75,7 +78,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 			partition, self, admissions, repairs, log)
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, time.Now)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 	}, repairs, metrics, log)
@@ -89,6 +92,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		directSales: service.NewDirectSales(ledger, ids),
 		vouchers:    vouchers,
+		listings:    listings,
 		deadLetters: recorder.NewDeadLetters(
 			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
 			partition, repairs, notifier, metrics, log),
@@ -124,5 +128,6 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 func (s *shop) close() {
 	s.stopAdmission()
 	s.outbox.Close()
+	s.listings.Close()
 	s.catalog.Close()
 }

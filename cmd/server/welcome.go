@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 const (
 	demoShop  = 1
 	demoStock = 100
-	demoTTL   = 24 * time.Hour // of the tokens that are printed, and of demo buyers
-	readyPoll = 20 * time.Millisecond
+	// demoSearch is how many vouchers are looked at for one to try with.
+	demoSearch = 100
+	demoTTL    = 24 * time.Hour // of the tokens that are printed, and of demo buyers
+	readyPoll  = 20 * time.Millisecond
 )
 
 // welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
@@ -80,7 +83,7 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 // demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start that is the demonstration
 // sale, created then; a first start that died half-way has created it already, or the next one does.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
-	shown, _, _, err := vouchers.List(ctx, demoShop)
+	shown, _, err := vouchers.All(ctx, demoShop, math.MaxInt64, demoSearch)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,8 @@ type answer struct {
 	status   int      // an HTTP status
 	location string   // the Location header; "" for none
 	body     []byte   // a whole rendered body, or nil
-	envelope envelope // marshalled when body is nil
+	shown    *shown   // a body that was prepared for all who ask, or nil
+	envelope envelope // marshalled when there is no body
 }
 
 // envelope is the body of a success.
@@ -38,6 +39,9 @@ type result struct {
 func (a *API) write(c *gin.Context, format errorFormat, ans answer, err error) result {
 	if c.Writer.Written() {
 		return a.streamed(c, err)
+	}
+	if err == nil && ans.shown != nil {
+		return a.writeShown(c, ans.shown)
 	}
 	if err == nil && ans.body == nil {
 		ans.envelope.Success = true

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
@@ -23,10 +24,11 @@ type API struct {
 	log         *slog.Logger
 	failureLogs *rate.Limiter
 	headers     fixedHeaders
+	joined      sync.Pool // of *[]byte, for answers that are joined into one write
 }
 
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
-type fixedHeaders struct{ json, problem, stream, nosniff, noStore, closing, byLanguage []string }
+type fixedHeaders struct{ json, problem, stream, nosniff, noStore, noCache, gzip, closing, byLanguage []string }
 
 // New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
 func New(cfg Config) (*API, error) {
@@ -60,6 +62,8 @@ func New(cfg Config) (*API, error) {
 			stream:     []string{"text/event-stream"},
 			nosniff:    []string{"nosniff"},
 			noStore:    []string{"no-store"},
+			noCache:    []string{"no-cache"},
+			gzip:       []string{"gzip"},
 			closing:    []string{"close"},
 			byLanguage: []string{"Accept-Language"},
 		},

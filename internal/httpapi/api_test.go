@@ -67,6 +67,9 @@ func newAPI(tb testing.TB, change ...func(*Config)) *API {
 	for _, f := range change {
 		f(&cfg)
 	}
+	if f, is := cfg.Vouchers.(*fakeVouchers); is && cfg.Listings == nil {
+		cfg.Listings = fakeListings{f}
+	}
 	a, err := New(cfg)
 	if err != nil {
 		tb.Fatalf("New: %v", err)

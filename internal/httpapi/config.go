@@ -26,6 +26,7 @@ type Config struct {
 	Tokens    authtoken.Rules
 
 	// The routes of a part that is nil do not exist.
+	Listings       Listings
 	VoucherChanges VoucherChanges
 	Orders         Orders
 	Payments       Payments

@@ -23,6 +23,7 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/listing"
 )
 
 // described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to what
@@ -30,6 +31,7 @@ import (
 type described struct {
 	good     request
 	succeeds []func(*Config)
+	known    *request // one whose answer its caller has already
 	invalid  *request // nil: nothing in a request can be invalid
 	refusals []error
 	never    []int // statuses that its kind could have and it has not
@@ -67,11 +69,13 @@ func routesDescribed() map[string]described {
 			good: request{body: sale}, succeeds: []func(*Config){asIs}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable},
 		},
 		"GET /voucher/list/:shopId": {
-			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
+			known:   &request{target: "/voucher/list/1?limit=1&before=9", header: map[string]string{"If-None-Match": "*"}},
 			invalid: &request{target: "/voucher/list/x"}, refusals: []error{unavailable},
 		},
 		"GET /voucher/:id": {
-			good: request{target: "/voucher/5"}, succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher())},
+			good: request{target: "/voucher/5"}, succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
+			known:   &request{target: "/voucher/5", header: map[string]string{"If-None-Match": "*"}},
 			invalid: &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
 		},
 		"PATCH /voucher/:id": {
@@ -285,22 +289,25 @@ func (f failingVouchers) CreateSeckill(context.Context, voucher.Author, voucher.
 	return voucher.Shown{}, f.err
 }
 
-func (f failingVouchers) Get(context.Context, int64) (voucher.Shown, time.Time, error) {
-	return voucher.Shown{}, time.Time{}, f.err
-}
-
 func (f failingVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
 	return nil, time.Time{}, f.err
 }
 
-func (f failingVouchers) List(context.Context, int64) ([]voucher.Shown, int64, time.Time, error) {
-	return nil, 0, time.Time{}, f.err
+// failingListings fails with err in every method.
+type failingListings struct{ err error }
+
+func (f failingListings) Voucher(context.Context, int64) (listing.Snapshot, error) {
+	return listing.Snapshot{}, f.err
+}
+
+func (f failingListings) List(context.Context, int64, int64) (listing.Snapshot, error) {
+	return listing.Snapshot{}, f.err
 }
 
 // failing has everything fail with err.
 func failing(err error) func(*Config) {
 	return func(cfg *Config) {
-		cfg.Vouchers = failingVouchers{err}
+		cfg.Vouchers, cfg.Listings = failingVouchers{err}, failingListings{err}
 		cfg.VoucherChanges = fakeChanges{
 			change:   func(voucher.Author, int64, voucher.Change) error { return err },
 			addStock: func(voucher.Author, int64, int64, string) error { return err },
@@ -411,6 +418,9 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 	t.Helper()
 	for _, works := range d.succeeds {
 		p.ask(t, everything(t, works), d.good)
+	}
+	if d.known != nil {
+		p.ask(t, everything(t, d.succeeds[len(d.succeeds)-1]), *d.known)
 	}
 	if d.invalid != nil {
 		p.ask(t, everything(t), *d.invalid)

@@ -5,7 +5,8 @@
 //	route → is a slot free → who calls (token) → may they ask again → path, query, header, body → the domain → answer or
 //	error → one writer
 //
-// The domain is what Config names: voucher.Service for vouchers and their changes; service.Purchases for purchases in a
+// The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for creating and
+// changing them; service.Purchases for purchases in a
 // sale, for owners' orders and for watching one; service.DirectSales for ordinary vouchers; service.Orders for cancelling,
 // histories and admins' searches; service.Payments and a provider's callbacks for payments. The table of routes is in
 // router.go. The routes of a part that is not configured do not exist. Paths, queries and headers are read by package
@@ -67,7 +68,8 @@
 //
 // # Every answer
 //
-// No cache may store anything. Errors carry the language of errorMsg in Content-Language; titles and details are always
+// No cache may store anything, but for lists and single vouchers (listings.go, prepared.go): these are rendered once for all
+// who ask, carry an entity tag, and may be kept by who asks again each time before using them. Errors carry the language of errorMsg in Content-Language; titles and details are always
 // English. Times are never finer than milliseconds. What answers GET answers HEAD.
 //
 // # What is authoritative, and what can go wrong
@@ -78,6 +80,7 @@
 // UNKNOWN_OUTCOME, never success and never a refusal.
 //
 //	fault                                  answer
+//	a store hangs while lists are read     200 with the last answer and "stale":true; 503 UNAVAILABLE if there is none
 //	too many requests in flight            503 UNAVAILABLE with Retry-After, at once: nothing was done
 //	a user asks too often                  429 RATE_LIMITED with Retry-After: nothing was done
 //	a store is away, too much waits        503 UNAVAILABLE with Retry-After: nothing was bought

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/listing"
 )
 
 // Codes that other files of this package ask about.
@@ -229,7 +230,7 @@ var rules = []rule{
 		detail:  "What became of the change of stock is not known yet. Repeat the request with the same Idempotency-Key: it tells.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
 	}},
-	{is(order.ErrUnavailable), failure{
+	{anyOf(order.ErrUnavailable, listing.ErrUnavailable), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
 		detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",

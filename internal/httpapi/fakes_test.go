@@ -8,6 +8,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/listing"
 )
 
 // fakePurchases calls its functions; without them an order is accepted and none is found.
@@ -62,7 +63,7 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, nil, nil, func() time.Time { return noon })
+	return voucher.NewService(f, f, f, nil, nil, f, func() time.Time { return noon })
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {
@@ -73,20 +74,26 @@ func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d v
 	return f.service().CreateSeckill(ctx, by, d, sd)
 }
 
-func (f *fakeVouchers) Get(_ context.Context, id int64) (voucher.Shown, time.Time, error) {
+// Changed is what the lists are told.
+func (f *fakeVouchers) Changed(context.Context, voucher.Voucher) {}
+
+// fakeListings show what the functions of a fakeVouchers return, at redisNoon.
+type fakeListings struct{ *fakeVouchers }
+
+func (f fakeListings) Voucher(_ context.Context, id int64) (listing.Snapshot, error) {
 	if f.get == nil {
-		return voucher.Shown{}, time.Time{}, voucher.ErrNotFound
+		return listing.Snapshot{}, voucher.ErrNotFound
 	}
 	v, err := f.get(id)
-	return v, redisNoon, err
+	return listing.Snapshot{Content: &listing.Content{Vouchers: []voucher.Shown{v}}, Now: redisNoon}, err
 }
 
-func (f *fakeVouchers) List(_ context.Context, shopID int64) ([]voucher.Shown, int64, time.Time, error) {
+func (f fakeListings) List(_ context.Context, shopID, _ int64) (listing.Snapshot, error) {
 	if f.list == nil {
-		return nil, 0, redisNoon, nil
+		return listing.Snapshot{Content: &listing.Content{}, Now: redisNoon}, nil
 	}
 	vs, err := f.list(shopID)
-	return vs, int64(len(vs)), redisNoon, err
+	return listing.Snapshot{Content: &listing.Content{Vouchers: vs, Total: int64(len(vs))}, Now: redisNoon}, err
 }
 
 func (f *fakeVouchers) All(_ context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error) {
@@ -112,10 +119,6 @@ func (f *fakeVouchers) Voucher(context.Context, int64) (voucher.Voucher, error) 
 
 func (f *fakeVouchers) Vouchers(context.Context, int64, int64, int) ([]voucher.Voucher, error) {
 	return nil, nil
-}
-
-func (f *fakeVouchers) VouchersOfShop(context.Context, int64, int) ([]voucher.Voucher, int64, error) {
-	return nil, 0, nil
 }
 
 func (f *fakeVouchers) Live(_ context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {

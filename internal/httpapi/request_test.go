@@ -180,7 +180,7 @@ func TestCORS(t *testing.T) {
 	}
 	h, status := ask([]string{shop}, http.MethodPost, "/voucher/seckill/5", shop)
 	if h.Get(allow) != shop || h.Get("Vary") != "Origin" || status != http.StatusAccepted ||
-		h.Get("Access-Control-Expose-Headers") != "Location, Retry-After, X-Request-Id" || h.Get("Access-Control-Allow-Credentials") != "" {
+		h.Get("Access-Control-Expose-Headers") != "Location, Retry-After, X-Request-Id, X-Server-Time" || h.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("allowed: %d %v", status, h)
 	}
 	for _, origin := range []string{"https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null", ""} {

@@ -15,8 +15,8 @@ func (a *API) routes() []route {
 	all := []route{
 		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},
 		{method: http.MethodPost, path: "/voucher/seckill", access: forAdmins, handle: a.createSeckill},
-		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers},
-		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher},
+		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers, off: cfg.Listings == nil},
+		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher, off: cfg.Listings == nil},
 		{method: http.MethodPost, path: "/voucher/seckill/:id", access: forBuyers, handle: a.buy},
 		{method: http.MethodPost, path: "/voucher-order/seckill/:id", access: forBuyers, format: plainEnvelope, handle: a.buyPlainly},
 		{method: http.MethodPost, path: "/voucher/buy/:id", access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
@@ -108,5 +108,5 @@ func (p *cors) handle(c *gin.Context) {
 		c.AbortWithStatus(http.StatusNoContent)
 		return
 	}
-	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, X-Request-Id")
+	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, X-Request-Id, X-Server-Time")
 }

@@ -21,10 +21,6 @@ type Vouchers interface {
 	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
 	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
-	// Get returns one voucher with the server's time, or voucher.ErrNotFound.
-	Get(ctx context.Context, id int64) (voucher.Shown, time.Time, error)
-	// List returns vouchers of a shop, how many there are in all, and the server's time.
-	List(ctx context.Context, shopID int64) ([]voucher.Shown, int64, time.Time, error)
 	// All returns vouchers, on and off the shelf, with an id below before, of one shop or with shopID 0 of all, newest
 	// first, at most limit, and the server's time.
 	All(ctx context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error)
@@ -96,38 +92,6 @@ func created(v voucher.Shown, err error) (answer, error) {
 		status: http.StatusCreated, location: "/voucher/" + strconv.FormatInt(v.ID, 10),
 		envelope: envelope{Data: voucherView(v)},
 	}, nil
-}
-
-// showVoucher answers GET /voucher/:id.
-func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
-	}
-	v, now, err := a.cfg.Vouchers.Get(c.Request.Context(), id)
-	if err != nil {
-		return answer{}, err
-	}
-	view := voucherView(v)
-	view.ServerTime = timeView(now)
-	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
-}
-
-// listVouchers answers GET /voucher/list/:shopId.
-func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
-	shopID, badID := param.ID("shopId", c.Param("shopId"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
-	}
-	vs, total, now, err := a.cfg.Vouchers.List(c.Request.Context(), shopID)
-	if err != nil {
-		return answer{}, err
-	}
-	views := make([]voucherJSON, len(vs))
-	for i, v := range vs {
-		views[i] = voucherView(v)
-	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Total: &total, ServerTime: timeView(now)}}, nil
 }
 
 // findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.
@@ -255,7 +219,6 @@ type voucherJSON struct {
 	*saleJSON                  // seckill vouchers only
 	CreateTime  *time.Time     `json:"createTime,omitempty"`
 	UpdateTime  *time.Time     `json:"updateTime,omitempty"`
-	ServerTime  *time.Time     `json:"serverTime,omitempty"` // when one voucher is asked for
 }
 
 // saleJSON is what a seckill voucher has in addition.

@@ -28,6 +28,9 @@ type Operation struct {
 // Takes reports whether the operation takes units, so that Redis may refuse it.
 func (o Operation) Takes() bool { return o.Delta < 0 }
 
+// SetsMode reports whether the operation sets the sale's mode and window.
+func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
+
 // OperationKind says what happened. It is the word that is stored.
 type OperationKind string
 

@@ -84,6 +84,11 @@ func (k keys) dead(partition int) string { return k.partition(partition) + ":dea
 // consumers is the last heartbeat of each consumer of a partition's stream (sorted set: name → milliseconds since 1970).
 func (k keys) consumers(partition int) string { return k.partition(partition) + ":consumers" }
 
+// list is the version of a shop's list (string). It expires an hour after it was replaced; no text is remembered that long.
+func (k keys) list(shopID int64) string {
+	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
+}
+
 // confirmed is how often replicas were asked to confirm (string, a number). It is missing where they are not asked.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }
 

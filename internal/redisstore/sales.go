@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"seckill/internal/order"
@@ -22,40 +23,44 @@ const (
 // a time) and at one moment.
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
-	for _, indexes := range byPartition(sales) {
-		for len(indexes) > 0 {
-			n := min(len(indexes), maxViews)
-			if err := s.viewSome(ctx, sales, indexes[:n], views); err != nil {
-				return nil, fmt.Errorf("reading %d sales: %w", n, err)
-			}
-			indexes = indexes[n:]
+	for _, part := range viewParts(sales) {
+		raw, err := s.scripts.views.run(ctx, s.commands, s.viewKeys(sales, part))
+		if err == nil {
+			err = readViews(raw, part, views)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %d sales: %w", len(part), err)
 		}
 	}
 	return views, nil
 }
 
-// byPartition groups the indexes of sales by partition.
-func byPartition(sales []order.SaleRef) map[int][]int {
+// viewParts are the indexes of sales that one call of scripts/views.lua reads: all of one partition, at most maxViews.
+func viewParts(sales []order.SaleRef) (parts [][]int) {
 	groups := make(map[int][]int, 1)
 	for i, sale := range sales {
 		groups[sale.Partition] = append(groups[sale.Partition], i)
 	}
-	return groups
+	for _, indexes := range groups {
+		parts = slices.AppendSeq(parts, slices.Chunk(indexes, maxViews))
+	}
+	return parts
 }
 
-// viewSome reads the sales at the given indexes, all of one partition, into views.
-func (s *Store) viewSome(ctx context.Context, sales []order.SaleRef, indexes []int, views []order.SaleView) error {
-	keys := make([]string, 0, 2*len(indexes))
-	for _, i := range indexes {
+// viewKeys are KEYS of scripts/views.lua for the sales at the given indexes.
+func (s *Store) viewKeys(sales []order.SaleRef, part []int) []string {
+	keys := make([]string, 0, 2*len(part))
+	for _, i := range part {
 		keys = append(keys, s.keys.sale(sales[i]), s.keys.buyers(sales[i]))
 	}
-	raw, err := s.scripts.views.run(ctx, s.commands, keys)
-	if err != nil {
-		return err
-	}
+	return keys
+}
+
+// readViews reads what scripts/views.lua answered about the sales at the given indexes into views.
+func readViews(raw any, part []int, views []order.SaleView) error {
 	r := newReply(raw)
 	now := r.time()
-	for _, i := range indexes {
+	for _, i := range part {
 		views[i] = r.view()
 		views[i].Applied = r.number()
 		views[i].Now = now
@@ -70,22 +75,40 @@ func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live,
 		now, err := s.commands.Time(ctx).Result()
 		return nil, now.UTC(), translate(err)
 	}
-	sales := make([]order.SaleRef, len(vs))
-	for i, v := range vs {
-		if v.Sale == nil {
-			return nil, time.Time{}, fmt.Errorf("voucher %d: %w", v.ID, voucher.ErrNotSeckill)
-		}
-		sales[i] = order.SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition}
+	sales, err := salesOf(vs)
+	if err != nil {
+		return nil, time.Time{}, err
 	}
 	views, err := s.Views(ctx, sales)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	live := make([]voucher.Live, len(vs))
+	return liveOf(vs, views), views[0].Now, nil
+}
+
+// salesOf names the vouchers' sales.
+func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
+	sales := make([]order.SaleRef, len(vs))
+	for i, v := range vs {
+		if v.Sale == nil {
+			return nil, fmt.Errorf("voucher %d: %w", v.ID, voucher.ErrNotSeckill)
+		}
+		sales[i] = order.SaleOf(v)
+	}
+	return sales, nil
+}
+
+// liveOf is what buyers see of the vouchers' sales. One that Redis does not hold has ended if its window has: it was retired
+// since the voucher was read, or will be rebuilt as ended.
+func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
+	live := make([]voucher.Live, len(views))
 	for i, view := range views {
 		live[i] = voucher.Live{State: stateOf(view, vs[i].Status), Stock: view.Stock}
+		if sale := vs[i].Sale; live[i].State == voucher.StatePreparing && !view.Now.Before(sale.End) && !sale.End.IsZero() {
+			live[i] = voucher.Live{State: voucher.StateEnded, Stock: sale.Stock}
+		}
 	}
-	return live, views[0].Now, nil
+	return live
 }
 
 // stateOf decides what a buyer can expect, in the order of the states' constants. The shelf counts as soon as either

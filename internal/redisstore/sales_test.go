@@ -15,6 +15,7 @@ var salesTests = behaviour{
 	"views":          testViews,
 	"live":           testLive,
 	"spoilt sales":   testSpoiltSales,
+	"lists":          testLists,
 	"waiting":        testWaiting,
 	"holders":        testHolders,
 	"broken holders": testBrokenHolders,
@@ -72,6 +73,53 @@ func testSpoiltSales(t *testing.T, r *rig) {
 	})
 	r.must(err)
 	equal(t, []voucher.Live{{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StatePreparing}}, live)
+}
+
+func testLists(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	now := r.now()
+	at := func(id int64, end time.Time) voucher.Voucher {
+		return voucher.Voucher{ID: id, Status: voucher.OnShelf, Sale: &voucher.Sale{Stock: 9, End: end}}
+	}
+	vs := []voucher.Voucher{at(8, now.Add(time.Hour)), at(7, now.Add(time.Hour)), at(9, now.Add(-time.Hour))}
+	for id := int64(100); id < 400; id++ { // more than one call's
+		vs = append(vs, at(id, now.Add(time.Hour)))
+	}
+	got, err := r.ListState(r.ctx(), vs, []int64{1, 2})
+	r.must(err)
+	equal(t, []voucher.Live{
+		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StateEnded, Stock: 9},
+	}, got.Live[:3])
+	equal(t, 303, len(got.Live))
+	equal(t, []string{"", ""}, got.Versions)
+	if skew := r.now().Sub(got.Now); skew < -time.Millisecond || skew > time.Minute {
+		t.Errorf("the clock is off by %v", skew)
+	}
+	seen := map[string]bool{"": true}
+	for range 3 {
+		r.must(r.ReplaceListVersion(r.ctx(), 2))
+		got, err = r.ListState(r.ctx(), nil, []int64{1, 2})
+		r.must(err)
+		if got.Versions[0] != "" || seen[got.Versions[1]] {
+			t.Errorf("versions %q after %v", got.Versions, seen)
+		}
+		seen[got.Versions[1]] = true
+	}
+	kept, err := r.commands.PTTL(r.ctx(), r.keys.list(2)).Result()
+	r.must(err)
+	if kept < listVersionTTL-time.Minute || kept > listVersionTTL {
+		t.Errorf("the version is kept for %v", kept)
+	}
+	// A key of another type is no version, and the next replacement mends it.
+	r.must(r.commands.Del(r.ctx(), r.keys.list(1)).Err())
+	r.must(r.commands.HSet(r.ctx(), r.keys.list(1), "a", "b").Err())
+	got, err = r.ListState(r.ctx(), vs[:2], []int64{1})
+	r.must(err)
+	equal(t, []string{""}, got.Versions)
+	r.must(r.ReplaceListVersion(r.ctx(), 1))
+	if _, err := r.ListState(r.ctx(), []voucher.Voucher{{ID: 9}}, nil); !errors.Is(err, voucher.ErrNotSeckill) {
+		t.Errorf("a voucher without a sale: %v", err)
+	}
 }
 
 func testLive(t *testing.T, r *rig) {

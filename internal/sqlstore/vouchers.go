@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -77,15 +80,15 @@ func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) 
 	return v, nil
 }
 
-// VouchersOfShop implements voucher.Ledger.
-func (s *Store) VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]voucher.Voucher, int64, error) {
+// VouchersOfShop implements listing.Ledger. Pass math.MaxInt64 as before for the beginning of the list.
+func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
 	const where = "v.shop_id = ? AND v.status = ?"
 	what := fmt.Sprintf("listing the vouchers of shop %d", shopID)
-	vs, err := scanVouchers(joined(s.read(ctx)).Where(where, shopID, voucher.OnShelf).Order("v.id DESC").Limit(limit))
+	vs, err := scanVouchers(joined(s.read(ctx)).Where(where, shopID, voucher.OnShelf).Where("v.id < ?", before).Order("v.id DESC").Limit(limit))
 	if err != nil {
 		return nil, 0, readError(what, err)
 	}
-	if len(vs) < limit {
+	if before == math.MaxInt64 && len(vs) < limit {
 		return vs, int64(len(vs)), nil
 	}
 	var total int64
@@ -93,6 +96,23 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]
 		return nil, 0, readError(what, err)
 	}
 	return vs, total, nil
+}
+
+// VoucherIDs implements listing.IndexLedger.
+func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, err error) {
+	const what = "reading the ids of vouchers"
+	var rows []struct{ ID, ShopID int64 }
+	// The columns are those of an index, so that no row is read.
+	if err := s.read(ctx).Table("tb_voucher").Select("id, shop_id").Where("id > ?", above).Order("id").Scan(&rows).Error; err != nil {
+		return nil, nil, readError(what, err)
+	}
+	ids = make([]int64, len(rows))
+	of := make(map[int64]struct{})
+	for i, row := range rows {
+		ids[i] = row.ID
+		of[row.ShopID] = struct{}{}
+	}
+	return ids, slices.Collect(maps.Keys(of)), nil
 }
 
 // Vouchers implements voucher.Ledger.

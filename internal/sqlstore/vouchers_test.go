@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,12 +101,18 @@ func TestVouchersOfShop(t *testing.T) {
 		newest := create(func(*voucher.Voucher) {})
 
 		for _, test := range []struct {
-			limit int
-			want  []int64
+			before int64
+			limit  int
+			want   []int64
 		}{
-			{10, []int64{newest, sold, oldest}}, {3, []int64{newest, sold, oldest}}, {2, []int64{newest, sold}},
+			{math.MaxInt64, 10, []int64{newest, sold, oldest}},
+			{math.MaxInt64, 3, []int64{newest, sold, oldest}},
+			{math.MaxInt64, 2, []int64{newest, sold}},
+			{newest, 10, []int64{sold, oldest}},
+			{newest, 1, []int64{sold}},
+			{oldest, 1, nil},
 		} {
-			vs, total, err := l.VouchersOfShop(t.Context(), 1, test.limit)
+			vs, total, err := l.VouchersOfShop(t.Context(), 1, test.before, test.limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,8 +127,32 @@ func TestVouchersOfShop(t *testing.T) {
 				t.Errorf("limit %d: total %d, want 3; ids (-want +got):\n%s", test.limit, total, diff)
 			}
 		}
-		if vs, total, err := l.VouchersOfShop(t.Context(), 3, 10); err != nil || vs == nil || len(vs) != 0 || total != 0 {
+		if vs, total, err := l.VouchersOfShop(t.Context(), 3, math.MaxInt64, 10); err != nil || vs == nil || len(vs) != 0 || total != 0 {
 			t.Errorf("a shop without vouchers: %v, %d, %v; want an empty list", vs, total, err)
+		}
+	})
+}
+
+func TestVoucherIDs(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		if ids, shops, err := l.VoucherIDs(t.Context(), 0); err != nil || len(ids)+len(shops) != 0 {
+			t.Errorf("without vouchers: %v of %v, %v", ids, shops, err)
+		}
+		var want []int64
+		for shop := range int64(3) {
+			v := draft()
+			v.ShopID, v.Status = 5+shop, voucher.OffShelf
+			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, v.ID)
+		}
+		for from := range want {
+			ids, shops, err := l.VoucherIDs(t.Context(), want[from]-1)
+			slices.Sort(shops)
+			if err != nil || !slices.Equal(ids, want[from:]) || !slices.Equal(shops, []int64{5, 6, 7}[from:]) {
+				t.Errorf("from %d on: %v of %v, %v", want[from], ids, shops, err)
+			}
 		}
 	})
 }

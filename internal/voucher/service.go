@@ -12,9 +12,6 @@ type Ledger interface {
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
-	// VouchersOfShop returns the vouchers of a shop that are on the shelf, newest first, at most limit of them, and
-	// how many there are in all.
-	VouchersOfShop(ctx context.Context, shopID int64, limit int) ([]Voucher, int64, error)
 	// Vouchers returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest
 	// first, at most limit.
 	Vouchers(ctx context.Context, shopID, before int64, limit int) ([]Voucher, error)
@@ -32,8 +29,11 @@ type Opener interface {
 	Open(ctx context.Context, voucherID int64) error
 }
 
-// MaxListed is how many vouchers of a shop a list shows at most.
-const MaxListed = 500
+// Lists are what all instances show to the public: listing.Listings.
+type Lists interface {
+	// Changed has them show v's shop as it is now, at most some seconds later.
+	Changed(ctx context.Context, v Voucher)
+}
 
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
@@ -45,13 +45,14 @@ type Service struct {
 	opener  Opener
 	changes Changes
 	outbox  Outbox
+	lists   Lists
 	now     func() time.Time
 }
 
 // NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
 // while Redis is away.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, now: now}
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, now: now}
 }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
@@ -64,6 +65,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
+	s.lists.Changed(ctx, v)
 	return Shown{Voucher: v}, nil
 }
 
@@ -86,31 +88,8 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()
+	s.lists.Changed(ctx, v)
 	return s.showOne(ctx, v)
-}
-
-// Get returns one voucher as it is shown, with the server's time, or ErrNotFound.
-func (s *Service) Get(ctx context.Context, id int64) (Shown, time.Time, error) {
-	v, err := s.ledger.Voucher(ctx, id)
-	if err != nil {
-		return Shown{}, time.Time{}, err
-	}
-	shown, now, err := s.show(ctx, []Voucher{v})
-	if err != nil {
-		return Shown{}, time.Time{}, err
-	}
-	return shown[0], now, nil
-}
-
-// List returns the vouchers of a shop that are on the shelf, newest first, at most MaxListed, with how many there
-// are in all and the server's time. A shop without vouchers has an empty list.
-func (s *Service) List(ctx context.Context, shopID int64) ([]Shown, int64, time.Time, error) {
-	vs, total, err := s.ledger.VouchersOfShop(ctx, shopID, MaxListed)
-	if err != nil {
-		return nil, 0, time.Time{}, err
-	}
-	shown, now, err := s.show(ctx, vs)
-	return shown, total, now, err
 }
 
 // All returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest first, at
@@ -123,47 +102,20 @@ func (s *Service) All(ctx context.Context, shopID, before int64, limit int) ([]S
 	return s.show(ctx, vs)
 }
 
-// show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read: the
-// sales then show as preparing, with the ledger's stock.
+// show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read.
 func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, error) {
-	var selling []Voucher
-	for _, v := range vs {
-		if v.Sale != nil && !v.Sale.Retired {
-			selling = append(selling, v)
-		}
-	}
 	now := s.now()
-	var live []Live
-	if len(selling) > 0 {
-		var err error
-		var redisNow time.Time
-		if live, redisNow, err = s.sales.Live(ctx, selling); err != nil {
-			if ctx.Err() != nil {
-				return nil, time.Time{}, ctx.Err()
-			}
-			live = nil
-		} else {
-			now = redisNow
-		}
+	selling := Selling(vs)
+	if len(selling) == 0 {
+		return Show(vs, nil), now, nil
 	}
-	shown := make([]Shown, len(vs))
-	next := 0
-	for i, v := range vs {
-		shown[i].Voucher = v
-		switch {
-		case v.Sale == nil:
-		case v.Sale.Retired:
-			shown[i].Live = &Live{State: StateEnded, Stock: v.Sale.Stock}
-		case live == nil:
-			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock}
-		default:
-			l := live[next]
-			if l.State == StatePreparing {
-				l.Stock = v.Sale.Stock
-			}
-			shown[i].Live = &l
-			next++
-		}
+	live, redisNow, err := s.sales.Live(ctx, selling)
+	switch {
+	case err == nil:
+		return Show(vs, live), redisNow, nil
+	case ctx.Err() != nil:
+		return nil, time.Time{}, ctx.Err()
+	default:
+		return Show(vs, nil), now, nil
 	}
-	return shown, now, nil
 }

@@ -17,6 +17,7 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 		return Shown{}, false, err
 	}
 	applied = !c.concernsSale() || s.flush(ctx, v)
+	s.lists.Changed(ctx, v)
 	shown, err = s.showOne(ctx, v)
 	return shown, applied, err
 }

@@ -19,7 +19,10 @@ type fakeChanges struct {
 	keys    map[string]*StockChange
 	by      Author
 	flushes int
+	changed []int64 // vouchers whose lists were told
 }
+
+func (f *fakeChanges) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
 func newFakeChanges() *fakeChanges {
 	return &fakeChanges{voucher: selling(), units: 5, keys: map[string]*StockChange{}}
@@ -27,7 +30,7 @@ func newFakeChanges() *fakeChanges {
 
 func (f *fakeChanges) service() *Service {
 	ledger := &fakeLedger{vouchers: []Voucher{f.voucher}}
-	return NewService(ledger, f, f, f, f, func() time.Time { return now })
+	return NewService(ledger, f, f, f, f, f, func() time.Time { return now })
 }
 
 func (f *fakeChanges) failure() error {
@@ -130,6 +133,9 @@ func TestServiceChange(t *testing.T) {
 			shown, applied, err := f.service().Change(t.Context(), author, 1, tc.change)
 			if err != nil || applied != tc.applied || f.flushes != tc.flushes || f.by != author {
 				t.Errorf("applied %t after %d rounds, by %+v, %v", applied, f.flushes, f.by, err)
+			}
+			if diff := cmp.Diff([]int64{1}, f.changed); diff != "" {
+				t.Errorf("lists that were told (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(f.voucher, shown.Voucher); diff != "" {
 				t.Errorf("shown (-stored +shown):\n%s", diff)

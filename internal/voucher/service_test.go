@@ -50,15 +50,13 @@ func (f *fakeLedger) Vouchers(_ context.Context, shopID, before int64, limit int
 	return vs, f.fails
 }
 
-func (f *fakeLedger) VouchersOfShop(context.Context, int64, int) ([]Voucher, int64, error) {
-	return f.vouchers, int64(len(f.vouchers)), f.fails
-}
-
 // fakeSales is Redis; it opens every sale unless it is away.
 type fakeSales struct {
 	live   map[int64]Live
 	opened []int64
-	away   bool
+	// changed are the vouchers whose lists were told.
+	changed []int64
+	away    bool
 }
 
 func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
@@ -75,6 +73,8 @@ func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, er
 	return live, now.Add(time.Minute), nil
 }
 
+func (f *fakeSales) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
+
 func (f *fakeSales) Open(_ context.Context, id int64) error {
 	if f.away {
 		return errAway
@@ -84,7 +84,7 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 }
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
-	return NewService(ledger, sales, sales, nil, nil, func() time.Time { return now })
+	return NewService(ledger, sales, sales, nil, nil, sales, func() time.Time { return now })
 }
 
 func TestCreateSeckillOpensTheSale(t *testing.T) {
@@ -96,6 +96,9 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{1}, sales.opened); diff != "" {
 		t.Errorf("opened (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{1}, sales.changed); diff != "" {
+		t.Errorf("lists that were told (-want +got):\n%s", diff)
 	}
 	if ledger.by != author {
 		t.Errorf("created by %+v", ledger.by)
@@ -149,7 +152,7 @@ func TestCreateFailsWithTheLedger(t *testing.T) {
 	}
 }
 
-func TestListShowsWhatIsLive(t *testing.T) {
+func TestVouchersShowWhatIsLive(t *testing.T) {
 	t.Parallel()
 	sale := func(retired bool) *Sale { return &Sale{Stock: 7, Issued: 9, Retired: retired} }
 	vs := []Voucher{{ID: 1, Sale: sale(false)}, {ID: 2}, {ID: 3, Sale: sale(true)}, {ID: 4, Sale: sale(false)}}
@@ -161,23 +164,23 @@ func TestListShowsWhatIsLive(t *testing.T) {
 		"Redis answers": {
 			sales: &fakeSales{live: map[int64]Live{1: {State: StateOnSale, Stock: 3}}},
 			want: []*Live{
-				{State: StateOnSale, Stock: 3}, nil, {State: StateEnded, Stock: 7}, {State: StatePreparing, Stock: 7},
+				{State: StatePreparing, Stock: 7}, {State: StateEnded, Stock: 7}, nil, {State: StateOnSale, Stock: 3},
 			},
 			now: now.Add(time.Minute),
 		},
 		"Redis is away": {
 			sales: &fakeSales{away: true},
 			want: []*Live{
-				{State: StatePreparing, Stock: 7}, nil, {State: StateEnded, Stock: 7}, {State: StatePreparing, Stock: 7},
+				{State: StatePreparing, Stock: 7}, {State: StateEnded, Stock: 7}, nil, {State: StatePreparing, Stock: 7},
 			},
 			now: now,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shown, total, at, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).List(t.Context(), 1)
-			if err != nil || total != 4 || !at.Equal(tc.now) {
-				t.Fatalf("total %d at %v, %v", total, at, err)
+			shown, at, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).All(t.Context(), 0, MaxID, 10)
+			if err != nil || !at.Equal(tc.now) {
+				t.Fatalf("at %v, %v", at, err)
 			}
 			var live []*Live
 			for _, s := range shown {
@@ -201,16 +204,5 @@ func TestAll(t *testing.T) {
 	}
 	if got, _, err := s.All(t.Context(), 1, MaxID, 1); err != nil || len(got) != 1 || got[0].ID != 3 {
 		t.Errorf("the newest of shop 1: %+v, %v", got, err)
-	}
-}
-
-func TestGet(t *testing.T) {
-	t.Parallel()
-	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, Title: "tea"}}}, &fakeSales{})
-	if got, _, err := s.Get(t.Context(), 1); err != nil || got.Title != "tea" || got.Live != nil {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if _, _, err := s.Get(t.Context(), 2); !errors.Is(err, ErrNotFound) {
-		t.Errorf("error = %v, want ErrNotFound", err)
 	}
 }

@@ -108,3 +108,39 @@ type Shown struct {
 	Voucher
 	Live *Live // nil for ordinary vouchers
 }
+
+// Selling returns those of the vouchers whose sale Redis is to hold.
+func Selling(vs []Voucher) []Voucher {
+	var selling []Voucher
+	for _, v := range vs {
+		if v.Sale != nil && !v.Sale.Retired {
+			selling = append(selling, v)
+		}
+	}
+	return selling
+}
+
+// Show returns vouchers as they are shown. live is the state of those that are [Selling], in order; nil while it is not
+// known: they are then shown as preparing, with the ledger's stock.
+func Show(vs []Voucher, live []Live) []Shown {
+	shown := make([]Shown, len(vs))
+	next := 0
+	for i, v := range vs {
+		shown[i].Voucher = v
+		switch {
+		case v.Sale == nil:
+		case v.Sale.Retired:
+			shown[i].Live = &Live{State: StateEnded, Stock: v.Sale.Stock}
+		case live == nil:
+			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock}
+		default:
+			l := live[next]
+			if l.State == StatePreparing {
+				l.Stock = v.Sale.Stock
+			}
+			shown[i].Live = &l
+			next++
+		}
+	}
+	return shown
+}

@@ -86,7 +86,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, s.provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, time.Now)
+	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, time.Now)
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
@@ -123,3 +123,8 @@ func (p *process) shutdown(ctx context.Context) {
 	_ = p.ids.Close(ctx) // no id is needed any more
 	p.catalog.Close()
 }
+
+// noLists shows nothing to the public.
+type noLists struct{}
+
+func (noLists) Changed(context.Context, voucher.Voucher) {}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"seckill/internal/order"
@@ -88,6 +89,9 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 		return applied, err
 	}
 	o.notifyRevived(ops, applied.Results)
+	if o.stores.Lists != nil && slices.ContainsFunc(ops, order.Operation.SetsMode) {
+		o.stores.Lists.Changed(ctx, v)
+	}
 	refused := 0
 	for _, r := range applied.Results {
 		if !r.Taken {

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
 )
 
 // OperationLedger is the ledger as the outbox sees it.
@@ -77,10 +78,11 @@ type Outbox struct {
 // flushes are the flushes of one voucher, one after the other.
 type flushes = batch.Batcher[struct{}, struct{}]
 
-// Stores are the stores of an Outbox.
+// Stores are the stores of an Outbox, and what shows what they hold.
 type Stores struct {
 	Ledger OperationLedger
 	Redis  OperationApplier
+	Lists  voucher.Lists // notified of changed windows and shelf statuses; nil: nobody is
 }
 
 // New returns an outbox. The notifier is told of orders that a completed operation has revived.

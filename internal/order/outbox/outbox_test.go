@@ -439,3 +439,26 @@ func TestNotifiesByNumber(t *testing.T) {
 		t.Errorf("notified (-want +got):\n%s", diff)
 	}
 }
+
+// toldLists are the vouchers whose lists were told.
+type toldLists []int64
+
+func (l *toldLists) Changed(_ context.Context, v voucher.Voucher) { *l = append(*l, v.ID) }
+
+// What shows in lists is told to them once Redis has it; what is read from Redis anyway is not.
+func TestListsAreTold(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[order.OperationKind]int{order.Shelving: 1, order.Rescheduling: 1, order.Restock: 0, order.Cancellation: 0} {
+		ops := ordertest.NewFakeOperations(1)
+		ops.Commit(kind, 1, 0)
+		if want > 0 {
+			ops.Ops[0].Mode = order.SaleOffShelf
+		}
+		p := newOutbox(t, ops)
+		var told toldLists
+		p.outbox.stores.Lists = &told
+		if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || len(told) != want {
+			t.Errorf("%s: %v were told, want %d, %v", kind, told, want, err)
+		}
+	}
+}

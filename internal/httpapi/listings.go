@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/listing"
+)
+
+// Listings shows vouchers to everybody, from memory: *listing.Listings.
+type Listings interface {
+	// Voucher returns one voucher: voucher.ErrNotFound, listing.ErrUnavailable.
+	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
+	// List returns the part of a shop's list that has the newest vouchers with an id below before; newer ones may be in it.
+	// listing.ErrUnavailable.
+	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
+}
+
+// maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not compressed.
+const maxPages = 8
+
+// showVoucher answers GET /voucher/:id.
+func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
+	if err != nil {
+		return answer{}, err
+	}
+	r, err := renderingOf(s.Content)
+	if err != nil {
+		return answer{}, err
+	}
+	tail := appendTime(make([]byte, 0, 96), `,"serverTime":"`, s.Now)
+	tail = append(tail, '}') // of data
+	return answer{status: http.StatusOK, shown: &shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}}, nil
+}
+
+// listVouchers answers GET /voucher/list/:shopId: without limit and before the newest PartSize, else a page.
+func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
+	shopID, badID := param.ID("shopId", c.Param("shopId"), voucher.MaxID)
+	values, badQuery := param.ParseQuery(c.Request)
+	limit, badLimit := values.Limit()
+	before, badBefore := values.Before()
+	if err := invalid.Join(badID, badQuery, badLimit, badBefore); err != nil {
+		return answer{}, err
+	}
+	paged := values["limit"] != nil || values["before"] != nil
+	if !paged {
+		limit = math.MaxInt
+	}
+	s, err := a.cfg.Listings.List(c.Request.Context(), shopID, before)
+	if err != nil {
+		return answer{}, err
+	}
+	r, err := renderingOf(s.Content)
+	if err != nil {
+		return answer{}, err
+	}
+	from, _ := slices.BinarySearchFunc(s.Vouchers, before, func(v voucher.Shown, id int64) int {
+		if v.ID >= id { // newest first
+			return -1
+		}
+		return 1
+	})
+	to := from + min(limit, len(s.Vouchers)-from)
+	tail := appendStale(make([]byte, 0, 96), s.Stale)
+	tail = appendTime(tail[:len(tail)-1], `,"serverTime":"`, s.Now)
+	return answer{status: http.StatusOK, shown: &shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}}, nil
+}
+
+// appendTime appends a member whose value is a time, as JSON has them. name ends with the value's quote.
+func appendTime(b []byte, name string, t time.Time) []byte {
+	b = shownTime(t).AppendFormat(append(b, name...), time.RFC3339Nano)
+	return append(b, '"')
+}
+
+// appendStale appends the end of an answer, with the mark of a stale one.
+func appendStale(b []byte, stale bool) []byte {
+	if stale {
+		b = append(b, `,"stale":true`...)
+	}
+	return append(b, '}')
+}
+
+// rendering is a content as JSON, voucher by voucher, from which every page of it is put together.
+type rendering struct {
+	content  *listing.Content
+	vouchers []byte // one after the other, separated by commas
+	ends     []int  // where each ends
+	err      error
+
+	mu    sync.Mutex
+	pages map[pageKey]*prepared
+}
+
+// pageKey is the vouchers of a content from one index to another. paged says that the answer names the page that follows.
+type pageKey struct {
+	from, to int
+	paged    bool
+}
+
+// renderingOf returns a content's rendering, which is made once.
+func renderingOf(content *listing.Content) (*rendering, error) {
+	r, _ := content.Rendered(renderContent).(*rendering)
+	return r, r.err
+}
+
+func renderContent(content *listing.Content) any {
+	r := &rendering{content: content, ends: make([]int, len(content.Vouchers)), pages: make(map[pageKey]*prepared)}
+	for i, v := range content.Vouchers {
+		one, err := json.Marshal(voucherView(v))
+		if err != nil {
+			r.err = fmt.Errorf("rendering voucher %d: %w", v.ID, err)
+			return r
+		}
+		if i > 0 {
+			r.vouchers = append(r.vouchers, ',')
+		}
+		r.vouchers = append(r.vouchers, one...)
+		r.ends[i] = len(r.vouchers)
+	}
+	return r
+}
+
+// voucher returns the answer about the one voucher, up to its server time, which is inside data.
+func (r *rendering) voucher() *prepared {
+	return r.page(pageKey{to: 1}, func() []byte {
+		body := append(make([]byte, 0, len(r.vouchers)+32), `{"success":true,"data":`...)
+		return append(body, r.vouchers[:len(r.vouchers)-1]...) // without the closing brace
+	})
+}
+
+// list returns the answer with a page, up to its server time.
+func (r *rendering) list(k pageKey) *prepared {
+	return r.page(k, func() []byte {
+		begin, end := 0, 0
+		if k.from > 0 && k.from < k.to {
+			begin = r.ends[k.from-1] + 1 // behind the comma
+		}
+		if k.from < k.to {
+			end = r.ends[k.to-1]
+		}
+		body := append(make([]byte, 0, end-begin+96), `{"success":true,"data":[`...)
+		body = append(body, r.vouchers[begin:end]...)
+		body = append(body, `],"total":`...)
+		body = strconv.AppendInt(body, r.content.Total, 10)
+		if k.paged && k.to > k.from && (k.to < len(r.ends) || r.content.More) {
+			body = append(body, `,"next":"`...)
+			body = strconv.AppendInt(body, r.content.Vouchers[k.to-1].ID, 10)
+			body = append(body, '"')
+		}
+		return body
+	})
+}
+
+// page returns a page, kept if there is room.
+func (r *rendering) page(k pageKey, body func() []byte) *prepared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.pages[k]
+	if p == nil {
+		kept := len(r.pages) < maxPages
+		p = prepare(body(), kept)
+		if kept {
+			r.pages[k] = p
+		}
+	}
+	return p
+}

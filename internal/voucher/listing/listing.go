@@ -1,0 +1,341 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"seckill/internal/batch"
+	"seckill/internal/voucher"
+)
+
+const (
+	renewEvery = 200 * time.Millisecond // a snapshot is renewed no more often
+	staleAfter = time.Second            // older figures are marked
+	textsTTL   = 10 * time.Second       // texts are re-read after this time, whatever the list's version says
+	// renewPatience is how long a caller waits for a snapshot to be renewed; then the last one is the answer.
+	renewPatience = 150 * time.Millisecond
+	// loadPatience is how long a caller waits when there is no snapshot at all.
+	loadPatience = 900 * time.Millisecond
+	readTimeout  = 2 * time.Second // one query
+	liveTimeout  = time.Second     // one call to Redis; a first load waits for firstLive only
+	firstLive    = 400 * time.Millisecond
+	maxShared    = 16 // entries that share one call to Redis
+	maxLiveCalls = 2
+)
+
+// PartSize is how many vouchers a part of a shop's list has at most. Lists that are not asked for in pages show one part.
+const PartSize = 500
+
+// DefaultMemory is how many bytes of vouchers are kept, roughly, renderings included.
+const DefaultMemory = 64 << 20
+
+// Ledger reads vouchers.
+type Ledger interface {
+	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
+	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
+	// VouchersOfShop returns the vouchers of a shop that are on the shelf and have an id below before, newest first, at most
+	// limit, and how many the shop has on the shelf in all.
+	VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error)
+}
+
+// Redis has what changes while vouchers sell.
+type Redis interface {
+	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the order asked,
+	// in one round trip. A list whose version was never replaced has the version "".
+	ListState(ctx context.Context, vs []voucher.Voucher, shops []int64) (Reading, error)
+	// ReplaceListVersion gives the shop's list a version that it never had.
+	ReplaceListVersion(ctx context.Context, shopID int64) error
+}
+
+// Reading is what Redis answered.
+type Reading struct {
+	Live     []voucher.Live
+	Versions []string
+	Now      time.Time // by Redis's clock
+}
+
+// unknownVersion is the version of texts that were read without asking for their list's version first.
+const unknownVersion = "?"
+
+// Listings show vouchers to the public. It is safe for concurrent use.
+type Listings struct {
+	ledger  Ledger
+	redis   Redis
+	index   *Index
+	log     *slog.Logger
+	calls   *batch.Batcher[question, Reading]
+	cache   *otter.Cache[key, *entry]
+	clock   atomic.Pointer[clock]
+	running sync.WaitGroup
+
+	mu      sync.RWMutex
+	changed map[int64]time.Time // shop → when this instance last changed a voucher of it
+}
+
+// question is what one entry asks Redis.
+type question struct {
+	selling []voucher.Voucher
+	shop    int64
+}
+
+// key names a part of a shop's list, which begins below an id, or a single voucher.
+type key struct{ shop, before, voucher int64 }
+
+// entry is one part of a list, or one voucher.
+type entry struct {
+	key   key
+	state atomic.Pointer[state] // nil until it was read
+
+	live, texts lane
+	mu          sync.Mutex
+	failed      error // of the last reading of texts; nil after one that succeeded
+}
+
+// New returns listings that know nothing yet and keep so many bytes, roughly. Close ends what they have started.
+func New(ledger Ledger, redis Redis, ids IndexLedger, memory uint64, log *slog.Logger) *Listings {
+	l := &Listings{ledger: ledger, redis: redis, log: log, changed: make(map[int64]time.Time)}
+	l.index = NewIndex(ids, &l.running)
+	l.calls = batch.New(batch.Options{Size: maxShared, Calls: maxLiveCalls, Running: &l.running}, l.call)
+	l.cache = otter.Must(&otter.Options[key, *entry]{MaximumWeight: memory, Weigher: weight})
+	return l
+}
+
+// Close waits for what is under way. No call may begin after it.
+func (l *Listings) Close() {
+	l.running.Wait()
+	l.cache.StopAllGoroutines()
+}
+
+// Index returns what the listings know of which vouchers there are.
+func (l *Listings) Index() *Index { return l.index }
+
+// weight is what an entry keeps, in bytes: its texts, their rendering, that one compressed, and what surrounds them.
+func weight(_ key, e *entry) uint32 {
+	const around = 1024
+	total := uint64(around)
+	if s := e.state.Load(); s != nil {
+		for _, v := range s.texts.vouchers {
+			total += around + 3*uint64(len(v.Title)+len(v.SubTitle)+len(v.Rules))
+		}
+	}
+	return uint32(min(total, math.MaxUint32))
+}
+
+// Voucher returns one voucher, on or off the shelf. voucher.ErrNotFound, ErrUnavailable.
+func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
+	k := key{voucher: id}
+	if e, known := l.cache.GetIfPresent(k); known {
+		return l.get(ctx, e)
+	}
+	if err := l.index.wantVoucher(ctx, id); err != nil {
+		return Snapshot{}, err
+	}
+	return l.get(ctx, l.entry(k))
+}
+
+// List returns the part of the shop's list that has the vouchers with an id below before: the newest of them are in it, and
+// newer ones may be. A shop without vouchers has an empty list. ErrUnavailable.
+func (l *Listings) List(ctx context.Context, shopID, before int64) (Snapshot, error) {
+	k := key{shop: shopID, before: math.MaxInt64}
+	e, known := l.cache.GetIfPresent(k)
+	if !known {
+		switch err := l.index.wantShop(ctx, shopID); {
+		case errors.Is(err, voucher.ErrNotFound):
+			return Snapshot{Content: &Content{}, Now: l.clock.Load().at(time.Now())}, nil
+		case err != nil:
+			return Snapshot{}, err
+		}
+		e = l.entry(k)
+	}
+	for {
+		s, err := l.get(ctx, e)
+		if err != nil || !s.More || before > s.last() {
+			return s, err
+		}
+		e = l.entry(key{shop: shopID, before: s.last()})
+	}
+}
+
+// last is the id of the oldest voucher.
+func (s Snapshot) last() int64 { return s.Vouchers[len(s.Vouchers)-1].ID }
+
+// Changed has all instances show the vouchers of v's shop as they are now: this one from the next call on, the others a
+// moment later. What fails shows within ten seconds.
+func (l *Listings) Changed(ctx context.Context, v voucher.Voucher) {
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	if err := l.redis.ReplaceListVersion(ctx, v.ShopID); err != nil {
+		l.log.WarnContext(ctx, "a change of a voucher shows some seconds late on other instances", "voucher", v.ID, "error", err)
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for shop, at := range l.changed {
+		if now.Sub(at) > textsTTL { // all texts are newer, or due in any case
+			delete(l.changed, shop)
+		}
+	}
+	l.changed[v.ShopID] = now
+}
+
+func (l *Listings) changedAt(shop int64) time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.changed[shop]
+}
+
+// entry returns the entry of a key, a new one if there is none.
+func (l *Listings) entry(k key) *entry {
+	e, _ := l.cache.ComputeIfAbsent(k, func() (*entry, bool) { return &entry{key: k}, false })
+	return e
+}
+
+// get returns what an entry shows, renewed if that is due and does not take long.
+func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
+	now, s := time.Now(), e.state.Load()
+	if s == nil {
+		return l.first(ctx, e, now)
+	}
+	changed := l.changedAt(s.texts.shop)
+	if now.Sub(s.liveAt) >= renewEvery || changed.After(s.liveAt) {
+		s = l.renew(ctx, e, changed)
+		now = time.Now()
+	}
+	if s == nil { // it was there, and is gone
+		return Snapshot{}, voucher.ErrNotFound
+	}
+	return s.snapshot(now, changed, l.clock.Load()), nil
+}
+
+// first waits for an entry's first state.
+func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot, error) {
+	if r := e.texts.start(now, false, &l.running, func() { l.readTexts(context.WithoutCancel(ctx), e) }); r != nil {
+		r.wait(ctx, loadPatience)
+	}
+	if s := e.state.Load(); s != nil {
+		return s.snapshot(time.Now(), time.Time{}, l.clock.Load()), nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case errors.Is(e.failed, voucher.ErrNotFound):
+		return Snapshot{}, voucher.ErrNotFound
+	case e.failed != nil:
+		return Snapshot{}, fmt.Errorf("%w: %w", ErrUnavailable, e.failed)
+	default:
+		return Snapshot{}, fmt.Errorf("%w: the ledger does not answer", ErrUnavailable)
+	}
+}
+
+// renew reads what is due, as long as a caller may wait for it, and returns the state then.
+func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
+	now, free := time.Now(), context.WithoutCancel(ctx)
+	s := e.state.Load()
+	if r := e.live.start(now, changed.After(s.liveAt), &l.running, func() { l.readLive(free, e) }); r != nil {
+		r.wait(ctx, renewPatience)
+	}
+	if s = e.state.Load(); s == nil || s.due(now, changed).IsZero() {
+		return s
+	}
+	if r := e.texts.start(now, changed.After(s.texts.readAt), &l.running, func() { l.readTexts(free, e) }); r != nil {
+		r.wait(ctx, renewPatience)
+	}
+	return e.state.Load()
+}
+
+// readLive renews the figures of an entry. Texts that were read meanwhile have figures of their own.
+func (l *Listings) readLive(ctx context.Context, e *entry) {
+	before, at := e.state.Load(), time.Now()
+	if before == nil {
+		return
+	}
+	r, err := l.ask(ctx, before.texts, liveTimeout)
+	if err != nil {
+		l.log.DebugContext(ctx, "the figures of vouchers cannot be renewed", "error", err)
+		return
+	}
+	e.state.CompareAndSwap(before, newState(before, before.texts, r, at))
+}
+
+// readTexts reads an entry's texts, and figures for them. Without figures the texts are shown with the last ones that are
+// known, or as preparing.
+func (l *Listings) readTexts(ctx context.Context, e *entry) {
+	t, err := l.query(ctx, e)
+	e.mu.Lock()
+	e.failed = err
+	e.mu.Unlock()
+	if err != nil {
+		if errors.Is(err, voucher.ErrNotFound) {
+			e.state.Store(nil)
+		}
+		return
+	}
+	patience, at := liveTimeout, time.Now()
+	if e.state.Load() == nil {
+		patience = firstLive
+	}
+	r, err := l.ask(ctx, t, patience)
+	if err != nil {
+		e.state.Store(withoutFigures(e.state.Load(), t))
+	} else {
+		e.state.Store(newState(nil, t, r, at))
+	}
+	l.cache.Set(e.key, e) // it weighs something else now
+}
+
+// query reads an entry's texts from the ledger.
+func (l *Listings) query(ctx context.Context, e *entry) (*texts, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	t := &texts{version: unknownVersion, readAt: time.Now()}
+	if s := e.state.Load(); s != nil {
+		t.version = s.version
+	}
+	if id := e.key.voucher; id != 0 {
+		v, err := l.ledger.Voucher(ctx, id)
+		t.vouchers, t.shop = []voucher.Voucher{v}, v.ShopID
+		return t, err
+	}
+	vs, total, err := l.ledger.VouchersOfShop(ctx, e.key.shop, e.key.before, PartSize+1)
+	t.more = len(vs) > PartSize
+	t.vouchers, t.total, t.shop = vs[:min(len(vs), PartSize)], total, e.key.shop
+	return t, err
+}
+
+// ask reads the figures of vouchers and the version of their shop's list, in a call that others may share.
+func (l *Listings) ask(ctx context.Context, t *texts, atMost time.Duration) (Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	return l.calls.Do(ctx, question{selling: voucher.Selling(t.vouchers), shop: t.shop})
+}
+
+// call asks Redis for several entries at once.
+func (l *Listings) call(ctx context.Context, items []*batch.Item[question, Reading]) error {
+	var vs []voucher.Voucher
+	shops := make([]int64, len(items))
+	for i, it := range items {
+		vs, shops[i] = append(vs, it.Request.selling...), it.Request.shop
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	r, err := l.redis.ListState(ctx, vs, shops)
+	if err != nil {
+		return err
+	}
+	l.clock.Store(&clock{redis: r.Now, read: time.Now()})
+	from := 0
+	for i, it := range items {
+		n := len(it.Request.selling)
+		it.Answer = Reading{Live: r.Live[from : from+n : from+n], Versions: r.Versions[i : i+1], Now: r.Now}
+		from += n
+	}
+	return nil
+}

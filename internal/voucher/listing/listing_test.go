@@ -1,0 +1,454 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+var errAway = errors.New("away")
+
+// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call takes takes.
+type stores struct {
+	mu       sync.Mutex
+	vouchers []voucher.Voucher // ascending
+	live     voucher.Live      // of every sale
+	version  string
+
+	takes                    time.Duration
+	ledgerHangs, redisHangs  bool // until the caller gives up
+	ledgerAway, redisAway    bool
+	queries, questions, sets int // of texts, of ids, of live state
+}
+
+func (s *stores) call(ctx context.Context, hangs, away *bool, count *int) error {
+	s.mu.Lock()
+	*count++
+	waits, fails := *hangs, *away
+	s.mu.Unlock()
+	if waits {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	time.Sleep(s.takes)
+	if fails {
+		return errAway
+	}
+	return nil
+}
+
+func (s *stores) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+	err := s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.queries)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.vouchers {
+		if v.ID == id && err == nil {
+			return v, nil
+		}
+	}
+	if err == nil {
+		err = voucher.ErrNotFound
+	}
+	return voucher.Voucher{}, err
+}
+
+func (s *stores) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
+	err := s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.queries)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var vs []voucher.Voucher
+	total := 0
+	for _, v := range slices.Backward(s.vouchers) {
+		if v.ShopID != shopID || err != nil {
+			continue
+		}
+		total++
+		if v.ID < before && len(vs) < limit {
+			vs = append(vs, v)
+		}
+	}
+	return vs, int64(total), err
+}
+
+func (s *stores) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, err error) {
+	err = s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.questions)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.vouchers {
+		if v.ID > above && err == nil {
+			ids, shops = append(ids, v.ID), append(shops, v.ShopID)
+		}
+	}
+	return ids, shops, err
+}
+
+func (s *stores) ListState(ctx context.Context, vs []voucher.Voucher, shops []int64) (Reading, error) {
+	err := s.call(ctx, &s.redisHangs, &s.redisAway, &s.sets)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := Reading{Now: time.Now().Add(time.Hour), Versions: slices.Repeat([]string{s.version}, len(shops))}
+	r.Live = slices.Repeat([]voucher.Live{s.live}, len(vs))
+	return r, err
+}
+
+func (s *stores) ReplaceListVersion(ctx context.Context, _ int64) error {
+	var n int
+	if err := s.call(ctx, &s.redisHangs, &s.redisAway, &n); err != nil {
+		return err
+	}
+	s.set(func() { s.version += "+" })
+	return nil
+}
+
+// set changes what the stores hold.
+func (s *stores) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *stores) add(id, shop int64) {
+	s.set(func() {
+		s.vouchers = append(s.vouchers, voucher.Voucher{ID: id, ShopID: shop, Status: voucher.OnShelf})
+	})
+}
+
+// inBubble runs f with listings on stores that answer within a millisecond.
+func inBubble(t *testing.T, f func(t *testing.T, l *Listings, s *stores)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stores{live: voucher.Live{State: voucher.StateOnSale, Stock: 5}, takes: time.Millisecond}
+		s.vouchers = []voucher.Voucher{
+			{ID: 1, ShopID: 1, Title: "one", Status: voucher.OnShelf},
+			{ID: 2, ShopID: 1, Title: "two", Status: voucher.OnShelf, Kind: voucher.Seckill, Sale: &voucher.Sale{Stock: 9}},
+		}
+		l := New(s, s, s, DefaultMemory, slog.New(slog.DiscardHandler))
+		defer l.Close()
+		f(t, l, s)
+	})
+}
+
+// shownOf is what a list shows, briefly.
+func shownOf(s Snapshot, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	text := ""
+	for _, v := range s.Vouchers {
+		text += fmt.Sprintf("%d:%s", v.ID, v.Title)
+		if v.Live != nil {
+			text += fmt.Sprintf("(%s %d)", v.Live.State, v.Live.Stock)
+		}
+		text += " "
+	}
+	if s.Stale {
+		text += "stale"
+	}
+	return text
+}
+
+const fresh = "2:two(on_sale 5) 1:one "
+
+func (s *stores) list(t *testing.T, l *Listings) (text string, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	text = shownOf(l.List(t.Context(), 1, math.MaxInt64))
+	return text, time.Since(start)
+}
+
+// want asks for the list of shop 1 and compares what it shows, and how long that may take.
+func (s *stores) want(t *testing.T, l *Listings, want string, atMost time.Duration) {
+	t.Helper()
+	if got, took := s.list(t, l); got != want || took > atMost {
+		t.Errorf("the list shows %q after %v, want %q within %v", got, took, want, atMost)
+	}
+}
+
+// A crowd that asks for ten seconds costs five calls to Redis a second, and a query for the texts at its beginning and one
+// after ten seconds.
+func TestACrowdCostsFiveCallsASecond(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		var crowd sync.WaitGroup
+		for range 20 {
+			crowd.Go(func() {
+				for range 5000 {
+					if got := shownOf(l.List(t.Context(), 1, math.MaxInt64)); got != fresh {
+						t.Errorf("the list shows %q", got)
+					}
+					time.Sleep(2 * time.Millisecond)
+				}
+			})
+		}
+		crowd.Wait()
+		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions != 1 {
+			t.Errorf("Redis was asked %d times, the ledger for texts %d times, for ids %d times", s.sets, s.queries, s.questions)
+		}
+	})
+}
+
+// Nothing is read while nobody asks, and what is shown then is not old.
+func TestNobodyAsks(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		s.want(t, l, fresh, 20*time.Millisecond)
+		before := s.sets + s.queries
+		time.Sleep(time.Hour)
+		if now := s.sets + s.queries; now != before {
+			t.Errorf("%d calls while nobody asked", now-before)
+		}
+		s.set(func() { s.live.Stock = 4 })
+		s.want(t, l, "2:two(on_sale 4) 1:one ", 20*time.Millisecond)
+	})
+}
+
+// While a store hangs the last answer is given, at once but for the first callers, and marked after a second.
+func TestAStoreHangs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		hang   func(*stores, bool)
+		marked time.Duration // after how long the answer is marked
+	}{
+		"Redis":      {func(s *stores, hangs bool) { s.redisHangs = hangs }, staleAfter},
+		"the ledger": {func(s *stores, hangs bool) { s.ledgerHangs = hangs }, textsTTL + staleAfter},
+		"both":       {func(s *stores, hangs bool) { s.redisHangs, s.ledgerHangs = hangs, hangs }, staleAfter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+				s.want(t, l, fresh, 20*time.Millisecond)
+				time.Sleep(renewEvery)
+				s.want(t, l, fresh, 20*time.Millisecond) // the texts are read once more: their version was not known
+				s.set(func() { tc.hang(s, true) })
+				start, slow := time.Now(), 0
+				for time.Since(start) < 30*time.Second {
+					got, took := s.list(t, l)
+					want := fresh
+					if time.Since(start) > tc.marked+renewEvery {
+						want += "stale"
+					}
+					if got != want && time.Since(start) > tc.marked+renewEvery || took > 2*renewPatience {
+						t.Fatalf("after %v the list shows %q, want %q; it took %v", time.Since(start), got, want, took)
+					}
+					if took > 20*time.Millisecond {
+						slow++
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if slow > 50 {
+					t.Errorf("%d callers waited", slow)
+				}
+				s.set(func() { tc.hang(s, false) })
+				time.Sleep(readTimeout + renewEvery)
+				s.want(t, l, fresh, 20*time.Millisecond)
+			})
+		})
+	}
+}
+
+// Without anything known a caller waits for less than a second, and later ones not at all.
+func TestNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		s.ledgerHangs = true
+		for i := range 5 {
+			start := time.Now()
+			_, listErr := l.List(t.Context(), 1, math.MaxInt64)
+			if took := time.Since(start); !errors.Is(listErr, ErrUnavailable) || took > time.Second || i > 0 && i < 3 && took > 0 {
+				t.Errorf("list %d: %v after %v", i, listErr, took)
+			}
+		}
+		time.Sleep(readTimeout)
+		if _, err := l.Voucher(t.Context(), 2); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("a voucher: %v", err)
+		}
+		time.Sleep(2 * readTimeout)
+		s.set(func() { s.ledgerHangs = false })
+		s.want(t, l, fresh, time.Second)
+	})
+}
+
+// What can be read of the ledger shows although Redis was never read.
+func TestRedisWasNeverRead(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*stores){
+		"away": func(s *stores) { s.redisAway = true }, "hangs": func(s *stores) { s.redisHangs = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+				fail(s)
+				s.want(t, l, "2:two(preparing 9) 1:one stale", loadPatience)
+				s.set(func() { s.redisAway, s.redisHangs = false, false })
+				time.Sleep(liveTimeout + renewEvery)
+				s.want(t, l, fresh, 20*time.Millisecond)
+			})
+		})
+	}
+}
+
+// A change shows from the next call on where it was made, and within renewEvery elsewhere; without its version's replacement
+// within ten seconds.
+func TestAChangeShows(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tell   func(t *testing.T, l *Listings, s *stores)
+		within time.Duration
+	}{
+		"here": {func(t *testing.T, l *Listings, s *stores) { l.Changed(t.Context(), s.vouchers[0]) }, 0},
+		"here without Redis": {func(t *testing.T, l *Listings, s *stores) {
+			s.set(func() { s.redisAway = true })
+			l.Changed(t.Context(), s.vouchers[0])
+			s.set(func() { s.redisAway = false })
+		}, 0},
+		"elsewhere":      {func(_ *testing.T, _ *Listings, s *stores) { s.set(func() { s.version = "new" }) }, renewEvery},
+		"nobody is told": {func(*testing.T, *Listings, *stores) {}, textsTTL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+				for range 3 {
+					s.want(t, l, fresh, 20*time.Millisecond)
+					if _, err := l.Voucher(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(renewEvery)
+				}
+				s.want(t, l, fresh, 20*time.Millisecond)
+				s.set(func() { s.vouchers[0].Title = "uno" })
+				tc.tell(t, l, s)
+				time.Sleep(tc.within)
+				s.want(t, l, "2:two(on_sale 5) 1:uno ", 20*time.Millisecond)
+				if v, err := l.Voucher(t.Context(), 1); err != nil || v.Vouchers[0].Title != "uno" {
+					t.Errorf("the voucher alone: %+v, %v", v, err)
+				}
+			})
+		})
+	}
+}
+
+// A list longer than a part is reached part by part, from memory.
+func TestPartsOfALongList(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		for id := int64(3); id <= 1200; id++ {
+			s.add(id, 1)
+		}
+		for before, want := range map[int64]struct {
+			first, last int64
+			more        bool
+		}{
+			math.MaxInt64: {1200, 701, true}, 1200: {1200, 701, true}, 702: {1200, 701, true}, 701: {700, 201, true}, 202: {700, 201, true}, 201: {200, 1, false}, 1: {200, 1, false},
+		} {
+			got, err := l.List(t.Context(), 1, before)
+			if err != nil || got.Vouchers[0].ID != want.first || got.last() != want.last || got.More != want.more || got.Total != 1200 {
+				t.Errorf("before %d: %d to %d of %d, more %t, %v; want %+v", before, got.Vouchers[0].ID, got.last(), got.Total, got.More, err, want)
+			}
+		}
+		before := s.queries
+		if _, err := l.List(t.Context(), 1, 150); err != nil || s.queries != before {
+			t.Errorf("%d queries for a part that is known, %v", s.queries-before, err)
+		}
+	})
+}
+
+// Ids that do not exist reach the ledger by one question for any number of callers, five times a second at most; what was
+// created a moment ago on another instance is found.
+func TestUnknownIDs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		var callers sync.WaitGroup
+		start := time.Now()
+		for i := range 2000 {
+			callers.Go(func() {
+				time.Sleep(time.Duration(i) * 500 * time.Microsecond)
+				asked := time.Now()
+				if _, err := l.Voucher(t.Context(), int64(1000+i)); !errors.Is(err, voucher.ErrNotFound) || time.Since(asked) > 2*renewEvery+time.Second {
+					t.Errorf("id %d: %v after %v", 1000+i, err, time.Since(asked))
+				}
+				if list, err := l.List(t.Context(), int64(1000+i), math.MaxInt64); err != nil || len(list.Vouchers) > 0 {
+					t.Errorf("shop %d: %+v, %v", 1000+i, list, err)
+				}
+			})
+		}
+		callers.Wait()
+		if most := int(time.Since(start)/renewEvery) + 2; s.questions > most || s.queries+s.sets > 0 {
+			t.Errorf("%d questions in %v, and %d others", s.questions, time.Since(start), s.queries+s.sets)
+		}
+		s.add(5000, 77)
+		if v, err := l.Voucher(t.Context(), 5000); err != nil || v.Vouchers[0].ID != 5000 {
+			t.Errorf("a new voucher: %+v, %v", v, err)
+		}
+		s.add(4999, 78) // a transaction that began sooner and committed later
+		if v, err := l.List(t.Context(), 78, math.MaxInt64); err != nil || len(v.Vouchers) != 1 {
+			t.Errorf("a new shop: %+v, %v", v, err)
+		}
+		if _, err := l.Index().Voucher(t.Context(), 5001); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("for a purchase: %v", err)
+		}
+	})
+}
+
+// The memory for what is kept is bounded; what was forgotten is read again.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stores{takes: time.Microsecond}
+		for id := int64(1); id <= 2000; id++ {
+			s.add(id, id)
+		}
+		const memory = 1 << 20
+		l := New(s, s, s, memory, slog.New(slog.DiscardHandler))
+		defer l.Close()
+		for id := int64(1); id <= 2000; id++ {
+			if v, err := l.Voucher(t.Context(), id); err != nil || v.Vouchers[0].ID != id {
+				t.Fatalf("voucher %d: %v", id, err)
+			}
+		}
+		l.cache.CleanUp()
+		if kept := l.cache.WeightedSize(); kept > memory || kept < memory/2 {
+			t.Errorf("%d bytes are kept, want at most %d", kept, memory)
+		}
+		if v, err := l.Voucher(t.Context(), 1); err != nil || v.Vouchers[0].ID != 1 {
+			t.Errorf("a voucher that was forgotten: %v", err)
+		}
+	})
+}
+
+// A rendering is made once for each content, and figures that stay keep it.
+func TestRenderingIsKept(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		made := 0
+		get := func() any {
+			list, err := l.List(t.Context(), 1, math.MaxInt64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list.Rendered(func(*Content) any { made++; return made })
+		}
+		s.want(t, l, fresh, 20*time.Millisecond)
+		time.Sleep(renewEvery)
+		s.want(t, l, fresh, 20*time.Millisecond)
+		for range 5 {
+			get()
+			time.Sleep(renewEvery)
+		}
+		if made != 1 {
+			t.Errorf("rendered %d times", made)
+		}
+		s.set(func() { s.live.Stock-- })
+		if got := get(); got != 2 {
+			t.Errorf("after a change of the stock it is rendering %v", got)
+		}
+	})
+}
