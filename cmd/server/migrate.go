@@ -69,7 +69,7 @@ func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (toolL
 	if err != nil {
 		return toolLedger{}, err
 	}
-	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, sqlstore.Options{Log: log})
+	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, ledgerOptions(cfg, log))
 	if err != nil {
 		return toolLedger{}, errors.Join(fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err), home.Close())
 	}

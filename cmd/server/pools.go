@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/httpapi"
 	"seckill/internal/telemetry"
 )
 
@@ -22,5 +23,16 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 	return telemetry.Pool{
 		Name: name, InUse: int(s.TotalConns) - int(s.IdleConns), Idle: int(s.IdleConns),
 		Waits: int64(s.WaitCount), Waited: time.Duration(s.WaitDurationNs), Timeouts: int64(s.Timeouts),
+	}
+}
+
+// bulkheads returns how classes of callers share requests in flight and the connections to the stores.
+func (s *stores) bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
+	return func() []telemetry.Bulkhead {
+		return []telemetry.Bulkhead{
+			{Resource: "requests", Loads: api.Load().Requests},
+			{Resource: "ledger", Loads: s.ledger.Shares()},
+			{Resource: "redis", Loads: s.clients.Shares()},
+		}
 	}
 }

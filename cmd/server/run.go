@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/idworker"
@@ -74,6 +75,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	metrics.WatchPools(stores.pools)
 	metrics.WatchLoad(func() (int64, int64, int64) { l := api.Load(); return l.InFlight, l.Streams, l.Refused })
+	metrics.WatchBulkheads(stores.bulkheads(api))
 	public, err := listen(ctx, cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
 	if err != nil {
 		return err
@@ -100,9 +102,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 
 	// Jobs run until they are stopped, which is after the last request was answered. The recorder stops first, because it
 	// notifies callers that wait; the other jobs have nothing to finish.
-	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	working, stopWork := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
 	defer stopWork()
-	recording, stopRecording := context.WithCancel(working)
+	recording, stopRecording := context.WithCancel(bulkhead.With(working, bulkhead.Recording))
 	defer stopRecording()
 	var recorders, jobs errgroup.Group
 	recorders.Go(func() error { return shop.recorder.Run(recording) })

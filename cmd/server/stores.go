@@ -56,7 +56,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 				return nil, err
 			}
 		}
-		if s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, sqlstore.Options{Log: log}); err != nil {
+		if s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, ledgerOptions(cfg, log)); err != nil {
 			return nil, err
 		}
 		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
@@ -85,12 +85,15 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	})
 }
 
+// ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
+func ledgerOptions(cfg config.Config, log *slog.Logger) sqlstore.Options {
+	return sqlstore.Options{Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout}
+}
+
 func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
 	var ledger *sqlstore.Store
 	err := await(ctx, log, "MySQL", func() (err error) {
-		ledger, err = sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), sqlstore.Options{
-			Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout,
-		})
+		ledger, err = sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
 		return err
 	})
 	return ledger, err

@@ -35,8 +35,9 @@ type HTTP struct {
 
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
 
-	// MaxInFlight leaves out health checks, admins and event streams. Above half of it answers wait for nothing any more.
-	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, and above half of it ?wait= waits no longer"`
+	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in internal/bulkhead. Above half
+	// of it answers wait for nothing any more.
+	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, public reads first, then own reads, then purchases, admins last (each has a sixteenth for itself); above half of it ?wait= waits no longer"`
 
 	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual million.
 	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
@@ -90,10 +91,11 @@ type Redis struct {
 	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
 	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
 
-	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections" min:"2" max:"10000" effect:"most connections to each Redis server; blocking reads have theirs besides"`
+	// PoolSize is at least 8 because six classes of callers (internal/bulkhead) have a connection each, and two are for all.
+	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"10000" effect:"most connections to each Redis server, which these classes share; blocking reads have theirs besides"`
 
 	// Timeout decides when an admission's outcome is called unknown: with a shorter one it is called so sooner and more often.
-	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for a connection, and for an answer, of Redis"`
+	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for an answer of Redis; for a connection at most 450 ms of it"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
 	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME; 0: none is asked; not in a cluster"`
@@ -109,9 +111,10 @@ type MySQL struct {
 	// the connections are made.
 	DSN DSN `env:"SECKILL_MYSQL_DSN" unit:"user:password@tcp(host:port)/database" effect:"where MySQL is; with SECKILL_REDIS_ADDRS it ends the embedded mode; clientFoundRows is refused"`
 
-	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections" min:"2" max:"1000" effect:"most connections to MySQL"`
+	// PoolSize is at least 8 for the same reason as Redis's.
+	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"1000" effect:"most connections to MySQL, which these classes share"`
 
-	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for a connection, and for an answer, of MySQL"`
+	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for an answer of MySQL; for a connection at most two seconds of it"`
 }
 
 // JWT is how it is found out who is asking.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
+
+	"seckill/internal/bulkhead"
 )
 
 // API answers HTTP requests. It is safe for concurrent use.
@@ -17,9 +19,9 @@ type API struct {
 	languages   *languages
 	errors      *errorTable
 	ready       *readiness
-	inFlight    *inFlight
-	callbacks   *inFlight  // payment callbacks whose body is being read
-	users       *userLimit // nil: users may ask as often as they like
+	inFlight    *bulkhead.Bulkhead // requests that handlers work on
+	callbacks   *bulkhead.Bulkhead // payment callbacks whose body is being read
+	users       *userLimit         // nil: users may ask as often as they like
 	streams     *streams
 	log         *slog.Logger
 	failureLogs *rate.Limiter
@@ -51,8 +53,8 @@ func New(cfg Config) (*API, error) {
 	a := &API{
 		cfg: cfg, auth: auth, languages: languages, errors: table, log: cfg.Log,
 		ready:       newReadiness(cfg.Checks, cfg.Now),
-		inFlight:    &inFlight{limit: int64(cfg.MaxInFlight)},
-		callbacks:   &inFlight{limit: maxCallbacks},
+		inFlight:    bulkhead.New(cfg.MaxInFlight, 0, bulkhead.Requests()...),
+		callbacks:   bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
 		streams:     newStreams(cfg.MaxStreams, cfg.UserStreams),
 		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
@@ -83,12 +85,23 @@ func (a *API) Drain() { a.ready.drain() }
 
 // Load is how much an API has to do.
 type Load struct {
-	InFlight int64 // requests
-	Streams  int64 // event streams that are open
-	Refused  int64 // requests since the start, because too many were in flight
+	InFlight int64           // requests, without admins'
+	Streams  int64           // event streams that are open
+	Refused  int64           // requests since the start, because too many were in flight
+	Requests []bulkhead.Load // in flight, by class
 }
 
 // Load returns how much there is to do now.
 func (a *API) Load() Load {
-	return Load{InFlight: a.inFlight.current.Load(), Streams: int64(a.streams.count()), Refused: a.inFlight.refused.Load() + a.callbacks.refused.Load()}
+	l := Load{Streams: int64(a.streams.count()), Requests: a.inFlight.Loads()}
+	for _, class := range l.Requests {
+		if class.Class != bulkhead.Admin {
+			l.InFlight += int64(class.InUse)
+		}
+		l.Refused += class.Shed
+	}
+	for _, class := range a.callbacks.Loads() {
+		l.Refused += class.Shed
+	}
+	return l
 }

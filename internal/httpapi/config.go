@@ -60,8 +60,8 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for. The listener's write timeout follows it.
 	MaxWait time.Duration
-	// MaxInFlight is how many requests this instance works on at once. Health checks, admins' requests and event streams
-	// are not among them. Above half of it no answer waits for ?wait=.
+	// MaxInFlight is how many requests this instance works on at once, which the classes of callers share (bulkhead). Health
+	// checks and event streams are not among them. Above half of it no answer waits for ?wait=.
 	MaxInFlight int
 	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
 	// number. UserBurst is how many they may make at once.

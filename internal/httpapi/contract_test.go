@@ -449,7 +449,7 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 	}
 	if !p.route.uncounted {
 		full := everything(t, d.succeeds[0])
-		full.inFlight.current.Store(full.inFlight.limit)
+		saturate(full)
 		p.ask(t, full, d.good)
 	}
 }

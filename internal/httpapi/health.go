@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"seckill/internal/bulkhead"
 )
 
 const (
@@ -87,7 +89,8 @@ func (r *readiness) fresh(ctx context.Context) report {
 		return r.last
 	}
 	// The report is for all callers who wait, not only for this one, who may hang up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+	ctx = bulkhead.With(context.WithoutCancel(ctx), bulkhead.Admin) // also when asked at the operations listener
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	r.last = r.check(ctx)
 	r.lastAt = r.now()

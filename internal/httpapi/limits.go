@@ -3,37 +3,14 @@ package httpapi
 import (
 	"math/bits"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// inFlight counts the requests that handlers work on, up to a limit. Beyond it a request is refused before anything is
-// read of it, so that refusing costs little and the requests in flight stay fast.
-type inFlight struct {
-	limit   int64
-	current atomic.Int64
-	refused atomic.Int64 // since the start
+// busy reports whether more than half of what may be in flight is. No request may then keep its share only to wait.
+func (a *API) busy() bool {
+	taken, size := a.inFlight.Taken()
+	return taken > size/2
 }
-
-// acquire takes a slot, or returns false; every true needs a release. A refused request never occupies a slot, not even
-// for a moment: another one could be refused because of it.
-func (f *inFlight) acquire() bool {
-	for {
-		n := f.current.Load()
-		if n >= f.limit {
-			f.refused.Add(1)
-			return false
-		}
-		if f.current.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
-func (f *inFlight) release() { f.current.Add(-1) }
-
-// busy reports whether more than half of the slots are taken. No request may then keep its slot only to wait.
-func (f *inFlight) busy() bool { return f.current.Load() > f.limit/2 }
 
 const (
 	userShards = 64 // a power of two

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -25,13 +26,13 @@ func slowPurchases(takes time.Duration) fakePurchases {
 	}}
 }
 
-// Twenty times as many requests come as there are slots, three times over: exactly the surplus is refused, at once, and
+// Twenty times as many requests come as purchases can have in flight, three times over: exactly the surplus is refused, at once, and
 // the others take no longer than they would alone.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const slots, requests, takes = 100, 2000, 50 * time.Millisecond
-		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *Config) { cfg.MaxInFlight = slots })
+		const slots, requests, takes = 104, 2000, 50 * time.Millisecond // 128 less what the three other classes have for themselves
+		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *Config) { cfg.MaxInFlight = 128 })
 		type outcome struct {
 			status     int
 			retryAfter string
@@ -69,20 +70,25 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// full is an API whose only slot is taken until release is called.
-func full(t *testing.T, change ...func(*Config)) (a *API, release func()) {
-	t.Helper()
-	a = newAPI(t, append(change, func(cfg *Config) { cfg.MaxInFlight = 1 })...)
-	if !a.inFlight.acquire() {
-		t.Fatal("no slot")
+// saturate takes all that requests can have in flight, admins' share apart, until release is called.
+func saturate(a *API) (release func()) {
+	var shares []bulkhead.Share
+	for _, c := range []bulkhead.Class{bulkhead.Purchase, bulkhead.OwnRead, bulkhead.PublicRead} {
+		for s, ok := a.inFlight.Try(c); ok; s, ok = a.inFlight.Try(c) {
+			shares = append(shares, s)
+		}
 	}
-	return a, a.inFlight.release
+	return func() {
+		for _, s := range shares {
+			s.Release()
+		}
+	}
 }
 
 // What is refused in overload, and what is not: admins' requests, and what uses no store.
 func TestRoutesInOverload(t *testing.T) {
 	t.Parallel()
-	a, release := full(t, withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+	a := newAPI(t, withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
 		return errors.Join(yield(orderIn(order.Paid), true))
 	}))
 	admin := map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)}
@@ -111,6 +117,7 @@ func TestRoutesInOverload(t *testing.T) {
 		ask := func() int {
 			return do(t, a, request{method: c.method, target: c.target, header: c.header}).Code
 		}
+		release := saturate(a)
 		if got := ask(); got != c.full {
 			t.Errorf("%s %s, full: %d, want %d", c.method, c.target, got, c.full)
 		}
@@ -118,8 +125,8 @@ func TestRoutesInOverload(t *testing.T) {
 		if got := ask(); got != c.empty {
 			t.Errorf("%s %s, empty: %d, want %d", c.method, c.target, got, c.empty)
 		}
-		if !a.inFlight.acquire() {
-			t.Fatalf("%s %s does not release its slot", c.method, c.target)
+		if taken, _ := a.inFlight.Taken(); taken != 0 {
+			t.Fatalf("%s %s does not release its share", c.method, c.target)
 		}
 	}
 }
@@ -127,7 +134,8 @@ func TestRoutesInOverload(t *testing.T) {
 // The refusal in overload is a complete answer, in both formats.
 func TestOverloadAnswers(t *testing.T) {
 	t.Parallel()
-	a, _ := full(t)
+	a := newAPI(t)
+	saturate(a)
 	w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
 	wantProblem(t, w, http.StatusServiceUnavailable, "UNAVAILABLE")
 	if w.Header().Get("Retry-After") != "2" || w.Header().Get("X-Request-Id") == "" {
@@ -139,8 +147,8 @@ func TestOverloadAnswers(t *testing.T) {
 	}
 }
 
-// A handler that panics releases its slot.
-func TestPanicReleasesItsSlot(t *testing.T) {
+// A handler that panics releases its share.
+func TestPanicReleasesItsShare(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") }}))
 	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
@@ -151,12 +159,12 @@ func TestPanicReleasesItsSlot(t *testing.T) {
 	}
 }
 
-// With more than half of the slots taken no request waits: it is answered with what is known. Its wait is validated all the
+// With more than half of what may be in flight taken no request waits: it is answered with what is known. Its wait is validated all the
 // same.
 func TestNoWaitingWhenBusy(t *testing.T) {
 	t.Parallel()
 	var waited []time.Duration
-	a := newAPI(t, func(cfg *Config) { cfg.MaxInFlight = 4 }, withPurchases(fakePurchases{
+	a := newAPI(t, func(cfg *Config) { cfg.MaxInFlight = 16 }, withPurchases(fakePurchases{
 		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waited = append(waited, wait)
 			return order.Order{ID: orderID, Status: order.Queued}, nil
@@ -166,14 +174,24 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 			return orderIn(order.Queued), nil
 		},
 	}))
-	for range 4 {
+	for _, others := range []int{0, 7, 8, 11} {
+		var shares []bulkhead.Share
+		for range others {
+			s, ok := a.inFlight.Try(bulkhead.Purchase)
+			if !ok {
+				t.Fatalf("%d purchases are too many", others)
+			}
+			shares = append(shares, s)
+		}
 		for method, target := range map[string]string{http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5"} {
 			if w := do(t, a, request{method: method, target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}), http.StatusBadRequest, "INVALID")
 		}
-		a.inFlight.acquire()
+		for _, s := range shares {
+			s.Release()
+		}
 	}
 	if got, want := fmt.Sprint(waited), "[1s 1s 1s 1s 0s 0s 0s 0s]"; got != want {
 		t.Errorf("waits %s, want %s", got, want)
@@ -182,7 +200,8 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 
 // Refusing has to be cheap: in overload it is most of the work. It allocates as much as refusing what is sold out.
 func TestRefusingInOverloadAllocatesLittle(t *testing.T) {
-	a, _ := full(t)
+	a := newAPI(t)
+	saturate(a)
 	r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
 	w := &discard{header: http.Header{}}
 	handler := a.Handler()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -76,7 +77,7 @@ const (
 	callbackTime = 2 * time.Second // for reading one
 )
 
-// paymentCallback answers POST /payment/callback, for the payment provider. Anybody can reach it, so it takes no slot among the
+// paymentCallback answers POST /payment/callback, for the payment provider. Anybody can reach it, so it takes no share of the
 // requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
 // what was signed, is read under bounds of its own.
 func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
@@ -84,10 +85,11 @@ func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if !a.inFlight.acquire() {
+	share, ok := a.inFlight.Try(bulkhead.Purchase)
+	if !ok {
 		return answer{}, errOverloaded
 	}
-	defer a.inFlight.release()
+	defer share.Release()
 	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
 		return answer{}, err
 	}
@@ -106,10 +108,11 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	if c.Request.ContentLength > maxCallback {
 		return order.Notice{}, errTooLarge
 	}
-	if !a.callbacks.acquire() {
+	share, ok := a.callbacks.Try(bulkhead.Purchase)
+	if !ok {
 		return order.Notice{}, errOverloaded
 	}
-	defer a.callbacks.release()
+	defer share.Release()
 	w := rawWriter(c)
 	deadline := time.Now().Add(callbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.

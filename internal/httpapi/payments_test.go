@@ -217,9 +217,13 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	for i := range held {
 		_, held[i] = ask("X-Signature: s\r\n" + half)
 	}
-	for begun := time.Now(); a.callbacks.current.Load() < maxCallbacks; runtime.Gosched() {
+	for begun := time.Now(); ; runtime.Gosched() {
+		reading, _ := a.callbacks.Taken()
+		if reading == maxCallbacks {
+			break
+		}
 		if time.Since(begun) > 10*time.Second {
-			t.Fatalf("%d callbacks are being read", a.callbacks.current.Load())
+			t.Fatalf("%d callbacks are being read", reading)
 		}
 	}
 	_, r := ask("X-Signature: s\r\n" + half)
@@ -247,13 +251,11 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 // A signed callback is work like any other: beyond the bound of requests in flight the provider is to come back.
 func TestSignedCallbacksAreInFlight(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) { cfg.MaxInFlight = 1 })
-	if !a.inFlight.acquire() {
-		t.Fatal("nothing is in flight")
-	}
+	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}))
+	release := saturate(a)
 	wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}), http.StatusServiceUnavailable, "UNAVAILABLE")
-	a.inFlight.release()
-	if w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}); w.Code != http.StatusOK || a.inFlight.current.Load() != 0 {
-		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.inFlight.current.Load())
+	release()
+	if w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}); w.Code != http.StatusOK || a.Load().InFlight != 0 {
+		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.Load().InFlight)
 	}
 }

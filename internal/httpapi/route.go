@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"seckill/internal/bulkhead"
 )
 
 // access is who may call a route.
@@ -33,10 +35,11 @@ type handler func(c *gin.Context, who identity) (answer, error)
 // route is one row of the routing table.
 type route struct {
 	method, path string
+	class        bulkhead.Class // whose share of what is bounded it takes, in flight and of the stores; 0: it uses no store
 	access       access
 	format       errorFormat
 	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
-	uncounted    bool // not among the requests in flight, whose number is bounded: it uses no store, or has a bound of its own
+	uncounted    bool // not among the requests in flight: it uses no store, or has a bound of its own
 	off          bool // a part that it needs is not configured
 	handle       handler
 }
@@ -90,17 +93,28 @@ func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans 
 			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	if !r.uncounted && r.access != forAdmins { // an admin who pauses a sale must get through the rush
-		if !a.inFlight.acquire() {
+	if r.access == forAdmins { // first: strangers take none of their share, and an admin who pauses a sale gets through the rush
+		if who, err = a.authorize(r, c.Request, began); err != nil {
+			return who, answer{}, err
+		}
+	}
+	if !r.uncounted {
+		share, ok := a.inFlight.Try(r.class)
+		if !ok {
 			return identity{}, answer{}, errOverloaded
 		}
-		defer a.inFlight.release()
+		defer share.Release()
 	}
-	if who, err = a.authorize(r, c.Request, began); err != nil {
-		return who, answer{}, err
+	if r.access != forAdmins {
+		if who, err = a.authorize(r, c.Request, began); err != nil {
+			return who, answer{}, err
+		}
 	}
 	if a.declaresTooMuch(c.Request) {
 		return who, answer{}, errTooLarge
+	}
+	if r.class != bulkhead.Unnamed && r.class != bulkhead.Purchase { // purchases are what the stores take a caller for
+		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.class))
 	}
 	ans, err = r.handle(c, who)
 	return who, ans, err

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gin-gonic/gin"
+
+	"seckill/internal/bulkhead"
 )
 
 // routes is every route of the public listener. What answers GET answers HEAD too.
@@ -13,33 +15,33 @@ func (a *API) routes() []route {
 	cfg := a.cfg
 	noDeadLetters := cfg.DeadLetters == nil || cfg.Audit == nil
 	all := []route{
-		{method: http.MethodPost, path: "/voucher", access: forAdmins, handle: a.createOrdinary},
-		{method: http.MethodPost, path: "/voucher/seckill", access: forAdmins, handle: a.createSeckill},
-		{method: http.MethodGet, path: "/voucher/list/:shopId", handle: a.listVouchers, off: cfg.Listings == nil},
-		{method: http.MethodGet, path: "/voucher/:id", handle: a.showVoucher, off: cfg.Listings == nil},
-		{method: http.MethodPost, path: "/voucher/seckill/:id", access: forBuyers, handle: a.buy},
-		{method: http.MethodPost, path: "/voucher-order/seckill/:id", access: forBuyers, format: plainEnvelope, handle: a.buyPlainly},
-		{method: http.MethodPost, path: "/voucher/buy/:id", access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
-		{method: http.MethodPatch, path: "/voucher/:id", access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/stock", access: forAdmins, handle: a.addStock, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/pause", access: forAdmins, handle: a.pauseSale, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/resume", access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
-		{method: http.MethodGet, path: "/order", access: forBuyers, handle: a.listOrders},
-		{method: http.MethodGet, path: "/order/:id", access: forBuyers, handle: a.showOrder},
-		{method: http.MethodGet, path: "/order/:id/events", access: forBuyers, queryToken: true, uncounted: true, handle: a.orderEvents},
-		{method: http.MethodPost, path: "/order/:id/pay", access: forBuyers, handle: a.pay, off: cfg.Payments == nil},
-		{method: http.MethodPost, path: "/order/:id/cancel", access: forBuyers, handle: a.cancelOrder, off: cfg.Orders == nil},
-		{method: http.MethodPost, path: "/order/:id/refund", access: forBuyers, handle: a.refund, off: cfg.Payments == nil},
-		{method: http.MethodGet, path: "/admin/order", access: forAdmins, handle: a.findOrders, off: cfg.Orders == nil},
-		{method: http.MethodGet, path: "/admin/order/:id", access: forAdmins, handle: a.findOrder, off: cfg.Orders == nil},
-		{method: http.MethodGet, path: "/admin/voucher", access: forAdmins, handle: a.findVouchers},
-		{method: http.MethodGet, path: "/admin/voucher/:id/live", access: forAdmins, uncounted: true, handle: a.saleEvents, off: cfg.SaleStats == nil},
-		{method: http.MethodGet, path: "/admin/deadletter", access: forAdmins, handle: a.listDeadLetters, off: noDeadLetters},
-		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
-		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
-		{method: http.MethodGet, path: "/admin/audit", access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
-		{method: http.MethodPost, path: "/payment/callback", uncounted: true, handle: a.paymentCallback, off: cfg.Payments == nil || cfg.ReadCallback == nil},
-		{method: http.MethodPost, path: "/demo/buyer", handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
+		{method: http.MethodPost, path: "/voucher", class: bulkhead.Admin, access: forAdmins, handle: a.createOrdinary},
+		{method: http.MethodPost, path: "/voucher/seckill", class: bulkhead.Admin, access: forAdmins, handle: a.createSeckill},
+		{method: http.MethodGet, path: "/voucher/list/:shopId", class: bulkhead.PublicRead, handle: a.listVouchers, off: cfg.Listings == nil},
+		{method: http.MethodGet, path: "/voucher/:id", class: bulkhead.PublicRead, handle: a.showVoucher, off: cfg.Listings == nil},
+		{method: http.MethodPost, path: "/voucher/seckill/:id", class: bulkhead.Purchase, access: forBuyers, handle: a.buy},
+		{method: http.MethodPost, path: "/voucher-order/seckill/:id", class: bulkhead.Purchase, access: forBuyers, format: plainEnvelope, handle: a.buyPlainly},
+		{method: http.MethodPost, path: "/voucher/buy/:id", class: bulkhead.Purchase, access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
+		{method: http.MethodPatch, path: "/voucher/:id", class: bulkhead.Admin, access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/stock", class: bulkhead.Admin, access: forAdmins, handle: a.addStock, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/pause", class: bulkhead.Admin, access: forAdmins, handle: a.pauseSale, off: cfg.VoucherChanges == nil},
+		{method: http.MethodPost, path: "/voucher/:id/resume", class: bulkhead.Admin, access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
+		{method: http.MethodGet, path: "/order", class: bulkhead.OwnRead, access: forBuyers, handle: a.listOrders},
+		{method: http.MethodGet, path: "/order/:id", class: bulkhead.OwnRead, access: forBuyers, handle: a.showOrder},
+		{method: http.MethodGet, path: "/order/:id/events", class: bulkhead.OwnRead, access: forBuyers, queryToken: true, uncounted: true, handle: a.orderEvents},
+		{method: http.MethodPost, path: "/order/:id/pay", class: bulkhead.Purchase, access: forBuyers, handle: a.pay, off: cfg.Payments == nil},
+		{method: http.MethodPost, path: "/order/:id/cancel", class: bulkhead.Purchase, access: forBuyers, handle: a.cancelOrder, off: cfg.Orders == nil},
+		{method: http.MethodPost, path: "/order/:id/refund", class: bulkhead.Purchase, access: forBuyers, handle: a.refund, off: cfg.Payments == nil},
+		{method: http.MethodGet, path: "/admin/order", class: bulkhead.Admin, access: forAdmins, handle: a.findOrders, off: cfg.Orders == nil},
+		{method: http.MethodGet, path: "/admin/order/:id", class: bulkhead.Admin, access: forAdmins, handle: a.findOrder, off: cfg.Orders == nil},
+		{method: http.MethodGet, path: "/admin/voucher", class: bulkhead.Admin, access: forAdmins, handle: a.findVouchers},
+		{method: http.MethodGet, path: "/admin/voucher/:id/live", class: bulkhead.Admin, access: forAdmins, uncounted: true, handle: a.saleEvents, off: cfg.SaleStats == nil},
+		{method: http.MethodGet, path: "/admin/deadletter", class: bulkhead.Admin, access: forAdmins, handle: a.listDeadLetters, off: noDeadLetters},
+		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", class: bulkhead.Admin, access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
+		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", class: bulkhead.Admin, access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
+		{method: http.MethodGet, path: "/admin/audit", class: bulkhead.Admin, access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
+		{method: http.MethodPost, path: "/payment/callback", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: cfg.Payments == nil || cfg.ReadCallback == nil},
+		{method: http.MethodPost, path: "/demo/buyer", class: bulkhead.PublicRead, handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
 		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/bulkhead"
 )
 
 // Topology is what kind of Redis there is.
@@ -35,21 +37,20 @@ type ClientConfig struct {
 	// Name is what CLIENT LIST shows for the connections.
 	Name string
 	// Timeout bounds sending a command and reading its answer, each; and connecting, and waiting for a connection of the
-	// pool, each of which ends after 450 ms all the same. Default: three seconds. A context that ends sooner wins.
+	// pool, each of which ends after 450 ms all the same. A context that ends sooner wins.
 	Timeout time.Duration
-	// PoolSize is how many connections serve commands. Default: 32. Admissions travel in batches, so few carry much.
+	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
+	// Admissions travel in batches, so few carry much.
 	PoolSize int
 	// Readers is how many blocking reads run at once, one for each consumer. Default: 4.
 	Readers int
 }
 
 const (
-	defaultTimeout = 3 * time.Second
 	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second that
 	// one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
-	maxConnect      = 450 * time.Millisecond
-	defaultPoolSize = 32
-	defaultReaders  = 4
+	maxConnect     = 450 * time.Millisecond
+	defaultReaders = 4
 )
 
 // Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run,
@@ -58,18 +59,14 @@ type Clients struct {
 	Commands redis.UniversalClient
 	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
 	Blocking redis.UniversalClient
+
+	shares *shares // of the connections for commands
 }
 
 // NewClients returns clients that connect when they are first used. It fails for settings that contradict each other.
 func NewClients(c ClientConfig) (*Clients, error) {
 	if err := c.check(); err != nil {
 		return nil, err
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.PoolSize <= 0 {
-		c.PoolSize = defaultPoolSize
 	}
 	if c.Readers <= 0 {
 		c.Readers = defaultReaders
@@ -79,7 +76,12 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	blocking.PoolSize = c.Readers
 	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its connection.
 	blocking.ReadTimeout = c.Timeout + maxBlock
-	return &Clients{Commands: newClient(commands), Blocking: newClient(blocking)}, nil
+	clients := &Clients{
+		Commands: newClient(commands), Blocking: newClient(blocking),
+		shares: &shares{size: c.PoolSize, wait: commands.PoolTimeout},
+	}
+	clients.shares.bound(clients.Commands)
+	return clients, nil
 }
 
 func newClient(o *redis.UniversalOptions) redis.UniversalClient {
@@ -87,6 +89,9 @@ func newClient(o *redis.UniversalOptions) redis.UniversalClient {
 	watchSlotMap(client)
 	return client
 }
+
+// Shares returns how the classes of callers use the connections for commands, those to all servers together.
+func (c *Clients) Shares() []bulkhead.Load { return c.shares.loads() }
 
 // Close closes both clients.
 func (c *Clients) Close() error {
@@ -96,6 +101,10 @@ func (c *Clients) Close() error {
 func (c ClientConfig) check() error {
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
+	}
+	// Limits have no defaults here: those are internal/config's.
+	if least := len(bulkhead.Stores()); c.PoolSize < least || c.Timeout <= 0 {
+		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0", c.PoolSize, c.Timeout, least)
 	}
 	switch c.Topology {
 	case Single:

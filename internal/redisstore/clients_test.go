@@ -33,9 +33,12 @@ func TestNewClients(t *testing.T) {
 		"sentinel without master":   {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1"}}, ""},
 		"cluster with a database":   {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}, DB: 1}, ""},
 		"unknown":                   {ClientConfig{Topology: "ring", Addrs: []string{"a:1"}}, ""},
+		"no connections":            {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: -1}, ""},
+		"fewer than classes":        {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: 5}, ""},
+		"no timeout":                {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, Timeout: -1}, ""},
 		"a master, but no sentinel": {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client"},
 	} {
-		clients, err := NewClients(c.config)
+		clients, err := NewClients(limited(c.config))
 		if (err == nil) != (c.kind != "") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -55,7 +58,7 @@ func TestNewClients(t *testing.T) {
 func TestBlockingReadsApart(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, newClients(t, ClientConfig{
-		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 1, Readers: 1, Timeout: 500 * time.Millisecond,
+		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 6, Readers: 1, Timeout: 500 * time.Millisecond,
 	}), fmt.Sprintf("apart%d:", time.Now().UnixNano()))
 	t.Cleanup(func() { r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err()) })
 	c := r.Consumer(0, "a")
@@ -93,11 +96,14 @@ func TestNeverSent(t *testing.T) {
 			return newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{silent, silentAddr(t), silentAddr(t)}})
 		},
 		"no connection to spare": func(t *testing.T) *Clients {
-			clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 1})
-			inUse := clients.Commands.(*redis.Client).Conn()
-			t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
-			if err := inUse.Ping(t.Context()).Err(); err != nil {
-				t.Fatal(err)
+			const size = 6
+			clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
+			for range size {
+				inUse := clients.Commands.(*redis.Client).Conn()
+				t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
+				if err := inUse.Ping(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return clients
 		},

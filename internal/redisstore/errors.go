@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -43,6 +44,9 @@ func translate(err error) error {
 func hadNoEffect(err error) bool {
 	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed) {
 		return true // there was no connection
+	}
+	if errors.Is(err, bulkhead.ErrFull) {
+		return true // there was none for this class of callers
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

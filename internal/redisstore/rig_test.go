@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -81,9 +82,10 @@ func newServerRig(t testing.TB, server *testkit.RedisServer) *rig {
 	return rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), "")
 }
 
+// newClients returns clients with limits, unless c has its own.
 func newClients(t testing.TB, c ClientConfig) *Clients {
 	t.Helper()
-	clients, err := NewClients(c)
+	clients, err := NewClients(limited(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +95,12 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 		}
 	})
 	return clients
+}
+
+// limited is c with the limits that the settings have by default, unless it has its own.
+func limited(c ClientConfig) ClientConfig {
+	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 2*time.Second)
+	return c
 }
 
 func rigOn(t testing.TB, clients *Clients, prefix string) *rig {

@@ -68,7 +68,7 @@ func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64
 		Audit auditRow        `gorm:"embedded"`
 		State *operationState `gorm:"column:state"`
 	}
-	if err := query.Scan(&rows).Error; err != nil {
+	if err := query.Find(&rows).Error; err != nil {
 		return nil, readError("reading the audit trail", err)
 	}
 	entries := make([]voucher.Entry, len(rows))

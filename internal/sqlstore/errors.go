@@ -12,6 +12,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -106,6 +107,9 @@ func isReadOnly(err error) bool {
 func isAway(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
+	}
+	if errors.Is(err, bulkhead.ErrFull) {
+		return true
 	}
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch my.Number {

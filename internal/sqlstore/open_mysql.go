@@ -12,22 +12,23 @@ import (
 	"github.com/go-sql-driver/mysql"
 	gormmysql "gorm.io/driver/mysql"
 	"gorm.io/gorm"
+
+	"seckill/internal/bulkhead"
 )
 
-// Options are what the opening functions need besides an address. The zero value of each field means its default.
+// Options are what the opening functions need besides an address.
 type Options struct {
-	Now      func() time.Time // the clock of caches, and in SQLite of recorded times, which are the server's in MySQL; time.Now
-	Log      *slog.Logger     // slog.Default()
-	MaxConns int              // connections at most; 16
-	// Timeout bounds connecting and each read and write on a connection; 10 s. A smaller one in the DSN holds, a
+	Now func() time.Time // the clock of caches, and in SQLite of recorded times, which are the server's in MySQL; nil: time.Now
+	Log *slog.Logger     // nil: slog.Default()
+	// MaxConns is how many connections there are at most, for all classes of callers together (bulkhead).
+	MaxConns int
+	// Timeout bounds connecting and each read and write on a connection. A smaller one in the DSN holds, a
 	// larger one does not. Waiting for a row lock ends after half of it, so that the server says so (1205) before
-	// the connection is given up.
+	// the connection is given up. SQLite's connections never wait for a network.
 	Timeout time.Duration
 }
 
 const (
-	defaultMaxConns = 16
-	defaultTimeout  = 10 * time.Second
 	// connLifetime is short because proxies and firewalls drop connections without a word, and because only a new
 	// connection notices a changed address.
 	connLifetime = 5 * time.Minute
@@ -41,20 +42,18 @@ const (
 	ddlLockWait = 60
 )
 
-func (o Options) withDefaults() Options {
+// checked returns the options ready for use. Limits have no defaults here: those are internal/config's.
+func (o Options) checked() (Options, error) {
+	if least := len(bulkhead.Stores()); o.MaxConns < least || o.Timeout <= 0 {
+		return Options{}, fmt.Errorf("sqlstore: MaxConns is %d and Timeout %v; allowed are %d or more, and above 0", o.MaxConns, o.Timeout, least)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.MaxConns <= 0 {
-		o.MaxConns = defaultMaxConns
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
-	return o
+	return o, nil
 }
 
 // ErrDSN says that the data source name cannot be used, and the text after it why.
@@ -64,7 +63,10 @@ var ErrDSN = errors.New("unusable MySQL DSN")
 // user:password@tcp(host:3306)/schema?…; what the service relies on is added to it. It returns ErrDSN for one that
 // cannot be read, names no schema, or has clientFoundRows set.
 func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
-	o = o.withDefaults()
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := mysqlConfig(dsn, o)
 	if err != nil {
 		return nil, err
@@ -93,10 +95,14 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
 	}
-	return &Store{
-		db: db, pool: pool, dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
+	s := &Store{
+		db: db, pool: pool, shares: newShares(o), dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		maxConns: o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
-	}, nil
+	}
+	if err := s.bound(db); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return s, nil
 }
 
 // mysqlConfig reads the DSN and adds what every transaction relies on.

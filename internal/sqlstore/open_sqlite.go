@@ -16,7 +16,10 @@ import (
 // OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it open;
 // the caller sees to that. Every commit is on the disk before it returns.
 func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
-	o = o.withDefaults()
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
 	dsn, err := sqliteDSN(path)
 	if err != nil {
 		return nil, err
@@ -35,10 +38,13 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening gorm on %s: %w", path, err), pool.Close())
 	}
 	s := &Store{
-		db: db, pool: pool, dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
+		db: db, pool: pool, shares: newShares(o), dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
 	}
 	s.writer <- struct{}{}
+	if err := s.bound(db); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
 	return s, nil
 }
 

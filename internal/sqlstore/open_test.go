@@ -27,7 +27,7 @@ func TestOpenMySQLRefuses(t *testing.T) {
 		"bad parameter":   "user:" + password + "@tcp(127.0.0.1:3306)/seckill?parseTime=perhaps",
 		"nothing":         "",
 	} {
-		store, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlstore.Options{})
+		store, err := sqlstore.OpenMySQL(t.Context(), dsn, limits())
 		if !errors.Is(err, sqlstore.ErrDSN) || store != nil {
 			t.Errorf("%s: %v, want ErrDSN", name, err)
 			continue
@@ -40,7 +40,7 @@ func TestOpenMySQLRefuses(t *testing.T) {
 
 func TestOpenMySQLUnreachable(t *testing.T) {
 	t.Parallel()
-	store, err := sqlstore.OpenMySQL(t.Context(), "user:s3cret@tcp(127.0.0.1:1)/seckill", sqlstore.Options{})
+	store, err := sqlstore.OpenMySQL(t.Context(), "user:s3cret@tcp(127.0.0.1:1)/seckill", limits())
 	if err == nil || store != nil {
 		t.Fatalf("%v, want an error", err)
 	}
@@ -73,7 +73,7 @@ func TestMySQLSession(t *testing.T) {
 		c.ParseTime, c.InterpolateParams = false, false
 		c.ReadTimeout = time.Hour
 		c.Params = map[string]string{"time_zone": "'+08:00'", "sql_mode": "''", isolation: "'SERIALIZABLE'"}
-	}, sqlstore.Options{Timeout: 8 * time.Second})
+	}, sqlstore.Options{MaxConns: 16, Timeout: 8 * time.Second})
 	for variable, want := range map[string]string{
 		"@@SESSION." + isolation:                          "READ-COMMITTED",
 		"@@SESSION.time_zone":                             "+00:00",
@@ -138,7 +138,7 @@ func TestOpenSQLiteUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{garbage, filepath.Join(dir, "missing", "ledger.db"), dir} {
-		if _, err := sqlstore.OpenSQLite(t.Context(), path, sqlstore.Options{}); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := sqlstore.OpenSQLite(t.Context(), path, limits()); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want an error that names it", path, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestOpenSQLiteUnusable(t *testing.T) {
 
 func openSQLiteStore(t *testing.T, path string) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlstore.OpenSQLite(t.Context(), path, sqlstore.Options{})
+	store, err := sqlstore.OpenSQLite(t.Context(), path, limits())
 	if err != nil {
 		t.Fatal(err)
 	}

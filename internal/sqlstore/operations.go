@@ -103,7 +103,7 @@ func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []orde
 	}
 	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
 		Joins("LEFT JOIN (?) o ON o.voucher_id = s.voucher_id", first).
-		Where("s.voucher_id = ?", voucherID).Order("o.number").Scan(&rows).Error
+		Where("s.voucher_id = ?", voucherID).Order("o.number").Find(&rows).Error
 	if err != nil {
 		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", voucherID), err)
 	}
@@ -123,7 +123,7 @@ func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	err := s.read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
 		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
 		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
-		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Scan(&ids).Error
+		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&ids).Error
 	if err != nil {
 		return nil, readError("looking for sales with pending operations", err)
 	}

@@ -107,7 +107,12 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 // meanwhile. Ids that were yielded before an error are real.
 func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
-	rows, err := s.read(ctx).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to, order.IDCollision).Order("id").Rows()
+	db, release, err := s.streamed(ctx)
+	if err != nil {
+		return readError(what, err)
+	}
+	defer release()
+	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to, order.IDCollision).Order("id").Rows()
 	if err != nil {
 		return readError(what, err)
 	}

@@ -178,7 +178,7 @@ func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (aud
 		"FROM tb_seckill_voucher s WHERE s.voucher_id = @voucher",
 		map[string]any{
 			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "applied": applied, "voucher": voucherID,
-		}).Scan(&rows).Error
+		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %d", voucherID)
 	switch {
 	case err != nil:

@@ -10,12 +10,15 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"seckill/internal/bulkhead"
 )
 
 // Store is the ledger. It is safe for concurrent use.
 type Store struct {
 	db       *gorm.DB
 	pool     *sql.DB
+	shares   *bulkhead.Bulkhead // of the pool, for the classes of callers
 	maxConns int
 	dialect  dialect
 	now      func() time.Time
@@ -62,6 +65,11 @@ func gormConfig() *gorm.Config {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
+	share, err := s.shares.Acquire(ctx)
+	if err != nil {
+		return readError("ping", err)
+	}
+	defer share.Release()
 	if err := s.pool.PingContext(ctx); err != nil {
 		return readError("ping", err)
 	}
@@ -79,7 +87,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// read returns a session for statements outside transactions.
+// read returns a session for statements outside transactions. Each takes a share of the pool while it runs: results are read
+// with Find, Take and Count.
 func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
 
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
@@ -93,7 +102,12 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 			return ctx.Err()
 		}
 	}
-	err := s.db.WithContext(ctx).Transaction(f)
+	share, err := s.shares.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer share.Release()
+	err = s.db.WithContext(ctx).Transaction(f)
 	if isReadOnly(err) {
 		s.dropIdle()
 	}

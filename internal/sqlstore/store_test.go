@@ -52,9 +52,12 @@ func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
 func options(clock *atomic.Int64) sqlstore.Options {
 	return sqlstore.Options{
 		Now: func() time.Time { return startTime.Add(time.Duration(clock.Load())) },
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second,
 	}
 }
+
+// limits are options with the limits that the settings have by default.
+func limits() sqlstore.Options { return sqlstore.Options{MaxConns: 16, Timeout: 10 * time.Second} }
 
 // openMySQL opens a ledger in which the server's clock is at startTime too.
 func openMySQL(tb testing.TB, dsn string) ledger {

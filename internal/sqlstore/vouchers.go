@@ -147,7 +147,7 @@ func joined(db *gorm.DB) *gorm.DB {
 
 func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 	var rows []joinedRow
-	if err := query.Scan(&rows).Error; err != nil {
+	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	vs := make([]voucher.Voucher, len(rows))

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/redemption"
@@ -55,6 +56,9 @@ func used() *Metrics {
 	m.WatchPools(func() []Pool {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
 	})
+	m.WatchBulkheads(func() []Bulkhead {
+		return []Bulkhead{{Resource: "ledger", Loads: []bulkhead.Load{{Class: bulkhead.PublicRead, InUse: 2, Waiting: 3, Most: 4, Shed: 5}}}}
+	})
 	return m
 }
 
@@ -81,8 +85,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 50 {
-		t.Errorf("%d families of the service, want 50: is one not registered?", own)
+	if own != 54 {
+		t.Errorf("%d families of the service, want 54: is one not registered?", own)
 	}
 }
 
@@ -110,6 +114,24 @@ seckill_pool_waits_total{pool="redis"} 4
 	if n, _ := observed(t, used(), "seckill_lock_wait_seconds"); n != 1 {
 		t.Errorf("%d locks waited for, want 1", n)
 	}
+}
+
+func TestBulkheads(t *testing.T) {
+	t.Parallel()
+	compare(t, used(), `
+# HELP seckill_bulkhead_in_use What a class of callers uses: requests in flight, or connections to a store.
+# TYPE seckill_bulkhead_in_use gauge
+seckill_bulkhead_in_use{class="public_read",resource="ledger"} 2
+# HELP seckill_bulkhead_limit What a class can have while the others use no more than is theirs.
+# TYPE seckill_bulkhead_limit gauge
+seckill_bulkhead_limit{class="public_read",resource="ledger"} 4
+# HELP seckill_bulkhead_shed_total Callers of a class who were refused because what it can have was in use; nothing was done for them.
+# TYPE seckill_bulkhead_shed_total counter
+seckill_bulkhead_shed_total{class="public_read",resource="ledger"} 5
+# HELP seckill_bulkhead_waiting Callers of a class who wait for a connection.
+# TYPE seckill_bulkhead_waiting gauge
+seckill_bulkhead_waiting{class="public_read",resource="ledger"} 3
+`, "seckill_bulkhead_in_use", "seckill_bulkhead_limit", "seckill_bulkhead_shed_total", "seckill_bulkhead_waiting")
 }
 
 func TestAdmitted(t *testing.T) {

@@ -78,7 +78,7 @@ func open(t *testing.T, l level) *trial {
 
 func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	tr.Helper()
-	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{addr}})
+	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second})
 	tr.must(err)
 	tr.Cleanup(func() { tr.must(clients.Close()) })
 	store, err := redisstore.New(clients, redisstore.Options{Replicas: r}, slog.New(slog.DiscardHandler))

@@ -78,7 +78,7 @@ func newEnv(t *testing.T) *env {
 	}
 	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Prefix: prefix}, log)
 	must(t, err)
-	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlstore.Options{Log: log})
+	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlstore.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	must(t, err)
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Migrate(t.Context())

@@ -1,0 +1,144 @@
+package bulkhead
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrFull says that there was no share for a caller of this class. Nothing was done for them.
+var ErrFull = errors.New("no share is free for this class of callers")
+
+// Bulkhead shares a number of equal things among classes. It is safe for concurrent use.
+type Bulkhead struct {
+	users []Class
+	free  int // reserved for nobody
+	wait  time.Duration
+
+	mu      sync.Mutex
+	shared  int // how many of those that are reserved for nobody are taken
+	classes [classes]state
+}
+
+// state is what a class has.
+type state struct {
+	reserve int // it has for itself
+	limit   int // of shared, up to which it may take more
+	held    int
+	waiting list.List // of chan struct{}, which gets a value when its caller has a share
+	shed    int64     // since the start
+}
+
+// Share is one of the things. Its holder releases it, once.
+type Share struct {
+	of    *Bulkhead
+	class Class
+}
+
+// New returns a bulkhead of a size for some classes, whose callers wait for at most so long. It is at least as large as there
+// are classes. A class that is not among them gets nothing.
+func New(size int, wait time.Duration, users ...Class) *Bulkhead {
+	reserve := max(1, size/reserves)
+	b := &Bulkhead{users: users, wait: wait, free: max(0, size-reserve*len(users))}
+	for _, c := range users {
+		b.classes[c].reserve, b.classes[c].limit = reserve, b.free*c.quarters()/quarters
+	}
+	return b
+}
+
+const (
+	reserves = 16 // a class has this part of the whole for itself
+	quarters = 4
+)
+
+// Stores are the classes that use connections to the stores.
+func Stores() []Class { return []Class{PublicRead, OwnRead, Background, Purchase, Admin, Recording} }
+
+// Requests are the classes of requests.
+func Requests() []Class { return []Class{PublicRead, OwnRead, Purchase, Admin} }
+
+// Try takes a share for the class if there is one now.
+func (b *Bulkhead) Try(c Class) (Share, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.take(c) {
+		b.classes[c].shed++
+		return Share{}, false
+	}
+	return Share{b, c}, true
+}
+
+// Acquire takes a share for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in vain, also
+// because ctx ended.
+func (b *Bulkhead) Acquire(ctx context.Context) (Share, error) {
+	c := Of(ctx)
+	b.mu.Lock()
+	if b.take(c) {
+		b.mu.Unlock()
+		return Share{b, c}, nil
+	}
+	turn := make(chan struct{}, 1)
+	place := b.classes[c].waiting.PushBack(turn)
+	b.mu.Unlock()
+	timeout := time.NewTimer(b.wait)
+	defer timeout.Stop()
+	select {
+	case <-turn:
+		return Share{b, c}, nil
+	case <-ctx.Done():
+	case <-timeout.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-turn: // it came at the same moment
+		return Share{b, c}, nil
+	default:
+	}
+	b.classes[c].waiting.Remove(place)
+	b.classes[c].shed++
+	if err := ctx.Err(); err != nil {
+		return Share{}, fmt.Errorf("%w: %s: %w", ErrFull, c, err)
+	}
+	return Share{}, fmt.Errorf("%w: %s waited for %v", ErrFull, c, b.wait)
+}
+
+// Release gives the share back, and on to a caller who waits.
+func (s Share) Release() {
+	b := s.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.giveBack(s.class)
+	for c := Recording; c > Unnamed; c-- {
+		for waiting := &b.classes[c].waiting; waiting.Len() > 0 && b.take(c); {
+			turn, _ := waiting.Remove(waiting.Front()).(chan struct{})
+			turn <- struct{}{}
+		}
+	}
+}
+
+// take takes a share if the class may have one. The caller has locked.
+func (b *Bulkhead) take(c Class) bool {
+	s := &b.classes[c]
+	switch {
+	case s.held < s.reserve:
+	case b.shared < s.limit:
+		b.shared++
+	default:
+		return false
+	}
+	s.held++
+	return true
+}
+
+// giveBack is the reverse of take: what a class has beyond its reserve goes first. The caller has locked.
+func (b *Bulkhead) giveBack(c Class) {
+	s := &b.classes[c]
+	if s.held > s.reserve {
+		b.shared--
+	}
+	s.held--
+}

@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/authtoken"
+	"seckill/internal/bulkhead"
+	"seckill/internal/voucher"
+)
+
+// Every route that uses a store has a class, and admins' routes have theirs, which nobody else has.
+func TestRoutesHaveClasses(t *testing.T) {
+	t.Parallel()
+	for _, r := range everything(t).routes() {
+		storeless := r.path == healthzPath || r.path == readyzPath // the latter names its class for both listeners
+		if (r.class == bulkhead.Unnamed) != storeless || (r.class == bulkhead.Admin) != (r.access == forAdmins) {
+			t.Errorf("%s %s is of class %s", r.method, r.path, r.class)
+		}
+		if (r.class == bulkhead.PublicRead) != (r.access == forAll && !storeless && r.path != "/payment/callback") {
+			t.Errorf("%s %s, for whom it is, is of class %s", r.method, r.path, r.class)
+		}
+	}
+}
+
+// What a handler asks of the stores counts as its route's class.
+func TestHandlersWorkInTheirClass(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, class := range bulkhead.Requests() {
+		var got bulkhead.Class
+		r := route{class: class, handle: func(c *gin.Context, _ identity) (answer, error) {
+			got = bulkhead.Of(c.Request.Context())
+			return answer{status: http.StatusOK, body: []byte("{}")}, nil
+		}}
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		c.Request = newRequest(t, t.Context(), request{method: http.MethodGet, target: "/"})
+		a.serve(r)(c)
+		if got != class {
+			t.Errorf("a route of class %s works in %s", class, got)
+		}
+	}
+}
+
+// A crowd of readers that a store keeps waiting leaves room for buyers, owners and admins; strangers who ask admins' routes
+// take nothing from admins.
+func TestReadersLeaveRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answered := make(chan struct{})
+		a := newAPI(t, func(cfg *Config) {
+			cfg.MaxInFlight = 100
+			cfg.Vouchers = &fakeVouchers{list: func(int64) ([]voucher.Shown, error) { <-answered; return nil, nil }}
+		})
+		var readers sync.WaitGroup
+		var mu sync.Mutex
+		codes := map[int]int{}
+		for range 1000 {
+			readers.Go(func() {
+				w := do(t, a, request{method: http.MethodGet, target: "/voucher/list/1"})
+				mu.Lock()
+				defer mu.Unlock()
+				codes[w.Code]++
+			})
+		}
+		synctest.Wait()
+		if n := a.Load().InFlight; n != 25 { // 6 of their own, and a quarter of 76
+			t.Errorf("%d readers are in flight", n)
+		}
+		admin := map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)}
+		for range 50 {
+			for _, ask := range []struct {
+				request
+
+				status int
+			}{
+				{request{method: http.MethodPost, target: "/voucher/seckill/5"}, http.StatusAccepted},
+				{request{method: http.MethodGet, target: "/order"}, http.StatusOK},
+				{request{method: http.MethodPost, target: "/voucher/5/pause", header: admin}, http.StatusOK},
+				{request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
+			} {
+				if w := do(t, a, ask.request); w.Code != ask.status && w.Code != http.StatusTooManyRequests {
+					t.Errorf("%s %s: %d", ask.method, ask.target, w.Code)
+				}
+			}
+		}
+		close(answered)
+		readers.Wait()
+		if codes[http.StatusOK] != 25 || codes[http.StatusServiceUnavailable] != 975 {
+			t.Errorf("readers got %v", codes)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/bulkhead"
+)
+
+// shares divides the connections for commands among the classes of callers: those of each node by themselves, as the pools
+// are. Each part is as large as its node's pool, so that nobody waits in the client, which knows no classes.
+type shares struct {
+	size int
+	wait time.Duration
+
+	mu    sync.Mutex
+	nodes []*bulkhead.Bulkhead // those that have left a cluster too: they are few, and what they shed was shed
+}
+
+// bound has every command of the client wait for a share.
+func (s *shares) bound(client redis.UniversalClient) {
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(s.node()) })
+		return
+	}
+	client.AddHook(s.node())
+}
+
+// node returns the hook of one more node.
+func (s *shares) node() redis.Hook {
+	b := bulkhead.New(s.size, s.wait, bulkhead.Stores()...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes = append(s.nodes, b)
+	return shareHook{b}
+}
+
+// loads returns how the classes use the connections of all nodes together.
+func (s *shares) loads() []bulkhead.Load {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sum []bulkhead.Load
+	for _, b := range s.nodes {
+		for i, l := range b.Loads() {
+			if i == len(sum) {
+				sum = append(sum, bulkhead.Load{Class: l.Class})
+			}
+			sum[i].Add(l)
+		}
+	}
+	return sum
+}
+
+// shareHook holds a share while a command, or a pipeline, is on its way. A command that got none was certainly not sent.
+type shareHook struct{ shares *bulkhead.Bulkhead }
+
+// DialHook implements redis.Hook.
+func (h shareHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (h shareHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.shares.Held(ctx) { // the client prepares the connection of a command that has a share
+			return next(ctx, cmd)
+		}
+		share, err := h.shares.Acquire(ctx)
+		if err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		defer share.Release()
+		return next(h.shares.Holding(ctx), cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (h shareHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if h.shares.Held(ctx) {
+			return next(ctx, cmds)
+		}
+		share, err := h.shares.Acquire(ctx)
+		if err != nil {
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		defer share.Release()
+		return next(h.shares.Holding(ctx), cmds)
+	}
+}

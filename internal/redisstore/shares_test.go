@@ -1,0 +1,140 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/bulkhead"
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// When readers hold all connections that they may have, because Redis does not answer them, others still get theirs; one reader
+// more learns after the wait for a connection that nothing was sent. That goes for commands, scripts and pipelines.
+func TestReadersLeaveConnectionsToOthers(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t)
+	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}, PoolSize: 16})
+	r := rigOn(t, clients, "")
+	r.open(1, r.hour(5))
+	hold(t, clients, bulkhead.OwnRead)
+	for c, served := range map[bulkhead.Class]bool{
+		bulkhead.PublicRead: true, // its own
+		bulkhead.OwnRead:    false,
+		bulkhead.Background: true,
+		bulkhead.Purchase:   true,
+		bulkhead.Admin:      true,
+		bulkhead.Recording:  true,
+	} {
+		ctx := bulkhead.With(t.Context(), c)
+		for what, ask := range map[string]func() error{
+			"a command":  func() error { return r.Ping(ctx) },
+			"a script":   func() error { _, err := r.scripts.views.runInt(ctx, r.commands, []string{"x"}); return noEffect(err) },
+			"a pipeline": func() error { return noEffect(translate(pipelined(ctx, r.commands))) },
+		} {
+			began := time.Now()
+			if err := ask(); errors.Is(err, order.ErrUnavailable) == served {
+				t.Errorf("%s of %s: %v after %v, served should be %t", what, c, err, time.Since(began), served)
+			}
+		}
+	}
+	if _, err := r.Admit(t.Context(), order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
+		t.Errorf("a purchase meanwhile: %v", err)
+	}
+	for _, l := range clients.Shares() {
+		if want := map[bulkhead.Class]int64{bulkhead.OwnRead: 3}[l.Class]; l.Shed != want || l.Waiting != 0 {
+			t.Errorf("%+v, want %d shed", l, want)
+		}
+	}
+}
+
+// noEffect returns err if it says that nothing was sent.
+func noEffect(err error) error {
+	if errors.Is(err, order.ErrUnavailable) {
+		return err
+	}
+	return nil
+}
+
+func pipelined(ctx context.Context, client redis.UniversalClient) error {
+	pipe := client.Pipeline()
+	first, second := pipe.Get(ctx, "a"), pipe.Get(ctx, "b")
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	return errors.Join(known(first.Err()), known(second.Err()))
+}
+
+// known returns what is wrong beyond that the key is missing.
+func known(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
+
+// hold has a class use all its connections until the test ends.
+func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(bulkhead.With(t.Context(), c))
+	var all sync.WaitGroup
+	t.Cleanup(func() { cancel(); all.Wait() })
+	blocked := func() (n int) {
+		for _, l := range clients.Shares() {
+			if l.Class == c {
+				n = l.Most - l.InUse
+			}
+		}
+		return n
+	}
+	for range blocked() {
+		all.Go(func() {
+			_ = clients.Commands.BLPop(ctx, time.Minute, "never") // cut off at the end
+		})
+	}
+	eventually(t, func() bool { return blocked() == 0 })
+}
+
+// A connection that has to be made first, with several commands before its own, needs one share. With fewer it would wait for
+// itself.
+func TestAConnectionTakesOneShare(t *testing.T) {
+	t.Parallel()
+	addr := testkit.RedisAddr(t)
+	for _, c := range bulkhead.Stores() {
+		clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}, PoolSize: 6, Name: "one"})
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		got := map[string]int{}
+		for range 20 {
+			all.Go(func() {
+				err := clients.Commands.Ping(bulkhead.With(t.Context(), c)).Err()
+				mu.Lock()
+				defer mu.Unlock()
+				got[fmt.Sprint(err)]++
+			})
+		}
+		all.Wait()
+		if diff := cmp.Diff(map[string]int{"<nil>": 20}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c, diff)
+		}
+	}
+}
+
+// In a cluster every node has shares of its own, and they are counted together.
+func TestSharesOfACluster(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedisCluster(t)
+	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, PoolSize: 16})
+	r := rigOn(t, clients, "")
+	r.open(1, r.hour(5))
+	hold(t, clients, bulkhead.OwnRead)
+	if err := clients.Commands.Get(bulkhead.With(t.Context(), bulkhead.OwnRead), "never").Err(); !errors.Is(err, bulkhead.ErrFull) {
+		t.Errorf("an own read: %v, want ErrFull", err)
+	}
+	r.admit(requests(1, 1)...)
+}

@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/bulkhead"
+)
+
+// maxShareWait is how long a caller waits for a connection at most, when those of their class are in use. It is short because a
+// caller who waits for longer has given up in most cases, and because who can wait comes again.
+const maxShareWait = 2 * time.Second
+
+// newShares divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in database/sql,
+// which knows no classes and no end of waiting.
+func newShares(o Options) *bulkhead.Bulkhead {
+	return bulkhead.New(o.MaxConns, min(o.Timeout, maxShareWait), bulkhead.Stores()...)
+}
+
+// bound makes every statement of db wait for a share of the pool, but those of a transaction, which has one (write).
+func (s *Store) bound(db *gorm.DB) error {
+	calls := db.Callback()
+	return errors.Join(
+		s.bind(calls.Create(), "gorm:create"), s.bind(calls.Query(), "gorm:query"), s.bind(calls.Update(), "gorm:update"),
+		s.bind(calls.Delete(), "gorm:delete"), s.bind(calls.Raw(), "gorm:raw"), s.bindRows(calls.Row(), "gorm:row"),
+	)
+}
+
+// callbacks are the part of GORM's that is used here: one statement's steps, by name.
+type callbacks interface {
+	Get(name string) func(*gorm.DB)
+	Replace(name string, fn func(*gorm.DB)) error
+}
+
+// bind wraps the step that sends the statement and reads its results to the end.
+func (s *Store) bind(c callbacks, step string) error {
+	send := c.Get(step)
+	err := c.Replace(step, func(db *gorm.DB) {
+		if db.Error != nil || s.hasShare(db) {
+			send(db)
+			return
+		}
+		share, err := s.shares.Acquire(db.Statement.Context)
+		if err != nil {
+			_ = db.AddError(err) // it returns what it adds
+			return
+		}
+		defer share.Release()
+		send(db)
+	})
+	return stepError(step, err)
+}
+
+// bindRows wraps the step that leaves the reading of results to its caller, who must have a share until they are read.
+func (s *Store) bindRows(c callbacks, step string) error {
+	send := c.Get(step)
+	err := c.Replace(step, func(db *gorm.DB) {
+		if !s.hasShare(db) {
+			_ = db.AddError(errors.New("rows are read without a share of the pool: use Find, or take one (streamed)"))
+			return
+		}
+		send(db)
+	})
+	return stepError(step, err)
+}
+
+func stepError(step string, err error) error {
+	if err != nil {
+		return fmt.Errorf("wrapping GORM's step %s: %w", step, err)
+	}
+	return nil
+}
+
+// hasShare reports whether the statement is one of a transaction, or of streamed rows.
+func (s *Store) hasShare(db *gorm.DB) bool {
+	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
+	return inTransaction || s.shares.Held(db.Statement.Context)
+}
+
+// streamed returns a session whose rows may be read one by one, until release is called.
+func (s *Store) streamed(ctx context.Context) (db *gorm.DB, release func(), err error) {
+	share, err := s.shares.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.db.WithContext(s.shares.Holding(ctx)), share.Release, nil
+}
+
+// Shares returns how the classes of callers use the pool.
+func (s *Store) Shares() []bulkhead.Load { return s.shares.Loads() }

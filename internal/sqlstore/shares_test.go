@@ -1,0 +1,112 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/bulkhead"
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+// load returns how a class uses the pool.
+func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
+	for _, l := range s.Shares() {
+		if l.Class == c {
+			return l
+		}
+	}
+	return bulkhead.Load{}
+}
+
+// Readers of vouchers whom the database keeps waiting hold the connections that they can have, and no more: every other class
+// reads and writes meanwhile. A reader more learns that nothing was done.
+func TestReadersLeaveConnectionsToOthers(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	o := options(l.clock)
+	o.Timeout = time.Minute // the readers wait for half of it at most
+	store := through(t, dsn, func(*mysql.Config) {}, o)
+	unlock := lockTable(t, l, "tb_voucher")
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer unlock()
+	const crowd = 40
+	shed := make(chan error, crowd)
+	for range crowd {
+		readers.Go(func() {
+			_, err := store.Voucher(bulkhead.With(t.Context(), bulkhead.PublicRead), 1)
+			if !errors.Is(err, voucher.ErrNotFound) {
+				shed <- err
+			}
+		})
+	}
+	most := load(store, bulkhead.PublicRead).Most
+	for range crowd - most {
+		if err := <-shed; !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, bulkhead.ErrFull) {
+			t.Errorf("a reader more: %v, want ErrUnavailable", err)
+		}
+	}
+	if got := load(store, bulkhead.PublicRead); got.InUse != most || most != 3 {
+		t.Errorf("the readers have %d connections of %d, want 3", got.InUse, most)
+	}
+	for _, c := range bulkhead.Stores()[1:] {
+		ctx, cancel := context.WithTimeout(bulkhead.With(t.Context(), c), 15*time.Second)
+		if err := store.Ping(ctx); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+		if _, err := store.OrdersByID(ctx, []int64{1}); err != nil {
+			t.Errorf("%s reads: %v", c, err)
+		}
+		if _, err := store.IDKey(ctx); err != nil {
+			t.Errorf("%s writes: %v", c, err)
+		}
+		cancel()
+	}
+}
+
+// Rows that are read one by one keep their share to the end, and a statement on rows without one is refused.
+func TestStreamedRowsHoldAShare(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 10)
+		insert(t, l, claims(v, 1, 3))
+		var held []int
+		ctx := bulkhead.With(t.Context(), bulkhead.Recording)
+		err := l.OrderIDs(ctx, 0, 1<<62, func(int64) { held = append(held, load(l.Store, bulkhead.Recording).InUse) })
+		if err != nil || !slices.Equal(held, []int{1, 1, 1}) {
+			t.Errorf("held %v while three rows were read, %v", held, err)
+		}
+		if n := load(l.Store, bulkhead.Recording).InUse; n != 0 {
+			t.Errorf("%d are in use afterwards", n)
+		}
+	})
+}
+
+// lockTable keeps everybody else from a table until unlock is called.
+func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
+	t.Helper()
+	conn, err := l.raw.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
