@@ -17,6 +17,8 @@ const tokenHelp = `server token prints a token (a JWT) that a running service be
 
   server token -user 42               a buyer's
   server token -user 1 -role admin    an admin's
+  server token -user 7 -role till -shop 1
+                                      a till's, in shop 1
   curl -H "Authorization: Bearer $(server token -user 42)" …
 
 It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
@@ -30,7 +32,8 @@ const longestTTL = 366 * 24 * time.Hour
 func token(_ context.Context, env environment) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
-	role := set.String("role", "", `"admin", or nothing for a buyer`)
+	role := set.String("role", "", `"admin", "till", or nothing for a buyer`)
+	shop := set.Int64("shop", 0, "the `id` of the shop that a till stands in")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
 	if err := parse(env, set, tokenHelp); err != nil {
 		return err
@@ -38,8 +41,12 @@ func token(_ context.Context, env environment) error {
 	switch {
 	case *user < 1 || *user > voucher.MaxID:
 		return misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
-	case *role != "" && *role != authtoken.RoleAdmin:
-		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, or nothing for a buyer)", *role, authtoken.RoleAdmin))
+	case *role != "" && *role != authtoken.RoleAdmin && *role != authtoken.RoleTill:
+		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)", *role, authtoken.RoleAdmin, authtoken.RoleTill))
+	case *role == authtoken.RoleTill && (*shop < 1 || *shop > voucher.MaxID):
+		return misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)", *shop, voucher.MaxID))
+	case *role != authtoken.RoleTill && *shop != 0:
+		return misuse(set, "-shop is of tills (-role till) alone")
 	case *ttl <= 0 || *ttl > longestTTL:
 		return misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
 	}
@@ -62,12 +69,20 @@ func token(_ context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	signed, err := authtoken.Sign(rules, *user, *role, life, time.Now())
+	signed, err := signToken(rules, *user, *role, *shop, life)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.out, signed)
 	return err
+}
+
+// signToken makes the token of a role.
+func signToken(rules authtoken.Rules, user int64, role string, shop int64, life time.Duration) (string, error) {
+	if role == authtoken.RoleTill {
+		return authtoken.SignTill(rules, user, shop, life, time.Now())
+	}
+	return authtoken.Sign(rules, user, role, life, time.Now())
 }
 
 // tokenRules are the settings' rules for tokens, signed with a secret.

@@ -31,6 +31,7 @@ var (
 type claims struct {
 	subject, issuer, role text
 	forAudience           bool // one of aud is the wanted one
+	shop                  int64
 	expires, notBefore    seconds
 	issued                seconds
 }
@@ -86,6 +87,8 @@ func readClaims(b []byte, audience string) (claims, error) {
 			c.issuer, err = v.text()
 		case "role":
 			c.role, err = v.text()
+		case "shop":
+			c.shop = v.id()
 		case "jti":
 			_, err = v.text()
 		case "aud":
@@ -115,6 +118,9 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 		return Identity{}, err
 	}
 	who := Identity{UserID: id, Admin: string(c.role) == RoleAdmin, Expires: time.Unix(c.expires.at, 0)}
+	if string(c.role) == RoleTill {
+		who.Shop = c.shop
+	}
 	switch {
 	case !c.expires.given:
 		return Identity{}, errNoExpiry
@@ -169,6 +175,18 @@ func digits(b []byte) (n int64, ok bool) {
 		n = n*10 + int64(c-'0')
 	}
 	return n, true
+}
+
+// id reads the id of a shop; 0 is none, for the claim may mean something else to others.
+func (v value) id() int64 {
+	if v.kind != number {
+		return 0
+	}
+	n, ok := digits(v.raw)
+	if !ok || n > voucher.MaxID {
+		return 0
+	}
+	return n
 }
 
 // seconds reads a time; null is none.

@@ -16,6 +16,21 @@ import (
 // for ttl from now, in whole seconds. role is "" or RoleAdmin. What the rules would not accept is not signed: a ttl beyond
 // the role's longest life is an error, a short secret ErrWeakSecret.
 func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) (string, error) {
+	if role != "" && role != RoleAdmin {
+		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)", role, RoleAdmin, RoleTill)
+	}
+	return signFor(r, userID, role, 0, ttl, now)
+}
+
+// SignTill makes a token of a till in a shop, as Sign does.
+func SignTill(r Rules, userID, shopID int64, ttl time.Duration, now time.Time) (string, error) {
+	if shopID < 1 || shopID > voucher.MaxID {
+		return "", fmt.Errorf("authtoken: shop id %d is not from 1 to %d", shopID, voucher.MaxID)
+	}
+	return signFor(r, userID, RoleTill, shopID, ttl, now)
+}
+
+func signFor(r Rules, userID int64, role string, shopID int64, ttl time.Duration, now time.Time) (string, error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
@@ -23,8 +38,6 @@ func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) 
 	switch {
 	case userID < 1 || userID > voucher.MaxID:
 		return "", fmt.Errorf("authtoken: user id %d is not from 1 to %d", userID, voucher.MaxID)
-	case role != "" && role != RoleAdmin:
-		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none)", role, RoleAdmin)
 	case ttl < time.Second:
 		return "", fmt.Errorf("authtoken: a token cannot be valid for %s (allowed: 1s or more)", ttl)
 	case longest > 0 && ttl > longest:
@@ -32,12 +45,13 @@ func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) 
 	}
 	claims, err := json.Marshal(struct {
 		Role     string `json:"role,omitempty"`
+		Shop     int64  `json:"shop,omitempty"`
 		Issuer   string `json:"iss,omitempty"`
 		Subject  string `json:"sub"`
 		Audience string `json:"aud,omitempty"`
 		Expires  int64  `json:"exp"`
 		Issued   int64  `json:"iat"`
-	}{role, r.Issuer, strconv.FormatInt(userID, 10), r.Audience, now.Unix() + int64(ttl/time.Second), now.Unix()})
+	}{role, shopID, r.Issuer, strconv.FormatInt(userID, 10), r.Audience, now.Unix() + int64(ttl/time.Second), now.Unix()})
 	if err != nil {
 		return "", fmt.Errorf("authtoken: %w", err)
 	}

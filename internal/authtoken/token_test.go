@@ -273,6 +273,34 @@ func TestSign(t *testing.T) {
 	}
 }
 
+// A till's shop is the claim of tills alone; one that is no shop's id is none.
+func TestTillsHaveShops(t *testing.T) {
+	t.Parallel()
+	r := Rules{Secret: secret}
+	v := verifier(t, r)
+	s, err := SignTill(r, 7, 9, time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := v.Verify(s, noon); err != nil || who.Shop != 9 || who.UserID != 7 || who.Admin {
+		t.Errorf("%+v, %v", who, err)
+	}
+	for _, claims := range []string{
+		`"role":"admin","shop":9`, `"shop":9`, `"role":"Till","shop":9`, `"role":"till"`, `"role":"till","shop":"9"`, `"role":"till","shop":0`,
+		`"role":"till","shop":-9`, `"role":"till","shop":9.5`, `"role":"till","shop":9007199254740992`, `"role":"till","shop":null`, `"role":"till","shop":[9]`,
+	} {
+		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,%s}`, at(time.Hour), claims)), noon)
+		if err != nil || who.Shop != 0 {
+			t.Errorf("%s: %+v, %v; want no shop", claims, who, err)
+		}
+	}
+	for _, shop := range []int64{0, -1, voucher.MaxID + 1} {
+		if s, err := SignTill(r, 7, shop, time.Hour, noon); err == nil {
+			t.Errorf("a till of shop %d has token %s", shop, s)
+		}
+	}
+}
+
 func TestSignRefuses(t *testing.T) {
 	t.Parallel()
 	good := Rules{Secret: secret, MaxLife: time.Hour}

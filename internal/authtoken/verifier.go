@@ -20,6 +20,8 @@ const (
 	MaxLength = 4096
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
+	// RoleTill is the role that redeems coupons of the shop in the claim shop.
+	RoleTill = "till"
 
 	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
 )
@@ -71,6 +73,7 @@ func (r Rules) Life(admin bool) time.Duration {
 type Identity struct {
 	UserID  int64
 	Admin   bool
+	Shop    int64 // of a till; 0 for everybody else, and for a till without a shop
 	Expires time.Time
 }
 

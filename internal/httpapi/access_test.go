@@ -168,6 +168,12 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"GET /admin/audit":                   forAdmins,
 		"HEAD /admin/audit":                  forAdmins,
 		"POST /payment/callback":             forAll,
+		"GET /order/:id/qr":                  forBuyers,
+		"HEAD /order/:id/qr":                 forBuyers,
+		"POST /till/validate":                forTills,
+		"POST /till/reserve":                 forTills,
+		"POST /till/redeem":                  forTills,
+		"POST /till/release":                 forTills,
 		"GET /order/:id":                     forBuyers,
 		"HEAD /order/:id":                    forBuyers,
 		"GET /order":                         forBuyers,
@@ -186,6 +192,10 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		return s
 	}
 	buyer, admin := sign(""), sign(authtoken.RoleAdmin)
+	till, err := authtoken.SignTill(a.cfg.Tokens, tillID, shopID, time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
 	forged := forgeries(t)
 	var routes []string
 	for _, r := range a.router.Routes() {
@@ -215,12 +225,19 @@ func TestAccessOfEveryRoute(t *testing.T) {
 					t.Errorf("%s: WWW-Authenticate is %q", what, challenge)
 				}
 			}
-			outside, role := http.StatusUnauthorized, 0
+			outside, role, boss := http.StatusUnauthorized, 0, 0
 			if may == forAll {
 				outside = 0
 			}
 			if may == forAdmins {
 				role = http.StatusForbidden
+			}
+			switch may {
+			case forTills:
+				role, boss = http.StatusForbidden, http.StatusForbidden
+				try("till", till, 0, "")
+			case forAdmins:
+				try("till", till, http.StatusForbidden, "FORBIDDEN")
 			}
 			try("no token", "", outside, "UNAUTHENTICATED")
 			for _, what := range slices.Sorted(maps.Keys(forged)) {
@@ -228,7 +245,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 				try(what+", bearer", "Bearer "+forged[what], outside, "UNAUTHENTICATED")
 			}
 			try("buyer", buyer, role, "FORBIDDEN")
-			try("admin", admin, 0, "")
+			try("admin", admin, boss, "FORBIDDEN")
 		})
 	}
 	slices.Sort(routes)

@@ -14,6 +14,7 @@ type answer struct {
 	status   int      // an HTTP status
 	location string   // the Location header; "" for none
 	body     []byte   // a whole rendered body, or nil
+	media    string   // the media type of body; "" for JSON
 	shown    *shown   // a body that was prepared for all who ask, or nil
 	envelope envelope // marshalled when there is no body
 }
@@ -54,6 +55,9 @@ func (a *API) write(c *gin.Context, format errorFormat, ans answer, err error) r
 	}
 	h := c.Writer.Header()
 	h["Content-Type"] = a.headers.json
+	if ans.media != "" {
+		h["Content-Type"] = []string{ans.media}
+	}
 	if ans.location != "" {
 		h["Location"] = []string{ans.location}
 	}

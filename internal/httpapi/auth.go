@@ -19,6 +19,7 @@ import (
 type identity struct {
 	userID  int64
 	admin   bool
+	shop    int64     // that a till stands in; 0: no till
 	expires time.Time // the token's exp; what lasts longer ends then
 }
 
@@ -70,7 +71,7 @@ func (a *authenticator) verify(token string) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	return identity{userID: who.UserID, admin: who.Admin, expires: who.Expires}, nil
+	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, expires: who.Expires}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/voucher"
 )
 
 // maxUserRate is the largest UserRate: a request each microsecond.
@@ -31,11 +32,14 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	Audit          Audit
+	Tills          Tills       // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
+	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound, order.ErrUnavailable.
+	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)

@@ -21,6 +21,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
+	"seckill/internal/order/redemption"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -115,7 +116,7 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
 		},
 		"GET /order/:id": {
-			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){has(order.Queued), has(order.Paid), has(order.Failed)},
+			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){has(order.Queued), has(order.Paid), has(order.Failed), withCoupon(order.Paid), withCoupon(order.Redeemed), withCoupon(order.Lapsed)},
 			invalid: &request{target: "/order/5?wait=-1s"}, refusals: []error{noOrder, unavailable},
 		},
 		"GET /order/:id/events": {
@@ -132,14 +133,35 @@ func routesDescribed() map[string]described {
 		},
 		"POST /order/:id/refund": {
 			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){has(order.Refunding), has(order.Refunded)}, invalid: &request{target: "/order/x/refund"},
-			refusals: []error{noOrder, state, unavailable},
+			refusals: []error{noOrder, state, order.ErrReserved, unavailable},
+		},
+		"GET /order/:id/qr": {
+			good: request{target: "/order/5/qr"}, succeeds: []func(*Config){withCoupon(order.Paid)}, invalid: &request{target: "/order/x/qr"},
+			refusals: []error{noOrder, redemption.ErrNotFound, unavailable},
+		},
+		"POST /till/validate": {
+			good: request{target: "/till/validate", body: `{"code":"x"}`}, succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid: &request{target: "/till/validate", body: "{}"}, refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+		},
+		"POST /till/reserve": {
+			good: request{target: "/till/reserve", body: `{"code":"x"}`, header: key}, succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid: &request{target: "/till/reserve", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+		},
+		"POST /till/redeem": {
+			good: request{target: "/till/redeem", body: `{"code":"x","reservation":"r"}`, header: key}, succeeds: []func(*Config){withCoupon(order.Redeemed)},
+			invalid:  &request{target: "/till/redeem", body: `{"code":"x"}`},
+			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid, redemption.ErrReservationOver),
+		},
+		"POST /till/release": {
+			good: request{target: "/till/release", body: `{"code":"x","reservation":"r"}`}, succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid: &request{target: "/till/release", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed),
 		},
 		"GET /admin/order": {
 			good: request{target: "/admin/order?limit=1&userId=42&status=paid"}, succeeds: []func(*Config){asIs, has(order.Paid)},
 			invalid: &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
 		},
 		"GET /admin/order/:id": {
-			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){has(order.Paid), has(order.Failed)}, invalid: &request{target: "/admin/order/x"},
+			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){has(order.Paid), has(order.Failed), withCoupon(order.Redeemed)}, invalid: &request{target: "/admin/order/x"},
 			refusals: []error{noOrder, unavailable},
 		},
 		"GET /admin/voucher": {
@@ -339,6 +361,7 @@ func failing(err error) func(*Config) {
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.ReadCallback = reads(order.Notice{}, err)
+		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
 	}
 }
 
@@ -359,6 +382,9 @@ func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Re
 	header := map[string]string{}
 	if p.route.access == forAdmins {
 		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
+	}
+	if p.route.access == forTills {
+		header["Authorization"] = tillToken(t)
 	}
 	maps.Copy(header, req.header)
 	req.header = header
@@ -434,7 +460,7 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 	p.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = testBodyLimit + 1 })
 	works := everything(t, d.succeeds...)
 	switch p.route.access {
-	case forAdmins:
+	case forAdmins, forTills:
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
 		fallthrough
 	case forBuyers:
@@ -442,7 +468,7 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
 	case forAll:
 	}
-	if p.route.access == forBuyers {
+	if p.route.access == forBuyers || p.route.access == forTills {
 		strict := everything(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
 		p.ask(t, strict, d.good)
 		p.ask(t, strict, d.good)

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
 )
 
@@ -34,6 +35,16 @@ func orderStateMembers(body []byte, err error) []byte {
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, e.Status)
 	return append(body, '}')
+}
+
+// couponMembers adds what the coupon is, if a till was refused.
+func couponMembers(body []byte, err error) []byte {
+	e, is := errors.AsType[*redemption.RefusalError](err)
+	if !is {
+		return body
+	}
+	body = append(body, `,"data":`...)
+	return appendJSON(body, refusedView(e))
 }
 
 // insufficientStockMembers adds how many units are left.

@@ -9,6 +9,7 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
+	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -27,6 +28,7 @@ var (
 	errNoToken   = errors.New("no token")
 	errBadToken  = errors.New("token is not valid")
 	errForbidden = errors.New("the admin role is required")
+	errNotTill   = errors.New("the role till and a shop are required")
 	errTooLarge  = errors.New("request body is too large")
 	errNoRoute   = errors.New("no such route")
 	errMethod    = errors.New("method is not allowed here")
@@ -166,6 +168,51 @@ var rules = []rule{
 		detail:  "The order is in a state in which this cannot be done; data says which.",
 		english: "This is not possible any more, or not yet.", chinese: "当前订单状态不支持此操作",
 		members: orderStateMembers,
+	}},
+	{is(redemption.ErrNotFound), failure{
+		code: "COUPON_NOT_FOUND", status: http.StatusNotFound, title: "No such coupon",
+		detail:  "No order of this shop has the code, or the order has none.",
+		english: "There is no such coupon here.", chinese: "本店没有此券码",
+	}},
+	{is(redemption.ErrRedeemed), failure{
+		code: "COUPON_REDEEMED", status: http.StatusConflict, title: "The coupon was redeemed",
+		detail:  "The coupon was redeemed before, by another request; data says when, and whether by this till.",
+		english: "This coupon was redeemed before.", chinese: "该券已核销",
+		members: couponMembers,
+	}},
+	{anyOf(redemption.ErrReserved, order.ErrReserved), failure{
+		code: "COUPON_RESERVED", status: http.StatusConflict, title: "The coupon is reserved",
+		detail:  "A till has reserved the coupon, for two minutes at most, and this request does not name the reservation.",
+		english: "A till is about to redeem this coupon. Try again in two minutes.", chinese: "该券正在核销中，请两分钟后再试",
+		members: couponMembers,
+	}},
+	{is(redemption.ErrReservationOver), failure{
+		code: "RESERVATION_OVER", status: http.StatusConflict, title: "The reservation is over",
+		detail:  "The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew.",
+		english: "The reservation is over. Nothing was redeemed.", chinese: "预留已失效，未核销，请重新操作",
+		members: couponMembers,
+	}},
+	{is(redemption.ErrLapsed), failure{
+		code: "COUPON_LAPSED", status: http.StatusConflict, title: "The coupon has lapsed",
+		detail:  "The coupon was valid until a time that has passed.",
+		english: "This coupon is past its date.", chinese: "该券已过有效期",
+		members: couponMembers,
+	}},
+	{is(redemption.ErrVoid), failure{
+		code: "COUPON_VOID", status: http.StatusConflict, title: "The coupon is void",
+		detail:  "The order's money goes back or has gone back.",
+		english: "This coupon is void: it was refunded.", chinese: "该券已退款，不可使用",
+		members: couponMembers,
+	}},
+	{is(redemption.ErrWrongCodes), failure{
+		code: "TOO_MANY_WRONG_CODES", status: http.StatusTooManyRequests, retryAfter: "10", title: "Too many wrong codes",
+		detail:  "This till has sent too many wrong codes. Right ones are refused meanwhile too.",
+		english: "Too many wrong codes. Please wait a little.", chinese: "错误券码过多，请稍后再试",
+	}},
+	{is(errNotTill), failure{
+		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
+		detail:  "This route is for tokens with the role till and the shop that it stands in.",
+		english: "You may not do this.", chinese: "没有权限",
 	}},
 	{is(order.ErrSeckill), failure{
 		code: "SECKILL_ONLY", status: http.StatusConflict, title: "Sold in its sale only",

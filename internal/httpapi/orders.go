@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
 )
 
@@ -44,7 +46,7 @@ func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return a.orderAnswer(c.Request.Context(), o)
+	return a.orderAnswer(c.Request.Context(), o, redemption.Code.Shown)
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
@@ -57,7 +59,7 @@ func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return a.orderAnswer(c.Request.Context(), o)
+	return a.orderAnswer(c.Request.Context(), o, redemption.Code.Masked)
 }
 
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
@@ -130,7 +132,7 @@ func filter(values param.Query, statuses ...order.Status) (order.Filter, []*inva
 
 // recordedStatuses are the states of orders that have a row.
 func recordedStatuses() []order.Status {
-	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed}
+	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed, order.Lapsed}
 }
 
 // names lists statuses for people.
@@ -174,6 +176,9 @@ type orderJSON struct {
 	RefundingTime *time.Time `json:"refundingTime,omitempty"`
 	RefundTime    *time.Time `json:"refundTime,omitempty"`
 	FailTime      *time.Time `json:"failTime,omitempty"`
+	LapseTime     *time.Time `json:"lapseTime,omitempty"`
+	// Coupon is there when one order is asked for that has a code.
+	Coupon *couponJSON `json:"coupon,omitempty"`
 	// History is there when one order is asked for.
 	History []eventJSON `json:"history,omitempty"`
 }
@@ -192,7 +197,7 @@ func orderView(o order.Order) orderJSON {
 		Status: o.Status.String(), Reason: string(o.Reason),
 		CreateTime: timeView(o.CreatedAt), PayBefore: timeView(o.PayBefore), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
 		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
-		FailTime: timeView(o.FailedAt),
+		FailTime: timeView(o.FailedAt), LapseTime: timeView(o.LapsedAt),
 	}
 	if o.Status != order.Queued && o.Status != order.Failed && o.Status != order.StatusUnknown {
 		v.Amount = &o.Amount
@@ -200,9 +205,18 @@ func orderView(o order.Order) orderJSON {
 	return v
 }
 
-// orderAnswer is the answer that shows one order, with its history.
-func (a *API) orderAnswer(ctx context.Context, o order.Order) (answer, error) {
+// orderAnswer is the answer that shows one order, with its history and its coupon, whose code is shown so.
+func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
 	v := orderView(o)
+	if a.cfg.Tills != nil {
+		coupon, err := a.cfg.Tills.CouponOf(ctx, o)
+		if err != nil && !errors.Is(err, redemption.ErrNotFound) {
+			return answer{}, err
+		}
+		if err == nil {
+			v.Coupon = couponView(coupon, show)
+		}
+	}
 	if a.cfg.Orders != nil {
 		events, err := a.cfg.Orders.History(ctx, o)
 		if err != nil {

@@ -19,6 +19,7 @@ const (
 	forAll access = iota
 	forBuyers
 	forAdmins
+	forTills
 )
 
 // errorFormat is how a route writes its errors.
@@ -132,6 +133,8 @@ func (a *API) authorize(r *route, req *http.Request, now time.Time) (identity, e
 	switch {
 	case err != nil:
 		return identity{}, err
+	case r.access == forTills && who.shop == 0:
+		return who, errNotTill
 	case who.admin:
 		return who, nil
 	case r.access == forAdmins:

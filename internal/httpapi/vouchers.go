@@ -43,7 +43,7 @@ type VoucherChanges interface {
 // createOrdinary answers POST /voucher.
 func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 	var d voucher.Draft
-	if err := a.readBody(c, draftFields(&d, voucher.Ordinary)...); err != nil {
+	if err := a.readBody(c, a.draftFields(&d, voucher.Ordinary)...); err != nil {
 		return answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
@@ -56,7 +56,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		d  voucher.Draft
 		sd voucher.SaleDraft
 	)
-	fields := append(draftFields(&d, voucher.Seckill),
+	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
@@ -70,7 +70,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 
 // draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
 // in the body as well, where it must agree.
-func draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
+func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
 	var given voucher.Kind
 	return []jsonbody.Field{
 		jsonbody.Choice("type", &given, fmt.Sprintf("%d on this route", kind), map[int64]voucher.Kind{int64(kind): kind}),
@@ -81,6 +81,9 @@ func draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
 		jsonbody.Required(jsonbody.Integer("payValue", &d.PayValue)),
 		jsonbody.Required(jsonbody.Integer("actualValue", &d.ActualValue)),
 		jsonbody.Seconds("payWithinSeconds", &d.PayWithin),
+		jsonbody.Bool("redeemable", &d.Redemption.ByCode),
+		a.timeField("validUntil", &d.Redemption.ValidUntil),
+		jsonbody.Integer("validDays", &d.Redemption.ValidDays),
 	}
 }
 
@@ -135,7 +138,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "type"} {
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
 	}
 	if err := a.readBody(c, fields...); err != nil {
@@ -214,6 +217,9 @@ type voucherJSON struct {
 	PayValue    int64          `json:"payValue"`    // cents
 	ActualValue int64          `json:"actualValue"` // cents
 	PayWithin   int64          `json:"payWithinSeconds"`
+	Redeemable  bool           `json:"redeemable,omitempty"` // its orders have codes
+	ValidUntil  *time.Time     `json:"validUntil,omitempty"` // of its coupons
+	ValidDays   int64          `json:"validDays,omitempty"`  // after the payment
 	Type        voucher.Kind   `json:"type"`
 	Status      voucher.Status `json:"status"`
 	*saleJSON                  // seckill vouchers only
@@ -235,6 +241,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
 		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
+		Redeemable: v.Redemption.ByCode, ValidUntil: timeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
 	}
 	if v.Sale == nil {
 		return view

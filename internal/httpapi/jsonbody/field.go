@@ -78,6 +78,18 @@ func Text(name string, into *string) Field {
 	}}
 }
 
+// Bool is a field that holds true or false.
+func Bool(name string, into *bool) Field {
+	return Field{name: name, allowed: "true or false", read: func(t json.Token) string {
+		b, ok := t.(bool)
+		if !ok {
+			return "is " + kindOf(t)
+		}
+		*into = b
+		return ""
+	}}
+}
+
 // Seconds is a field that holds a time span in whole seconds, of any range but not zero.
 func Seconds(name string, into *time.Duration) Field {
 	var seconds int64

@@ -23,6 +23,7 @@ type values struct {
 	At       time.Time
 	Span     time.Duration
 	On       bool
+	Truth    bool
 	Optional *string
 }
 
@@ -35,6 +36,7 @@ func (v *values) table() []Field {
 		Seconds("span", &v.Span),
 		Choice("on", &v.On, "1 (on) or 2 (off)", map[int64]bool{1: true, 2: false}),
 		Optional(Text, "optional", &v.Optional),
+		Bool("truth", &v.Truth),
 		Forbidden("id", "never changes"),
 	}
 }
@@ -62,12 +64,12 @@ func fields(ps []invalid.Problem) (names []string) {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
-	const body = `{"number":-7,"text":"a","at":"2026-01-02T20:00:00+08:00","span":90,"on":1,"optional":""}`
+	const body = `{"number":-7,"text":"a","at":"2026-01-02T20:00:00+08:00","span":90,"on":1,"optional":"","truth":true}`
 	var got values
 	if err := decode([]byte(body), got.table()); err != nil {
 		t.Fatal(err)
 	}
-	want := values{Number: -7, Text: "a", At: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Span: 90 * time.Second, On: true, Optional: new("")}
+	want := values{Number: -7, Text: "a", At: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Span: 90 * time.Second, On: true, Truth: true, Optional: new("")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -101,7 +103,7 @@ func TestFieldsRefuse(t *testing.T) {
 		{"on", `true`, "is true", "1 (on) or 2 (off)"},
 		{"optional", `null`, "is null", "a string"},
 		{"id", `1`, "never changes", "leave it out"},
-		{"Text", `"a"`, "is not known", "number, text, at, span, on, optional"},
+		{"Text", `"a"`, "is not known", "number, text, at, span, on, optional, truth"},
 	} {
 		body := fmt.Sprintf(`{"number":1,%q:%s}`, c.field, c.value)
 		if c.field == "number" {
