@@ -8,8 +8,15 @@
 --
 -- Returns how many counts were raised. It must not be repeated: it would count twice.
 
+-- What somebody else put there is no count, and is replaced: it must not fail every flush from now on.
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'hash' and kind ~= 'none' then
+  redis.call('UNLINK', KEYS[1])
+end
 for i = 2, #ARGV, 2 do
-  redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1])
+  if type(redis.pcall('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1])) ~= 'number' then
+    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  end
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return (#ARGV - 1) / 2

@@ -5,6 +5,7 @@
 --   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970; reporters read it
 --   3  testified  hash  the recovery reports; deleted when the sale is stopped
 --   4  heard      hash  which reporters are done; deleted as well
+--   5  buyers     hash  user id -> order id
 -- ARGV
 --   1  voucher id
 --   2  epoch  the rebuild's epoch, its fencing token
@@ -21,6 +22,11 @@
 -- sold out any more (the field resumes); until then it is as if paused. A rebuild that dies and the next one are one stop,
 -- unless the server was restarted or another one took over in between: it may have lost that the sale was published, and
 -- sold, since.
+--
+-- A key that is no hash is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
+-- an epoch that is further ahead than any ledger restored from a backup could be behind.
+
+local MAX_LEAD = 1e9 -- epochs; maxEpochLead in internal/order/recovery is the same
 
 local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
@@ -28,9 +34,21 @@ if not (epoch and delay) or #ARGV ~= 4 then
 end
 local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
   'resumes', 'stopped', 'server'}
+for _, key in ipairs({KEYS[1], KEYS[3], KEYS[4], KEYS[5]}) do
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'hash' and kind ~= 'none' then
+    redis.call('UNLINK', key)
+  end
+end
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
-local function number(field)
-  return field and tonumber(field) or nil
+local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
+  local n = field and string.find(field, '^%d+$') and tonumber(field)
+  return n and n < 9007199254740992 and n or nil
+end
+for _, i in ipairs({1, 9}) do -- epoch and building
+  if sale[i] and (number(sale[i]) or epoch + MAX_LEAD) >= epoch + MAX_LEAD then
+    sale[i] = false
+  end
 end
 if (number(sale[1]) or 0) >= epoch or (number(sale[9]) or 0) > epoch then
   return 0

@@ -71,19 +71,20 @@ for i = 1, n do
   end
 end
 for user, order in pairs(changed) do
-  if order == '' then
-    removed[#removed + 1] = user
-  else
+  removed[#removed + 1] = user
+  if order ~= '' then
     set[#set + 1] = user
     set[#set + 1] = order
   end
 end
 
-if #set > 0 then
-  call('HSET', buyers_key, unpack(set))
-end
+-- Redis refuses a script's first write or none, and never refuses HDEL for want of memory. So a holder that gets another
+-- order is removed first: a full Redis has to take this call, or recording would stand still and free nothing.
 if #removed > 0 then
   call('HDEL', buyers_key, unpack(removed))
+end
+if #set > 0 then
+  call('HSET', buyers_key, unpack(set))
 end
 if units > 0 and stock then
   if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then

@@ -9,7 +9,8 @@
 --   1  voucher id
 --   2  longest  how many entries are searched at most; in a longer stream the sale's are not counted
 --
--- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale), epoch,
+-- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
+-- another type), epoch,
 -- sequence, stock (returned and reserved units included), buyers, number of the last operation that it contains, entries of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition.
 -- An entry that does not name its voucher counts as the sale's: it may be.
@@ -19,10 +20,14 @@ if not longest then
   return redis.error_reply('ERR inventory.lua: bad arguments')
 end
 local modes = {open = true, paused = true, off = true, rebuild = true}
-local sale = redis.call('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building')
-local buyers, letters = redis.call('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
-local function number(field)
-  return field and tonumber(field) or nil
+local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building')
+local buyers, letters = redis.pcall('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
+local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
+  local n = field and string.find(field, '^%d+$') and tonumber(field)
+  return n and n < 9007199254740992 and n or nil
+end
+if type(buyers) ~= 'number' then
+  return {'', 0, 0, 0, 0, 0, -1, letters}
 end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
 if not (mode and modes[mode] and epoch and seq and stock) then

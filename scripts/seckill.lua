@@ -35,7 +35,7 @@
 local ACCEPTED = 0    -- a unit was taken for this order id, now or by an earlier call
 -- ALREADY_BOUGHT = 1: the user has another order. It is asked before mode, window and stock, so that a winner whose
 --                    answer was lost is told the order whatever has happened to the sale since
-local NO_SALE = 2     -- there is no readable sale; for every request
+local NO_SALE = 2     -- there is no readable sale, as where a key is of another type; for every request
 local LOST_TAIL = 3   -- the sale is behind the known mark: this Redis has lost writes that it had acknowledged. Or another
 --                    server opened it: this one was restarted or took over, and may have lost some. The sale is stopped
 --                    (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the epoch in this
@@ -68,10 +68,10 @@ for i = 1, n do
 end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
+local sale = redis.pcall('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
   'reserved', 'resumes', 'server')
-local holders = call('HMGET', buyers_key, unpack(users)) -- order ids
-local buyers = call('HLEN', buyers_key)
+local holders = redis.pcall('HMGET', buyers_key, unpack(users)) -- order ids
+local buyers = holders.err and 0 or call('HLEN', buyers_key)
 local backlog = call('XLEN', orders_key)
 
 local function number(field)
@@ -82,7 +82,9 @@ local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
 local opens, closes = number(sale[7]), number(sale[8])
 local reserved = (number(sale[9]) or 0) > 0 and 1 or 0 -- a returned unit that apply.lua keeps for a revival
 local resumes = number(sale[10]) or 0 -- from when a rebuilt sale sells
-local readable = epoch and seq and stock and opens and closes
+local MAX = 9007199254740992 -- 2^53: beyond it Lua is not exact. Such a number, or nan, was written by hand
+local readable = epoch and seq and stock and opens and closes and not holders.err
+  and epoch < MAX and seq >= 0 and seq < MAX and stock >= 0 and stock < MAX and closes < MAX
   and (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild')
 
 local function answer_all(code)

@@ -8,18 +8,25 @@
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when there
 -- is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned
 -- and reserved units included), buyers, begin, end (milliseconds since 1970), number of the last operation that it
--- contains. Without a readable sale, all but buyers are 0. A key of another type is no readable sale, and no holders: it
--- spoils its own sale's answer and no other's.
+-- contains, and the epoch of the rebuild under way (0: none).
+-- Without a readable sale, the other numbers but buyers are 0.
+--
+-- Each sale fails alone: keys of the wrong type and fields that are no numbers make that sale unreadable, and no other.
+-- A sale that sells while a rebuild is said to be under way was changed by hand: it is told as "rebuild" too.
 
 local clock = redis.call('TIME')
 local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}
 local modes = {open = true, paused = true, off = true, rebuild = true}
 
 local info = redis.pcall('INFO', 'server')
+local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
+  local n = field and string.find(field, '^%d+$') and tonumber(field)
+  return n and n < 9007199254740992 and n or nil
+end
 
 for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
-    'server')
+    'building', 'server')
   local buyers = redis.pcall('HLEN', KEYS[i + 1])
   local mode = sale[1] -- nil when the key is no hash
   local readable = mode and modes[mode]
@@ -27,26 +34,26 @@ for i = 1, #KEYS, 2 do
     buyers, readable = 0, false
   end
   local fields = {}
-  for f = 2, 9 do
-    fields[f] = sale[f] and tonumber(sale[f])
+  for f = 2, 10 do
+    fields[f] = number(sale[f])
     if not fields[f] and f <= 6 then
       readable = false
     end
     fields[f] = fields[f] or 0
   end
   local at = #answer
-  if type(info) == 'string' and sale[10] and not string.find(info, sale[10], 1, true) then
+  if fields[10] > 0 or type(info) == 'string' and sale[11] and not string.find(info, sale[11], 1, true) then
     mode = 'rebuild'
   end
   if readable then
     local stock = fields[4] + fields[7] + (fields[8] > 0 and 1 or 0)
     answer[at + 1], answer[at + 2], answer[at + 3] = mode, fields[2], fields[3]
     answer[at + 4], answer[at + 5] = stock, buyers
-    answer[at + 6], answer[at + 7], answer[at + 8] = fields[5], fields[6], fields[9]
+    answer[at + 6], answer[at + 7], answer[at + 8], answer[at + 9] = fields[5], fields[6], fields[9], fields[10]
   else
     answer[at + 1], answer[at + 2], answer[at + 3] = '', 0, 0
     answer[at + 4], answer[at + 5] = 0, buyers
-    answer[at + 6], answer[at + 7], answer[at + 8] = 0, 0, 0
+    answer[at + 6], answer[at + 7], answer[at + 8], answer[at + 9] = 0, 0, 0, fields[10]
   end
 end
 return answer

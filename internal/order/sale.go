@@ -1,6 +1,7 @@
 package order
 
 import (
+	"fmt"
 	"time"
 
 	"seckill/internal/voucher"
@@ -43,11 +44,21 @@ type SaleView struct {
 	Mode    SaleMode
 	Mark    Mark
 	Applied int64 // number of the last operation that it contains; only SaleReader tells it
-	Stock   int64 // units left to sell, returned ones that are not yet sellable included
-	Buyers  int64 // number of holders
-	Begin   time.Time
-	End     time.Time // exclusive
-	Now     time.Time // Redis's clock
+	// Building is the epoch of the rebuild that Redis says is under way, 0 for none; only SaleReader tells it.
+	Building int64
+	Stock    int64 // units left to sell, returned ones that are not yet sellable included
+	Buyers   int64 // number of holders
+	Begin    time.Time
+	End      time.Time // exclusive
+	Now      time.Time // Redis's clock
+}
+
+// UnreadableHolderError says that a field of a sale's hash of holders names no user or no order: somebody wrote it by hand.
+// Such a field concerns no other holder, and a rebuild removes it.
+type UnreadableHolderError struct{ Field, Value string }
+
+func (e *UnreadableHolderError) Error() string {
+	return fmt.Sprintf("holder %q with order %q cannot be read", e.Field, e.Value)
 }
 
 // Snapshot is what the ledger holds of one sale, read in one transaction under its row's lock.

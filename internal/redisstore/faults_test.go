@@ -53,13 +53,14 @@ func TestRefusedWrites(t *testing.T) {
 			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost its tail.
 			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
-			for step, err := range map[string]error{
-				"begin": r.Begin(r.ctx(), r.sale, 2),
-				"correct": second(r.Correct(r.ctx(), []order.Correction{
+			steps := map[string]error{"begin": r.Begin(r.ctx(), r.sale, 2)}
+			if name != "out of memory" { // there it may: TestOutOfMemoryDrains
+				steps["correct"] = second(r.Correct(r.ctx(), []order.Correction{
 					{Sale: r.sale, UserID: 1, OrderID: 1001, NewOrderID: 5, GiveBack: true},
 					{Sale: broken, UserID: 1, OrderID: 1001}, // what repeating cannot help is reported once the rest is done
-				})),
-			} {
+				}))
+			}
+			for step, err := range steps {
 				if !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrRejected) {
 					t.Errorf("%s: %v", step, err)
 				}
@@ -72,7 +73,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// TestOutOfMemoryDrains: acknowledging and dead letters need no memory, so a full Redis empties.
+// TestOutOfMemoryDrains: acknowledging, dead letters and corrections need no memory, so a full Redis empties.
 func TestOutOfMemoryDrains(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))
@@ -83,6 +84,9 @@ func TestOutOfMemoryDrains(t *testing.T) {
 	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
 	equal(t, 2, r.acknowledge(c, entries[0].Key, entries[1].Key))
 	r.must(c.MoveToDeadLetters(r.ctx(), entries[2]))
+	equal(t, []bool{true, true}, r.correct(
+		order.Correction{UserID: 1, OrderID: 1001, NewOrderID: 5001}, order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}))
+	equal(t, map[int64]int64{1: 5001}, r.holders())
 	b, err := r.Backlog(r.ctx(), 0)
 	r.must(err)
 	equal(t, Backlog{Dead: 1}, b)

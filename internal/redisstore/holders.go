@@ -127,7 +127,8 @@ func (s *Store) HolderOrders(ctx context.Context, userID int64, sales []order.Sa
 }
 
 // Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans of
-// Redis. A holder without an order id is left out and logged. It stops after the first error.
+// Redis. A field that names no user or no order is an *order.UnreadableHolderError, and the others follow; it stops after
+// any other error.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, s.keys.buyers(sale)) {
@@ -135,12 +136,7 @@ func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 				yield(order.Claim{}, fmt.Errorf("reading the holders: %w", err))
 				return
 			}
-			claim, err := holder(sale, pair[0], pair[1])
-			if err != nil {
-				s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", sale.VoucherID, "error", err)
-				continue
-			}
-			if !yield(claim, nil) {
+			if !yield(holder(sale, pair[0], pair[1])) {
 				return
 			}
 		}
@@ -170,13 +166,18 @@ func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, erro
 }
 
 func holder(sale order.SaleRef, user, id string) (order.Claim, error) {
-	userID, err := strconv.ParseInt(user, 10, 64)
-	if err != nil {
-		return order.Claim{}, fmt.Errorf("user: %w", err)
-	}
-	orderID, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return order.Claim{}, fmt.Errorf("order of user %d: %w", userID, err)
+	userID, orderID := identifier(user), identifier(id)
+	if userID == 0 || orderID == 0 {
+		return order.Claim{}, &order.UnreadableHolderError{Field: user, Value: id}
 	}
 	return order.Claim{OrderID: orderID, UserID: userID, VoucherID: sale.VoucherID}, nil
+}
+
+// identifier reads an id as this package writes it, 0 for anything else: "007" is another field than "7".
+func identifier(text string) int64 {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
+		return 0
+	}
+	return id
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func testRebuildOverSale(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(9, 1)...)...).Results))
 	equal(t, int64(1), r.view().Mark.Epoch)
-	r.must(r.SetHolders(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []int64{1}))
+	r.must(r.SetHolders(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []string{"1"}))
 	r.must(r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1, Sequence: 0}}))
 	o := r.hour(3)
 	o.Mode = order.SalePaused
@@ -125,11 +126,11 @@ func testHeldBackLonger(t *testing.T, r *rig) {
 func testManyHolders(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 1))
 	var claims []order.Claim
-	var vacate []int64
+	var vacate []string
 	for user := int64(1); user <= 2500; user++ {
 		claims = append(claims, order.Claim{UserID: user, OrderID: user + 1000, VoucherID: 7, Epoch: 1})
 		if user%2 == 0 {
-			vacate = append(vacate, user)
+			vacate = append(vacate, strconv.FormatInt(user, 10))
 		}
 	}
 	r.must(r.SetHolders(r.ctx(), r.sale, 1, claims, nil))
@@ -146,7 +147,7 @@ func testSuperseded(t *testing.T, r *rig) {
 		claims := []order.Claim{{UserID: 66, OrderID: 1066}}
 		return map[string]error{
 			"begin":   r.Begin(r.ctx(), r.sale, epoch),
-			"holders": r.SetHolders(r.ctx(), r.sale, epoch, claims, []int64{1}),
+			"holders": r.SetHolders(r.ctx(), r.sale, epoch, claims, []string{"1"}),
 			"requeue": r.Requeue(r.ctx(), r.sale, epoch, claims),
 			"publish": r.Publish(r.ctx(), r.sale, epoch, r.hour(9)),
 		}

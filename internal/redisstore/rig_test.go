@@ -43,7 +43,7 @@ func TestOnEveryServer(t *testing.T) {
 	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []behaviour{gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests} {
+			for _, tests := range []behaviour{gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests, nonsenseTests} {
 				for name, test := range tests {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()

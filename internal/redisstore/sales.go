@@ -20,7 +20,7 @@ const (
 )
 
 // Views returns the state of each sale, in the order asked. Sales of one partition are read in one round trip (250 at
-// a time) and at one moment.
+// a time) and at one moment. A sale whose keys hold something else is order.SaleMissing, and harms no other.
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
 	for _, part := range viewParts(sales) {
@@ -62,7 +62,7 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 	now := r.time()
 	for _, i := range part {
 		views[i] = r.view()
-		views[i].Applied = r.number()
+		views[i].Applied, views[i].Building = r.number(), r.number()
 		views[i].Now = now
 	}
 	return r.err

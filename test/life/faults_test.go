@@ -231,7 +231,7 @@ func (r redisStore) Begin(ctx context.Context, sale order.SaleRef, epoch int64) 
 	return r.faults.call("begin", func() error { return r.Store.Begin(ctx, sale, epoch) })
 }
 
-func (r redisStore) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []int64) error {
+func (r redisStore) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error {
 	return r.faults.call("set holders", func() error { return r.Store.SetHolders(ctx, sale, epoch, claims, remove) })
 }
 

@@ -24,8 +24,8 @@ type Gate interface {
 
 // HolderLister reads the holders of a sale: redisstore.Store.
 type HolderLister interface {
-	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. It stops after
-	// the first error.
+	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. One that cannot
+	// be read is an *order.UnreadableHolderError, after which the others follow; it stops after any other error.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -150,6 +151,9 @@ func (c *soldOutCache) read(ctx context.Context, about int64) ([]int64, error) {
 	})
 	users := make([]int64, 0, about)
 	for claim, err := range c.source.Holders(ctx, c.sale) {
+		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
+			continue // lookup sees that one is missing
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the holders: %w", err)
 		}

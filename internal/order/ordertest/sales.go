@@ -129,7 +129,7 @@ func (f *FakeSales) Begin(_ context.Context, s order.SaleRef, epoch int64) error
 	})
 }
 
-func (f *FakeSales) SetHolders(context.Context, order.SaleRef, int64, []order.Claim, []int64) error {
+func (f *FakeSales) SetHolders(context.Context, order.SaleRef, int64, []order.Claim, []string) error {
 	return f.Call("set holders", func() error { f.Built = append(f.Built, "set holders"); return nil })
 }
 

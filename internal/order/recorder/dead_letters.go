@@ -206,7 +206,7 @@ func (d *DeadLetters) settle(ctx context.Context, l *DeadLetter, cause error) er
 	switch {
 	case decision.Freed() && !d.finisher.free(ctx, []order.Claim{l.Claim}):
 		return fmt.Errorf("%w: the operations of voucher %d are not applied yet", order.ErrUnavailable, l.Claim.VoucherID)
-	case !decision.Freed() && decision.Correction != nil && !d.finisher.correct(ctx, []order.Correction{*decision.Correction}):
+	case !decision.Freed() && decision.Correction != nil && len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
 		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet", order.ErrUnavailable, l.Claim.OrderID)
 	}
 	if decision.Verb == order.Fail {

@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"seckill/internal/order"
@@ -12,6 +13,7 @@ import (
 type fetcher struct {
 	queue   Queue
 	options Options
+	again   *rereading
 	log     *slog.Logger
 
 	out  chan<- *batch
@@ -29,15 +31,15 @@ func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	}
 }
 
-// loop reads until ctx ends. After a failed read, whose answer may have carried entries, and once a minute it reads its
-// own pending entries first.
+// loop reads until ctx ends. After a failed read, whose answer may have carried entries, when the finisher asks for it, and
+// once a minute it reads its own pending entries first.
 func (f *fetcher) loop(ctx context.Context) {
 	backOff := order.NewBackOff()
 	var ownAt, orphansAt time.Time
 	for ctx.Err() == nil {
 		var err error
 		switch {
-		case time.Since(ownAt) > ownEvery:
+		case time.Since(ownAt) > ownEvery, f.again.due():
 			if err = f.own(ctx); err == nil {
 				ownAt = time.Now()
 			}
@@ -121,4 +123,31 @@ func (f *fetcher) drain(ctx context.Context) {
 	if err != nil {
 		f.log.ErrorContext(ctx, "draining the stream failed", "error", err)
 	}
+}
+
+// rereading is when the finisher wants own entries read again, sooner than once a minute.
+type rereading struct {
+	mu sync.Mutex
+	at time.Time // zero: not wanted
+}
+
+// in asks for it after a while; the earliest request counts.
+func (r *rereading) in(after time.Duration) {
+	at := time.Now().Add(after)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at.IsZero() || at.Before(r.at) {
+		r.at = at
+	}
+}
+
+// due reports whether the time has come, and forgets the request.
+func (r *rereading) due() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at.IsZero() || time.Now().Before(r.at) {
+		return false
+	}
+	r.at = time.Time{}
+	return true
 }

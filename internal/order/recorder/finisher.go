@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/cenkalti/backoff/v5"
@@ -21,6 +22,7 @@ type finisher struct {
 	retrier   retrier
 	repairs   order.RepairRequester
 	observer  Observer
+	again     *rereading
 	log       *slog.Logger
 }
 
@@ -34,13 +36,19 @@ func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 
 // finish removes every entry of the batch from the stream, except those that must be delivered again.
 func (f *finisher) finish(ctx context.Context, b *batch) {
-	settled := b.settled
-	if !f.free(ctx, b.freed) { // they are read again in a minute, and hold up no others
-		settled = slices.DeleteFunc(settled, func(e order.Entry) bool { return slices.Contains(b.freed, e.Claim) })
+	left := make(map[int64]bool) // by order id
+	if !f.free(ctx, b.freed) {
+		for _, claim := range b.freed {
+			left[claim.OrderID] = true
+		}
 	}
-	if f.correct(ctx, b.corrections) { // otherwise the next delivery of the entries corrects Redis
-		f.acknowledge(ctx, settled)
+	maps.Copy(left, f.correct(ctx, b.corrections))
+	// What is left is read again soon, which corrects Redis then, and holds up no others.
+	settled := slices.DeleteFunc(b.settled, func(e order.Entry) bool { return left[e.Claim.OrderID] })
+	if len(left) > 0 {
+		f.again.in(againAfter)
 	}
+	f.acknowledge(ctx, settled)
 	f.deadLetter(ctx, b.unreadable)
 }
 
@@ -96,12 +104,38 @@ func (f *finisher) flushOutbox(ctx context.Context, claims []order.Claim) error 
 	return nil
 }
 
-// correct corrects Redis where the ledger decided otherwise, and reports whether it could.
-func (f *finisher) correct(ctx context.Context, corrections []order.Correction) bool {
+// correct corrects Redis where the ledger decided otherwise. It tries for correctGrace, each sale by itself, and returns the
+// orders whose corrections it could not make.
+func (f *finisher) correct(ctx context.Context, corrections []order.Correction) map[int64]bool {
+	left := make(map[int64]bool)
 	if len(corrections) == 0 {
-		return true
+		return left
 	}
-	return f.retrier.retry(ctx, func(ctx context.Context) error { return f.correctOnce(ctx, corrections) })
+	bySale := make(map[int64][]order.Correction)
+	for _, c := range corrections {
+		bySale[c.Sale.VoucherID] = append(bySale[c.Sale.VoucherID], c)
+		left[c.OrderID] = true
+	}
+	grace, cancel := context.WithTimeout(ctx, correctGrace)
+	defer cancel()
+	f.retrier.retry(grace, func(ctx context.Context) error {
+		var failed []error
+		for voucherID, some := range bySale {
+			err := f.correctOnce(ctx, some)
+			if err == nil {
+				for _, c := range some {
+					delete(left, c.OrderID)
+				}
+			}
+			if err == nil || errors.Is(err, order.ErrRejected) {
+				delete(bySale, voucherID)
+				continue
+			}
+			failed = append(failed, err)
+		}
+		return errors.Join(failed...)
+	})
+	return left
 }
 
 // correctOnce is one try of correct. Retrying cannot help against a permanent error.
@@ -132,7 +166,9 @@ func (f *finisher) acknowledge(ctx context.Context, entries []order.Entry) {
 	f.retrier.retry(ctx, func(ctx context.Context) error {
 		n, err := f.stores.Queue.Acknowledge(ctx, keys)
 		if err == nil && n < len(keys) {
+			// Or Redis has lost that they were delivered: then it may also have lost that others were acknowledged.
 			f.log.WarnContext(ctx, "entries were acknowledged by another consumer", "entries", len(keys), "mine", n)
+			f.again.in(0)
 		}
 		return err
 	})

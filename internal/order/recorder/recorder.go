@@ -72,6 +72,8 @@ const (
 	ownEvery       = time.Minute      // how often own entries that could not be finished are read again
 	commitTimeout  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
 	maxConflicts   = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
+	againAfter     = 5 * time.Second  // when own entries are read again of which some could not be corrected
+	correctGrace   = time.Second      // how long a batch waits for the corrections of its sales
 	flushGrace     = 5 * time.Second  // how long a batch waits for the operations of its sales to be applied
 	finishTimeout  = 10 * time.Second // for batches in progress when the recorder is stopped
 )
@@ -154,14 +156,15 @@ func (r *Recorder) record(ctx context.Context) {
 	read, committed := make(chan *batch), make(chan *batch)
 	retrier := retrier{observer: r.observer, log: r.log}
 	resolver := conflictResolver{ledger: r.stores.Ledger}
-	fetcher := fetcher{queue: r.stores.Queue, options: r.options, log: r.log}
+	again := new(rereading)
+	fetcher := fetcher{queue: r.stores.Queue, options: r.options, again: again, log: r.log}
 	committer := committer{
 		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.notifier,
 		observer: r.observer, log: r.log, epochs: make(map[int64]int64),
 	}
 	finisher := finisher{
 		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,
-		observer: r.observer, log: r.log,
+		observer: r.observer, again: again, log: r.log,
 	}
 	var stages sync.WaitGroup
 	stages.Go(func() { fetcher.run(ctx, work, read) })

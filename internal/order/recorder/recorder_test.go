@@ -303,6 +303,79 @@ func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
 	}
 }
 
+// A correction that cannot be made in one sale keeps the orders of no other sale in the stream, and is made once it can be.
+func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(0, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherB))
+		f.Stock[ordertest.VoucherB] = 5
+		f.Before["correct"] = 1 << 30
+		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 10},
+			f, f, ordertest.NopObserver{}, ordertest.Quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(2 * correctGrace)
+		f.Mu.Lock()
+		if len(f.Pending) != 1 || f.Pending[0].Claim.OrderID != 1 || len(f.Acknowledged) != 1 {
+			t.Errorf("pending %v, acknowledged %v", f.Pending, f.Acknowledged)
+		}
+		f.Before["correct"] = 0
+		f.Mu.Unlock()
+		time.Sleep(againAfter + time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if len(f.Pending) != 0 || len(f.Holders) != 1 {
+			t.Errorf("pending %v, holders %v", f.Pending, f.Holders)
+		}
+	})
+}
+
+// When fewer entries are acknowledged than were sent, Redis may have lost more: own entries are read again at once.
+func TestRecorderReadsAgainWhenAcknowledgementsWereLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+		g := &forgetful{FakeStores: f}
+		r := New(Stores{Queue: g, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 1},
+			f, f, ordertest.NopObserver{}, ordertest.Quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if len(f.Pending) != 0 {
+			t.Errorf("pending %v", f.Pending)
+		}
+	})
+}
+
+// forgetful is a Redis that fails over after the first acknowledgement: it has lost that, and that the second entry was
+// delivered.
+type forgetful struct {
+	*ordertest.FakeStores
+
+	calls int
+}
+
+func (g *forgetful) Acknowledge(ctx context.Context, keys []string) (int, error) {
+	g.calls++
+	switch g.calls {
+	case 1:
+		return len(keys), nil // and loses it: the entry is pending
+	case 2:
+		_, err := g.FakeStores.Acknowledge(ctx, keys)
+		return 0, err
+	default:
+		return g.FakeStores.Acknowledge(ctx, keys)
+	}
+}
+
 // A correction that Redis refuses for good holds up nobody else; its entry stays pending.
 func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -33,6 +34,7 @@ func TestPlanOfARebuild(t *testing.T) {
 		waiting  []order.Claim
 		holders  map[int64]int64
 		reported []order.Claim
+		broken   []order.UnreadableHolderError
 		ledger   order.Snapshot
 		want     rebuildPlan
 	}{
@@ -62,7 +64,15 @@ func TestPlanOfARebuild(t *testing.T) {
 		"a holder by an order that ended is removed": {
 			holders: map[int64]int64{4: 14},
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Dead: map[int64]bool{14: true}},
-			want:    rebuildPlan{removeHolders: []int64{4}, opening: opening(3, order.SaleOpen)},
+			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
+		},
+		"a holder who cannot be read is removed, unless their user is one again": {
+			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
+			broken:  []order.UnreadableHolderError{{Field: "1", Value: "xyz"}, {Field: "01", Value: "5"}, {Field: "999999", Value: "xyz"}, {Field: "x"}},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(1, 11)}, removeHolders: []string{"01", "999999", "x"}, opening: opening(2, order.SaleOpen),
+			},
 		},
 		"a holder by another order than the ledger's is corrected": {
 			holders: map[int64]int64{4: 14},
@@ -110,7 +120,7 @@ func TestPlanOfARebuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.ledger.Operation = 3
-			in := rebuildInput{waiting: tc.waiting, holders: tc.holders, reported: tc.reported, ledger: tc.ledger}
+			in := rebuildInput{waiting: tc.waiting, holders: tc.holders, reported: tc.reported, unreadable: tc.broken, ledger: tc.ledger}
 			got := in.makePlan(5)
 			slices.SortFunc(got.setHolders, func(a, plan order.Claim) int { return cmp.Compare(a.OrderID, plan.OrderID) })
 			if diff := gocmp.Diff(tc.want, got, gocmp.AllowUnexported(rebuildPlan{})); diff != "" {
@@ -143,8 +153,10 @@ func TestPlanConserves(t *testing.T) {
 
 		holders := map[int64]int64{}
 		maps.Copy(holders, in.holders)
-		for _, user := range plan.removeHolders {
-			delete(holders, user)
+		for user := range holders {
+			if slices.Contains(plan.removeHolders, strconv.FormatInt(user, 10)) {
+				delete(holders, user)
+			}
 		}
 		for _, c := range plan.setHolders {
 			holders[c.UserID] = c.OrderID

@@ -166,8 +166,9 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 	for i, v := range vs {
 		broken, err := r.needsRebuild(ctx, v, views[i])
 		switch {
-		case err != nil:
-			return err
+		case err != nil: // the others go on
+			r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", v.ID, "error", err)
+			waiting.Add(1)
 		case broken:
 			rebuilds.Go(func() error {
 				if !r.tryRebuild(ctx, v.ID) {

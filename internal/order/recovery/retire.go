@@ -71,6 +71,9 @@ func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int,
 		return nil
 	}
 	for claim, err := range r.reader.Holders(ctx, order.SaleOf(v)) {
+		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
+			continue // nobody can name their order any more
+		}
 		if err != nil {
 			return 0, fmt.Errorf("reading the holders: %w", err)
 		}

@@ -58,6 +58,10 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 // logLosses logs what Redis had lost of a rebuilt sale: the orders that reports knew, and the number of admissions that
 // nobody can name.
 func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebuildInput, plan rebuildPlan) {
+	if n := len(in.unreadable); n > 0 {
+		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",
+			"voucher", sale.VoucherID, "count", n, "holders", in.unreadable[:min(n, listedOrders)])
+	}
 	unaccounted := in.unaccounted()
 	r.observer.Recovered(len(plan.requeue), unaccounted)
 	if n := len(plan.lost); n > 0 {
