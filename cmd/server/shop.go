@@ -62,6 +62,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
 	catalog, repairs, notifier := catalog.New(listings.Index()), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
+	metrics.WatchRepairs(repairs.Load)
+	suspects := audit.NewSuspects()
 	lookup := service.NewLookup(ledger, redis, ledger, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
@@ -70,6 +72,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
 	recoveryStores := recovery.Stores{
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
+		Suspects: suspects,
 	}
 	var reporter *recovery.Reporter
 	if !cfg.Embedded() {
@@ -81,6 +84,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
+		Suspects: suspects,
 	}, repairs, metrics, log)
 	consumer := redis.Consumer(partition, self)
 	return &shop{

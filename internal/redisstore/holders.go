@@ -126,6 +126,28 @@ func (s *Store) HolderOrders(ctx context.Context, userID int64, sales []order.Sa
 	return ids, nil
 }
 
+// OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round trip.
+func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	fields := make([]string, len(users))
+	for i, user := range users {
+		fields[i] = strconv.FormatInt(user, 10)
+	}
+	held, err := s.commands.HMGet(ctx, s.keys.buyers(sale), fields...).Result()
+	if err != nil {
+		return nil, fmt.Errorf("orders of %d users: %w", len(users), translate(err))
+	}
+	ids := make([]int64, len(users))
+	for i, value := range held {
+		if text, has := value.(string); has {
+			ids[i] = identifier(text)
+		}
+	}
+	return ids, nil
+}
+
 // Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans of
 // Redis. A field that names no user or no order is an *order.UnreadableHolderError, and the others follow; it stops after
 // any other error.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
@@ -34,32 +37,71 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string) (
 	return rounds, r.err
 }
 
-// SubmitReport implements recovery.ReportStore: a thousand claims at a time. The reporter is done with the last of them.
+// reportParts is how many parts of a report share a round trip: 16,000 claims.
+const reportParts = 16
+
+// SubmitReport implements recovery.ReportStore: a thousand claims in one part, and many parts in one round trip. The reporter
+// is done with the last part, which is sent once all others have arrived.
 func (s *Store) SubmitReport(
 	ctx context.Context, round recovery.Round, reporter string, report recovery.Report,
 ) (inTime bool, epoch int64, err error) {
-	keys := []string{s.keys.sale(round.Sale), s.keys.reports(round.Sale), s.keys.doneReporters(round.Sale)}
-	claims := report.Claims
-	for {
-		n := min(len(claims), maxHolders)
-		args := make([]any, 0, 4+4*n)
-		args = append(args, round.Stopped, "", report.Seen.Epoch, report.Seen.Sequence)
-		if n == len(claims) {
-			args[1] = reporter
-		}
-		for _, c := range claims[:n] {
-			args = append(args, c.OrderID, c.UserID, c.Epoch, c.Sequence)
-		}
-		raw, err := s.scripts.report.run(ctx, s.commands, keys, args...)
-		if err != nil {
-			return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(claims), round.Sale.VoucherID, err)
-		}
-		r := newReply(raw)
-		inTime, epoch = r.number() == 1, r.number()
-		if claims = claims[n:]; r.err != nil || !inTime || len(claims) == 0 {
-			return inTime, epoch, r.err
+	parts := slices.Collect(slices.Chunk(report.Claims, maxHolders))
+	var last []order.Claim
+	if n := len(parts); n > 0 {
+		parts, last = parts[:n-1], parts[n-1]
+	}
+	for some := range slices.Chunk(parts, reportParts) {
+		if inTime, epoch, err = s.submitParts(ctx, round, report.Seen, some); err != nil || !inTime {
+			return inTime, epoch, err
 		}
 	}
+	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter, report.Seen, last)...)
+	if err != nil {
+		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
+	}
+	return readReported(raw)
+}
+
+// submitParts sends parts of a report together.
+func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen order.Mark, parts [][]order.Claim) (inTime bool, epoch int64, err error) {
+	pipe := s.commands.Pipeline()
+	sent := make([]*redis.Cmd, len(parts))
+	for i, claims := range parts {
+		// With its source: a Redis that was restarted knows no script, and few reports are as large as this.
+		sent[i] = s.scripts.report.command(ctx, "eval", s.scripts.report.source, s.reportKeys(round), reportArgs(round, "", seen, claims))
+		_ = pipe.Process(ctx, sent[i]) // it is queued; a command has its own error
+	}
+	_, _ = pipe.Exec(ctx) // as above
+	for _, cmd := range sent {
+		raw, err := cmd.Result()
+		if err != nil {
+			return false, 0, fmt.Errorf("reporting orders of voucher %d: %w", round.Sale.VoucherID, translate(err))
+		}
+		if inTime, epoch, err = readReported(raw); err != nil || !inTime {
+			return inTime, epoch, err
+		}
+	}
+	return inTime, epoch, nil
+}
+
+func (s *Store) reportKeys(round recovery.Round) []string {
+	return []string{s.keys.sale(round.Sale), s.keys.reports(round.Sale), s.keys.doneReporters(round.Sale)}
+}
+
+// reportArgs is ARGV of scripts/report.lua.
+func reportArgs(round recovery.Round, reporter string, seen order.Mark, claims []order.Claim) []any {
+	args := make([]any, 0, 4+4*len(claims))
+	args = append(args, round.Stopped, reporter, seen.Epoch, seen.Sequence)
+	for _, c := range claims {
+		args = append(args, c.OrderID, c.UserID, c.Epoch, c.Sequence)
+	}
+	return args
+}
+
+func readReported(raw any) (inTime bool, epoch int64, err error) {
+	r := newReply(raw)
+	inTime, epoch = r.number() == 1, r.number()
+	return inTime, epoch, r.err
 }
 
 // RoundProgress implements recovery.ReportReader.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -24,6 +25,7 @@ type auditMetrics struct {
 
 	last     prometheus.Gauge
 	failures prometheus.Counter
+	waited   prometheus.Gauge
 	actions  *prometheus.CounterVec
 	rebuilds prometheus.Counter
 	pauses   prometheus.Counter
@@ -46,7 +48,11 @@ func newAudit() *auditMetrics {
 		sales: desc("sales", "Sales by what the last audit found.", "finding"),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
-			Help: "When this instance last audited all sales, seconds since 1970; 0 for never. The highest of all instances counts.",
+			Help: "When this instance last audited sales, seconds since 1970; 0 for never. The highest of all instances counts.",
+		}),
+		waited: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "unchecked_seconds",
+			Help: "For how long the sale that has waited longest was not audited; 0 on instances that do not audit.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "failures_total", Help: "Audits that failed because a store was away.",
@@ -58,7 +64,7 @@ func newAudit() *auditMetrics {
 }
 
 func (a *auditMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{a, a.last, a.failures, a.actions}
+	return []prometheus.Collector{a, a.last, a.waited, a.failures, a.actions}
 }
 
 // Describe implements [prometheus.Collector].
@@ -99,8 +105,9 @@ func (a *auditMetrics) Collect(to chan<- prometheus.Metric) {
 }
 
 // Audited implements [audit.Observer].
-func (m *Metrics) Audited(balances []audit.Balance, err error) {
+func (m *Metrics) Audited(balances []audit.Balance, unchecked time.Duration, err error) {
 	a := m.audit
+	a.waited.Set(unchecked.Seconds())
 	if err != nil {
 		a.failures.Inc()
 		return
@@ -125,6 +132,7 @@ func (m *Metrics) AuditOver() {
 	m.audit.mu.Lock()
 	defer m.audit.mu.Unlock()
 	m.audit.auditing, m.audit.balances = false, nil
+	m.audit.waited.Set(0)
 }
 
 // RepairRequested implements [audit.Observer].

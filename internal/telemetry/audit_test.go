@@ -16,8 +16,8 @@ func TestAudit(t *testing.T) {
 		{VoucherID: 7, Finding: audit.Balanced},
 		{VoucherID: 8, Finding: audit.LedgerShort, LedgerDifference: -3, RedisDifference: 3},
 		{VoucherID: 9, Finding: audit.OrdersLost, Lost: 2},
-	}, nil)
-	m.Audited(nil, errors.New("away")) // the last result is kept
+	}, 0, nil)
+	m.Audited(nil, 0, errors.New("away")) // the last result is kept
 	m.RepairRequested()
 	m.SalePaused()
 	const want = `
@@ -69,7 +69,7 @@ func TestAuditIsBounded(t *testing.T) {
 	}
 	last := len(balances) - 1
 	balances[last].Finding, balances[last].Lost = audit.OrdersLost, 5
-	m.Audited(balances, nil)
+	m.Audited(balances, 0, nil)
 	if n := testutil.CollectAndCount(m.audit, "seckill_audit_lost_orders"); n != auditedSales {
 		t.Errorf("%d sales have series, want %d", n, auditedSales)
 	}

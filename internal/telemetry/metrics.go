@@ -29,6 +29,7 @@ type Metrics struct {
 	orders    *orders
 	coupons   *coupons
 	audit     *auditMetrics
+	repairs   *repairMetrics
 	locks     *locks
 }
 
@@ -52,6 +53,7 @@ func NewMetrics(b Build) *Metrics {
 		orders:    newOrders(),
 		coupons:   newCoupons(),
 		audit:     newAudit(),
+		repairs:   newRepairs(),
 		locks:     newLocks(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
@@ -67,6 +69,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.orders.collectors()...)
 	m.registry.MustRegister(m.coupons.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
+	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
 	return m
 }

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
 )
 
@@ -45,13 +46,15 @@ func used() *Metrics {
 	m.PaymentReceived(order.PaymentReceived)
 	m.PaymentRefunded(nil)
 	m.PaymentRefunded(errors.New("declined"))
-	m.Audited([]audit.Balance{{VoucherID: 7, Finding: audit.Balanced, Redis: audit.Inventory{Mode: order.SaleOpen, Stock: 3}}}, nil)
+	m.Audited([]audit.Balance{{VoucherID: 7, Finding: audit.Balanced, Redis: audit.Inventory{Mode: order.SaleOpen, Stock: 3}}}, 0, nil)
 	m.RepairRequested()
 	m.SalePaused()
 	m.Locked(time.Millisecond)
 	m.LockBusy()
 	m.LockFailed()
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
+	m.WatchRepairs(recovery.NewRepairQueue().Load)
+	m.Swept(nil)
 	m.WatchConnections(func() (int64, int64) { return 5, 4 })
 	m.WatchPools(func() []Pool {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}

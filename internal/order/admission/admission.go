@@ -121,14 +121,26 @@ func (a *Admission) Seen(voucherID int64) order.Mark {
 	return order.Mark{}
 }
 
-// RecentAccepts returns what this instance has accepted of the sale lately, oldest first, however old: a process may have
-// stood still.
-func (a *Admission) RecentAccepts(voucherID int64) []order.Claim { return a.recent.of(voucherID) }
+// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may have
+// stood still. By voucher id.
+func (a *Admission) RecentAccepts(voucherIDs ...int64) map[int64][]order.Claim {
+	return a.recent.of(voucherIDs...)
+}
 
 // Close waits for the calls under way. No Admit may begin after it. It is called once.
 func (a *Admission) Close() {
 	close(a.closing) // loading winners is not waited for
 	a.running.Wait()
+}
+
+// release frees what is remembered of a sale that was retired, its winners above all: nobody may ask for it ever again. A
+// sale that the catalog does not know yet is kept.
+func (a *Admission) release(b *batcher) {
+	kept := a.catalog.Keeps(b.sale.VoucherID)
+	if b.kept && !kept {
+		a.batchers.CompareAndDelete(b.sale.VoucherID, b)
+	}
+	b.kept = kept
 }
 
 func (a *Admission) batcher(v voucher.Voucher) *batcher {

@@ -38,6 +38,7 @@ type batcher struct {
 	cache  soldOutCache
 	counts outcomeCounts
 	recent *recentAccepts
+	kept   bool // the catalog has said that Redis is to hold the sale; only the StatsFlusher uses it
 }
 
 // pendingRequest is a request and how far its sale has got in the ledger.

@@ -87,14 +87,19 @@ func (r *recentAccepts) add(a accept) {
 	r.n++
 }
 
-// of returns what is remembered of a sale, oldest first, however old: a process may have stood still.
-func (r *recentAccepts) of(voucherID int64) []order.Claim {
+// of returns what is remembered of sales, oldest first, however old: a process may have stood still. It looks through
+// everything once, however many sales are asked for, as admissions wait meanwhile.
+func (r *recentAccepts) of(voucherIDs ...int64) map[int64][]order.Claim {
+	claims := make(map[int64][]order.Claim, len(voucherIDs))
+	for _, id := range voucherIDs {
+		claims[id] = nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var claims []order.Claim
 	for i := range r.n {
-		if a := &r.ring[(r.first+i)%len(r.ring)]; a.claim.VoucherID == voucherID {
-			claims = append(claims, a.claim)
+		a := &r.ring[(r.first+i)%len(r.ring)]
+		if known, asked := claims[a.claim.VoucherID]; asked {
+			claims[a.claim.VoucherID] = append(known, a.claim)
 		}
 	}
 	return claims

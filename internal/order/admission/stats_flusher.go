@@ -61,7 +61,11 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 		f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 		flushed.soldOut, flushed.notStarted = soldOut, notStarted
 		since := all.Minus(flushed.all)
-		if len(since) == 0 || failed != nil {
+		if len(since) == 0 {
+			f.admission.release(b)
+			return true
+		}
+		if failed != nil {
 			return true
 		}
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)

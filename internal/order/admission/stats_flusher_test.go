@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
 )
 
 // fakeStats keeps counts, and fails as it is told to.
@@ -114,4 +115,35 @@ func TestOutcomeCounts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || soldOut != 10 || notStarted != 20 {
 		t.Errorf("%d and %d from the cache; counts (-want +got):\n%s", soldOut, notStarted, diff)
 	}
+}
+
+// The winners of a sale that was retired are freed, although nobody asks for it again. A sale that the catalog does not know
+// yet, and one of which something is not flushed, are not.
+func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := soldOutOf(t, 10)
+		b := &fakeStats{counts: order.Counts{}}
+		f := NewStatsFlusher(a, b, &cacheObserver{}, ordertest.Quiet())
+		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
+		flush := func(want bool) {
+			t.Helper()
+			f.flush(t.Context())
+			f.flush(t.Context())
+			if held() != want {
+				t.Errorf("the sale is remembered: %t", held())
+			}
+		}
+		flush(true)
+		a.catalog.SetSales([]voucher.Voucher{{ID: soldOutSale, Sale: &voucher.Sale{}}})
+		flush(true)
+		refuse(t, a, 3)
+		a.catalog.SetSales(nil)
+		b.fails = order.ErrUnavailable
+		f.flush(t.Context())
+		if !held() {
+			t.Error("forgotten before it was flushed")
+		}
+		flush(false)
+	})
 }

@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,8 +37,9 @@ type SalePauser interface {
 
 // Observer counts what an Auditor finds, for metrics. Its methods must not block.
 type Observer interface {
-	// Audited: all sales were checked, with these results; or they could not be, with err.
-	Audited(balances []Balance, err error)
+	// Audited: some sales were checked. These are the latest results of all, and for how long the one that has waited longest
+	// was not checked. With err, none could be checked.
+	Audited(balances []Balance, unchecked time.Duration, err error)
 	// AuditOver: this instance no longer audits; another one does.
 	AuditOver()
 	// RepairRequested: a rebuild was requested because a sale's units were not accounted for.
@@ -45,22 +49,29 @@ type Observer interface {
 }
 
 const (
-	auditEvery     = 5 * time.Second       // between two rounds at least
-	auditShare     = 10                    // at most a tenth of the time is spent on rounds
-	auditTimeout   = time.Minute           // for one round
-	readAgain      = 50 * time.Millisecond // before an undecided sale is read once more
-	maxReads       = 3                     // of one sale in a round
-	repairPause    = 30 * time.Second      // between two rebuilds of a sale at least; after maxRepairs of them
-	maxRepairPause = 10 * time.Minute      // … it doubles each time, up to this
-	repairMemory   = 2 * maxRepairPause    // how long a sale's rebuilds are remembered
-	maxRepairs     = 3                     // rebuilds in a row without a balance in between, before a surplus pauses the sale
+	auditEvery     = 5 * time.Second         // between two passes
+	auditShare     = 10                      // at most a tenth of the time is spent on passes
+	passTime       = auditEvery / auditShare // for one pass
+	earlyPass      = time.Second             // between two passes at least when a sale is suspected
+	recheckAfter   = auditEvery - earlyPass  // between two checks of a suspect at least
+	checkTimeout   = 10 * time.Second        // for one sale
+	readAgain      = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
+	maxReads       = 3                       // of one sale for such a caller
+	maxFailures    = 3                       // checks in a row that may fail before a store counts as away
+	repairPause    = 30 * time.Second        // between two rebuilds of a sale at least; after maxRepairs of them
+	maxRepairPause = 10 * time.Minute        // … it doubles each time, up to this
+	repairMemory   = 2 * maxRepairPause      // how long a sale's rebuilds are remembered
+	maxRepairs     = 3                       // rebuilds in a row without a balance in between, before a surplus pauses the sale
 	auditorLock    = "auditor"
 	balanceTTL     = auditEvery // how old a balance may be that Balance returns
 )
 
-// Auditor checks every few seconds, while sales run, whether the units of each are accounted for across both stores
-// (Balance), reports to metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time
-// work.
+// Auditor checks, while sales run, whether the units of each are accounted for across both stores (Balance), reports to
+// metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
+//
+// It goes round: a pass every five seconds checks as many sales as half a second allows, first those that are suspected or
+// were found wrong before, then those whose turn it is, from where the last pass ended. A round of a thousand sales takes
+// half a minute, and asks the ledger for a tenth of the time. Suspects get a pass within a second.
 //
 // What it does about a sale whose units are not accounted for, once two checks in a row, seconds apart, agree:
 //
@@ -78,9 +89,13 @@ type Auditor struct {
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	balances  map[int64]Balance    // by voucher id: the latest of each
-	comparing map[int64]bool       // by voucher id: a caller of Balance is reading it
-	cases     map[int64]*auditCase // used only under the lock of the audit
+	balances  map[int64]Balance // by voucher id: the latest of each
+	comparing map[int64]bool    // by voucher id: a caller of Balance is reading it
+
+	// Used only under the lock of the audit.
+	cases   map[int64]*auditCase
+	checked map[int64]time.Time // by voucher id: when it was last checked, or first seen
+	last    int64               // the voucher whose turn came last
 }
 
 // Stores are the stores of an Auditor.
@@ -91,6 +106,8 @@ type Stores struct {
 	Redis    InventoryReader
 	Locker   order.Locker
 	Pauser   SalePauser
+	// Suspects are checked first; nil for none.
+	Suspects *Suspects
 }
 
 // auditCase is the history of a sale whose units are not accounted for, or were not until lately.
@@ -123,9 +140,12 @@ func (c *auditCase) balanced(b Balance) bool {
 
 // New returns an auditor; Run starts it.
 func New(stores Stores, repairs order.RepairRequester, observer Observer, log *slog.Logger) *Auditor {
+	if stores.Suspects == nil {
+		stores.Suspects = NewSuspects()
+	}
 	return &Auditor{
 		stores: stores, repairs: repairs, observer: observer, log: log, balances: map[int64]Balance{},
-		comparing: map[int64]bool{}, cases: map[int64]*auditCase{},
+		comparing: map[int64]bool{}, cases: map[int64]*auditCase{}, checked: map[int64]time.Time{},
 	}
 }
 
@@ -142,51 +162,167 @@ func (a *Auditor) Run(ctx context.Context) error {
 	return nil
 }
 
-// turn runs rounds until ctx ends, which it does when the lock is lost, or until one fails.
+// turn runs passes until ctx ends, which it does when the lock is lost, or until one fails.
 func (a *Auditor) turn(ctx context.Context) error {
 	defer a.observer.AuditOver()
 	clear(a.cases) // another instance may have audited since
+	clear(a.checked)
+	early := false
 	for ctx.Err() == nil {
 		start := time.Now()
-		balances, err := a.round(ctx)
+		err := a.pass(ctx, early)
 		if ctx.Err() != nil {
 			return nil
 		}
-		a.observer.Audited(balances, err)
+		a.observer.Audited(a.known(), a.unchecked(), err)
 		if err != nil {
 			return err
 		}
-		order.Sleep(ctx, max(auditEvery, auditShare*time.Since(start)))
+		early = a.rest(ctx, time.Since(start))
 	}
 	return nil
 }
 
-// round checks every sale that Redis must hold, once, and acts.
-func (a *Auditor) round(ctx context.Context) ([]Balance, error) {
-	ctx, cancel := context.WithTimeout(ctx, auditTimeout)
+// rest waits for the next pass after one that took so long, and reports whether a suspect has come before its time.
+func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
+	order.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
+	left := time.NewTimer(auditEvery - took - max(earlyPass, (auditShare-1)*took))
+	defer left.Stop()
+	select {
+	case <-ctx.Done():
+	case <-left.C:
+	case <-a.stores.Suspects.wake:
+		return true
+	}
+	return false
+}
+
+// pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A sale that
+// cannot be checked keeps no other from it; a store that is away ends the pass.
+func (a *Auditor) pass(ctx context.Context, early bool) error {
+	ctx, cancel := context.WithTimeout(ctx, passTime+checkTimeout)
 	defer cancel()
-	balances, err := a.All(ctx)
+	start := time.Now()
+	vs, err := a.stores.Sales.SalesToKeep(ctx)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: reading the sales from the ledger: %w", order.ErrUnavailable, err)
 	}
-	cases := make(map[int64]*auditCase, len(a.cases))
-	for _, b := range balances {
-		c := a.cases[b.VoucherID]
-		switch {
-		case c == nil && !b.Finding.Broken():
-			continue
-		case c == nil:
-			c = &auditCase{last: b}
-		case b.Finding.Broken():
-			a.act(ctx, c, b)
-			c.last = b
-		case b.Finding != Undecided && c.balanced(b):
-			continue
+	a.keep(vs)
+	var failed error // the last failure, while none was checked
+	failures := 0    // in a row
+	for i, id := range a.due(vs, early) {
+		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {
+			break
 		}
-		cases[b.VoucherID] = c
+		b, err := a.readTwice(ctx, id)
+		switch {
+		case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound): // retired since
+		case err != nil:
+			a.log.WarnContext(ctx, "checking a sale failed; going on with the next", "voucher", id, "error", err)
+			failures++
+			failed = err
+		default:
+			failures, failed = 0, nil
+			a.checked[id] = time.Now()
+			a.found(ctx, b)
+		}
+		if !early {
+			a.last = id
+		}
 	}
-	a.cases = cases
-	return balances, nil
+	return failed
+}
+
+// keep forgets sales that Redis need not hold any more, and notes when new ones were first seen.
+func (a *Auditor) keep(vs []voucher.Voucher) {
+	kept := make(map[int64]bool, len(vs))
+	for _, v := range vs {
+		kept[v.ID] = true
+		if _, has := a.checked[v.ID]; !has {
+			a.checked[v.ID] = time.Now()
+		}
+	}
+	gone := func(id int64) bool { return !kept[id] }
+	maps.DeleteFunc(a.checked, func(id int64, _ time.Time) bool { return gone(id) })
+	maps.DeleteFunc(a.cases, func(id int64, _ *auditCase) bool { return gone(id) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.balances, func(id int64, _ Balance) bool { return gone(id) })
+}
+
+// due returns the sales in the order in which they are to be checked: suspects and those that were found wrong, each
+// at most every recheckAfter, then the others, from the one after the last.
+func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
+	first := make(map[int64]bool)
+	var due []int64
+	prefer := func(id int64) {
+		if b, has := a.balance(id); !first[id] && (!has || time.Since(b.At) >= recheckAfter) {
+			first[id], due = true, append(due, id)
+		}
+	}
+	for _, id := range a.stores.Suspects.take(vs) {
+		prefer(id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.cases)) {
+		if a.cases[id].last.Finding.Broken() {
+			prefer(id)
+		}
+	}
+	if early {
+		return due
+	}
+	ids := make([]int64, len(vs))
+	for i, v := range vs {
+		ids[i] = v.ID
+	}
+	slices.Sort(ids)
+	next, _ := slices.BinarySearch(ids, a.last+1)
+	for i := range ids {
+		if id := ids[(next+i)%len(ids)]; !first[id] {
+			due = append(due, id)
+		}
+	}
+	return due
+}
+
+// found notes what a check has found, and acts once two in a row agree.
+func (a *Auditor) found(ctx context.Context, b Balance) {
+	a.mu.Lock()
+	a.balances[b.VoucherID] = b
+	a.mu.Unlock()
+	c := a.cases[b.VoucherID]
+	switch {
+	case c == nil && b.Finding.Broken():
+		a.cases[b.VoucherID] = &auditCase{last: b}
+	case c == nil:
+	case b.Finding.Broken():
+		a.act(ctx, c, b)
+		c.last = b
+	case b.Finding != Undecided && c.balanced(b):
+		delete(a.cases, b.VoucherID)
+	}
+}
+
+func (a *Auditor) balance(voucherID int64) (Balance, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b, has := a.balances[voucherID]
+	return b, has
+}
+
+// known returns the latest balance of each sale.
+func (a *Auditor) known() []Balance {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.SortedFunc(maps.Values(a.balances), func(x, y Balance) int { return cmp.Compare(x.VoucherID, y.VoucherID) })
+}
+
+// unchecked is for how long the sale that has waited longest was not checked.
+func (a *Auditor) unchecked() (longest time.Duration) {
+	for _, at := range a.checked {
+		longest = max(longest, time.Since(at))
+	}
+	return longest
 }
 
 // All returns the balance of every sale that Redis must hold.
@@ -242,11 +378,23 @@ func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error)
 func (a *Auditor) Check(ctx context.Context, voucherID int64) (Balance, error) {
 	for try := 1; ; try++ {
 		b, err := a.read(ctx, voucherID)
-		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.Redis.Mode == order.SaleMissing {
+		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.hopeless() {
 			return b, err
 		}
 		order.Sleep(ctx, readAgain)
 	}
+}
+
+// readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of which the
+// orders could not be compared, has its turn again in the next round.
+func (a *Auditor) readTwice(ctx context.Context, voucherID int64) (Balance, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	b, err := a.read(ctx, voucherID)
+	if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || b.hopeless() {
+		return b, err
+	}
+	return a.read(ctx, voucherID)
 }
 
 // read reads one sale: the ledger, Redis, and the ledger again.

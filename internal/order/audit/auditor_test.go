@@ -29,6 +29,7 @@ type fakeAuditStores struct {
 	audited  []Finding
 	over     int
 	did      []string
+	suspects *Suspects
 }
 
 func newFakeBooks() *fakeAuditStores {
@@ -65,7 +66,7 @@ func (f *fakeAuditStores) RequestRepair(_, broken int64) {
 	}
 }
 
-func (f *fakeAuditStores) Audited(balances []Balance, err error) {
+func (f *fakeAuditStores) Audited(balances []Balance, _ time.Duration, err error) {
 	for _, b := range balances {
 		f.audited = append(f.audited, b.Finding)
 	}
@@ -78,7 +79,7 @@ func (f *fakeAuditStores) RepairRequested() {}
 func (f *fakeAuditStores) SalePaused()      {}
 
 func newTestAuditor(f *fakeAuditStores) *Auditor {
-	return New(Stores{Sales: f, Vouchers: f, Totals: f, Redis: f, Locker: f, Pauser: f}, f, f, ordertest.Quiet())
+	return New(Stores{Sales: f, Vouchers: f, Totals: f, Redis: f, Locker: f, Pauser: f, Suspects: f.suspects}, f, f, ordertest.Quiet())
 }
 
 func TestAuditorActs(t *testing.T) {

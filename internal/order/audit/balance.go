@@ -177,6 +177,11 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 	return false
 }
 
+// hopeless reports whether reading again at once cannot decide more.
+func (b *Balance) hopeless() bool {
+	return b.Redis.Mode == order.SaleMissing || b.Redis.Mode == order.SaleRebuilding || b.Finding != Undecided && b.Redis.Waiting == NotCounted
+}
+
 // Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. A ledger that has units which
 // nobody issued must not be copied: Redis would sell them.
 func (b *Balance) Repairable() bool {

@@ -105,6 +105,14 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	c.sales = kept
 }
 
+// Keeps reports whether Redis is to hold the voucher's sale, as SetSales was told last.
+func (c *Catalog) Keeps(voucherID int64) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	_, kept := c.sales[voucherID]
+	return kept
+}
+
 // Sales returns the sales that Redis is to hold, as SetSales was told last.
 func (c *Catalog) Sales() []order.SaleRef {
 	c.mu.RLock()

@@ -23,6 +23,8 @@ func (NopObserver) Recovered(int, int64) {}
 
 func (NopObserver) Rebuilt(time.Duration, error) {}
 
+func (NopObserver) Swept(error) {}
+
 func (NopObserver) OperationsApplied(int, int, time.Duration, error) {}
 
 func (NopObserver) OutboxBehind(int) {}

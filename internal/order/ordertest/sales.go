@@ -20,12 +20,15 @@ type FakeSales struct {
 	Retired       []int64
 	Changed       bool // the sale changes while it is checked
 	FlushRequests []int64
+	Suspected     []int64
 	Stream        []order.Claim // in the stream
 	HolderClaims  []order.Claim
 	snapshot      order.Snapshot
 	locks         sync.Map // name → *sync.Mutex
 	OnViews       func()   // what happens before Redis is read
 	OnStream      func()   // what happens before a sale's claims are read
+	OnPublish     func(voucherID int64)
+	BadSale       int64 // its rebuilds fail
 
 	Progress   order.RoundProgress
 	OnProgress func() // what happens after a look at the progress
@@ -93,6 +96,9 @@ func (f *FakeSales) Retire(_ context.Context, id, last int64) (retired bool, err
 	return retired, err
 }
 
+// Suspect implements recovery.Suspects.
+func (f *FakeSales) Suspect(id int64) { f.Suspected = append(f.Suspected, id) }
+
 func (f *FakeSales) RequestFlush(id int64) { f.FlushRequests = append(f.FlushRequests, id) }
 
 func (f *FakeSales) Views(_ context.Context, sales []order.SaleRef) (views []order.SaleView, err error) {
@@ -121,6 +127,9 @@ func (f *FakeSales) Holders(context.Context, order.SaleRef) iter.Seq2[order.Clai
 
 func (f *FakeSales) Begin(_ context.Context, s order.SaleRef, epoch int64) error {
 	return f.Call("begin", func() error {
+		if s.VoucherID == f.BadSale {
+			return ErrAway
+		}
 		view := f.Redis[s.VoucherID]
 		view.Mode = order.SaleRebuilding
 		f.Redis[s.VoucherID] = view
@@ -157,6 +166,9 @@ func (f *FakeSales) Publish(_ context.Context, s order.SaleRef, epoch int64, o o
 	return f.Call("publish", func() error {
 		f.Built = append(f.Built, fmt.Sprint("publish ", epoch))
 		f.Redis[s.VoucherID] = order.SaleView{Mode: o.Mode, Mark: order.Mark{Epoch: epoch}, Stock: o.Stock, Begin: o.Begin, End: o.End, Now: o.Begin}
+		if f.OnPublish != nil {
+			f.OnPublish(s.VoucherID)
+		}
 		return nil
 	})
 }

@@ -58,33 +58,42 @@ type SaleBuilder interface {
 
 // rebuildIfNeeded checks the sale again, now that the lock is held, and rebuilds it if it is wrong.
 func (r *Reconciler) rebuildIfNeeded(ctx context.Context, voucherID int64) error {
-	r.catalog.Forget(voucherID)
-	v, err := r.catalog.Find(ctx, voucherID)
-	if err != nil {
+	v, view, err := r.look(ctx, voucherID)
+	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return err
 	}
 	if v.Sale == nil || v.Sale.Retired {
 		r.forget(voucherID)
 		return nil
 	}
-	views, err := r.reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
-	if err != nil {
-		return fmt.Errorf("reading the sale from Redis: %w", err)
-	}
-	broken, err := r.needsRebuild(ctx, v, views[0])
+	broken, err := r.needsRebuild(ctx, v, view)
 	if err != nil {
 		return err
 	}
 	if !broken {
-		r.repairs.rebuilt(voucherID, views[0].Mark.Epoch)
+		r.repairs.rebuilt(voucherID, view.Mark.Epoch)
 		return nil
 	}
 	start := time.Now()
-	err = r.rebuild(ctx, v, views[0])
+	err = r.rebuild(ctx, v, view)
 	if !errors.Is(err, order.ErrSuperseded) {
 		r.observer.Rebuilt(time.Since(start), err)
 	}
 	return err
+}
+
+// look reads one sale from the ledger and then, if Redis is to hold it, from there.
+func (r *Reconciler) look(ctx context.Context, voucherID int64) (voucher.Voucher, order.SaleView, error) {
+	r.catalog.Forget(voucherID)
+	v, err := r.catalog.Find(ctx, voucherID)
+	if err != nil || v.Sale == nil || v.Sale.Retired {
+		return v, order.SaleView{}, err
+	}
+	views, err := r.reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
+	if err != nil {
+		return v, order.SaleView{}, fmt.Errorf("reading the sale from Redis: %w", err)
+	}
+	return v, views[0], nil
 }
 
 // rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).

@@ -1,14 +1,14 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
@@ -22,23 +22,37 @@ type Observer interface {
 	Recovered(requeued int, unaccounted int64)
 	// Rebuilt: a sale was rebuilt, or its rebuild failed with err.
 	Rebuilt(took time.Duration, err error)
+	// Swept: all sales were looked at, or they could not be, with err.
+	Swept(err error)
 }
 
 const (
 	sweepEvery     = time.Second
+	sweepShare     = 10          // at most a tenth of the time is spent on sweeps
 	inspectTimeout = time.Minute // for reading all sales
-	maxRebuilds    = 64          // at a time; most of the time they wait for recovery reports
+	maxWork        = 64          // sales worked on at a time; most of the time rebuilds wait for recovery reports
+	maxBackground  = 32          // of them that have ended: those that sell find room at once
 	maxReading     = 4           // rebuilds at a time that read: each has all orders of its sale in memory and a transaction open
-	// quietSweeps is how many sweeps in a row may end with sales waiting for a rebuild before a warning is logged: usually
-	// another instance, or the call that created the sale, is rebuilding them.
+	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another instance, or
+	// the call that created the sale, is rebuilding it.
 	quietSweeps = 5
 )
 
 var errWaiting = errors.New("sales wait to be rebuilt")
 
+// Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to decide.
+type Suspects interface {
+	// Suspect asks for the sale to be audited soon. It must not block.
+	Suspect(voucherID int64)
+}
+
 // Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
 // and outdated ones, requests a flush for those that lack operations, and retires those that are long over. Every instance
 // runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
+//
+// Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those with which something is to be
+// done into the repair queue, where other parts of the service put theirs. It works through the queue at the same time, most
+// urgent first, so neither waits for the other, and no sale for a less urgent one.
 type Reconciler struct {
 	ledger   SaleLedger
 	rows     order.Reader
@@ -49,13 +63,13 @@ type Reconciler struct {
 	outbox   order.FlushRequester
 	catalog  *catalog.Catalog
 	repairs  *RepairQueue
+	suspects Suspects
 	observer Observer
 	log      *slog.Logger
 	reading  chan struct{} // a semaphore of maxReading
 
-	state         atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
-	ready         atomic.Bool           // a sweep has found nothing wrong
-	waitingSweeps int                   // sweeps in a row that ended with errWaiting; only sweep uses it
+	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
+	ready atomic.Bool           // see Ready
 }
 
 // Stores are the stores of a Reconciler.
@@ -68,52 +82,111 @@ type Stores struct {
 	Outbox  order.FlushRequester
 	// Reports is nil in the embedded mode, whose Redis ends with its only process.
 	Reports ReportReader
+	// Suspects hears of sales whose units do not add up.
+	Suspects Suspects
 }
 
 // New returns a reconciler that works through the repair queue once Run is called.
 func New(stores Stores, catalog *catalog.Catalog, repairs *RepairQueue, observer Observer, log *slog.Logger) *Reconciler {
 	return &Reconciler{
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, locker: stores.Locker,
-		reports: stores.Reports, outbox: stores.Outbox, catalog: catalog, repairs: repairs, observer: observer, log: log,
+		reports: stores.Reports, outbox: stores.Outbox, catalog: catalog, repairs: repairs, suspects: stores.Suspects,
+		observer: observer, log: log,
 		reading: make(chan struct{}, maxReading),
 	}
 }
 
-// Run sweeps once a second and serves the repair queue, until ctx ends. It never returns an error before.
+// Run sweeps and works through the repair queue, until ctx ends. It never returns an error before.
 func (r *Reconciler) Run(ctx context.Context) error {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	var rebuilds errgroup.Group
-	rebuilds.SetLimit(maxRebuilds)
-	defer func() { _ = rebuilds.Wait() }() // none returns an error
-	r.sweep(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case id := <-r.repairs.waiting:
-			r.repairs.dequeued(id)
-			rebuilds.TryGo(func() error { r.tryRebuild(ctx, id); return nil }) // a full group drops it; the next sweep finds it
-		case <-ticker.C:
-			r.sweep(ctx)
-		}
+	var jobs sync.WaitGroup
+	jobs.Go(func() { r.sweepAlways(ctx) })
+	r.serve(ctx)
+	jobs.Wait()
+	return nil
+}
+
+func (r *Reconciler) sweepAlways(ctx context.Context) {
+	for ctx.Err() == nil {
+		start := time.Now()
+		r.sweep(ctx)
+		order.Sleep(ctx, max(sweepEvery-time.Since(start), (sweepShare-1)*time.Since(start)))
 	}
 }
 
-// Ready returns nil once Redis has held every sale that it must, and until then what is missing. A sale that is rebuilt
-// later does not make the instance unready: the other sales go on.
+// serve works through the repair queue until ctx ends, and waits for what is under way.
+func (r *Reconciler) serve(ctx context.Context) {
+	finished := make(chan Urgency, maxWork)
+	working, background := 0, 0
+	for ctx.Err() == nil {
+		for working < maxWork {
+			least := Retiring
+			if background >= maxBackground {
+				least = Upcoming
+			}
+			id, u, ok := r.repairs.next(least)
+			if !ok {
+				break
+			}
+			working++
+			if u >= Ended {
+				background++
+			}
+			go func() { r.work(ctx, id, u); finished <- u }()
+		}
+		select {
+		case <-ctx.Done():
+		case <-r.repairs.wake:
+		case u := <-finished:
+			working--
+			if u >= Ended {
+				background--
+			}
+		}
+	}
+	for range working {
+		<-finished
+	}
+}
+
+// work does what is to be done about one sale.
+func (r *Reconciler) work(ctx context.Context, voucherID int64, u Urgency) {
+	if u == Retiring {
+		r.repairs.done(voucherID, r.tryRetire(ctx, voucherID))
+		return
+	}
+	r.repairs.done(voucherID, r.tryRebuild(ctx, voucherID))
+	r.becomeReady()
+}
+
+// becomeReady makes the instance ready for good once it is.
+func (r *Reconciler) becomeReady() {
+	state := r.state.Load()
+	if r.ready.Load() || state == nil || *state != nil {
+		return
+	}
+	if _, untried, _ := r.repairs.repairs(); untried == 0 {
+		r.ready.Store(true)
+	}
+}
+
+// Ready returns nil once this instance has looked at all sales and has tried to repair those that were wrong and had not
+// ended, and until then what is missing. A sale that cannot be repaired, or goes wrong later, does not make the instance
+// unready: the others sell.
 func (r *Reconciler) Ready() error {
 	if r.ready.Load() {
 		return nil
 	}
-	return r.Healthy()
+	return cmp.Or(r.Healthy(), errWaiting)
 }
 
-// Healthy returns nil when Redis held every sale that it must at the last sweep, and otherwise what was missing.
+// Healthy returns nil when the last sweep could look at all sales and none waits for a rebuild.
 func (r *Reconciler) Healthy() error {
 	state := r.state.Load()
 	if state == nil {
 		return errors.New("the sales have not been checked yet")
+	}
+	if waiting, _, _ := r.repairs.repairs(); *state == nil && waiting > 0 {
+		return fmt.Errorf("%w: %d", errWaiting, waiting)
 	}
 	return *state
 }
@@ -131,62 +204,65 @@ func (r *Reconciler) forget(voucherID int64) {
 	r.repairs.forget(voucherID)
 }
 
-// sweep compares Redis with the ledger for all sales at once. The ledger is read first: Redis is never behind it unless
-// it lost something.
+// sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The ledger
+// is read first: Redis is never behind it unless it lost something.
 func (r *Reconciler) sweep(ctx context.Context) {
 	err := r.sweepOnce(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	if errors.Is(err, errWaiting) {
-		r.waitingSweeps++
-	} else {
-		r.waitingSweeps = 0
-	}
-	switch {
-	case err == nil:
-		r.ready.Store(true)
-	case r.waitingSweeps > 0 && r.waitingSweeps < quietSweeps:
-		r.log.DebugContext(ctx, "sales are being rebuilt", "error", err)
-	default:
+	if err != nil {
 		r.log.WarnContext(ctx, "sweep of the sales failed; retrying", "error", err)
+	} else if waiting, _, sweeps := r.repairs.repairs(); sweeps >= quietSweeps {
+		r.log.WarnContext(ctx, "sales wait to be rebuilt", "sales", waiting, "sweeps", sweeps)
 	}
 	r.state.Store(&err)
+	r.becomeReady()
+	r.observer.Swept(err)
 }
 
 func (r *Reconciler) sweepOnce(ctx context.Context) error {
 	vs, views, err := r.inspect(ctx)
 	if err != nil {
+		r.repairs.sweep(r.repairs.urgencies()) // what failed is tried again all the same
 		return err
 	}
-	var waiting atomic.Int64
-	var rebuilds errgroup.Group
-	rebuilds.SetLimit(maxRebuilds)
-	defer func() { _ = rebuilds.Wait() }() // none returns an error
+	found := make(map[int64]Urgency, len(vs))
 	for i, v := range vs {
-		broken, err := r.needsRebuild(ctx, v, views[i])
+		found[v.ID] = urgencyOf(v, views[i])
+	}
+	r.repairs.sweep(found)
+	for i, v := range vs {
+		view := views[i]
+		broken, err := r.needsRebuild(ctx, v, view)
 		switch {
 		case err != nil: // the others go on
 			r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", v.ID, "error", err)
-			waiting.Add(1)
 		case broken:
-			rebuilds.Go(func() error {
-				if !r.tryRebuild(ctx, v.ID) {
-					waiting.Add(1)
-				}
-				return nil
-			})
-		case views[i].Applied < v.Sale.LastOperation:
+			r.repairs.found(v.ID, found[v.ID])
+		case view.Applied < v.Sale.LastOperation:
 			r.outbox.RequestFlush(v.ID)
-		case views[i].Now.After(v.Sale.End.Add(retireAfter)):
-			r.tryRetire(ctx, v, views[i])
+			continue
+		case view.Now.After(v.Sale.End.Add(retireAfter)):
+			r.repairs.found(v.ID, Retiring)
+		}
+		if !broken && view.Stock+view.Buyers != v.Sale.Issued {
+			r.suspects.Suspect(v.ID) // the auditor compares exactly, and knows of stock that is being changed
 		}
 	}
-	_ = rebuilds.Wait()
-	if n := waiting.Load(); n > 0 {
-		return fmt.Errorf("%w: %d of %d", errWaiting, n, len(vs))
-	}
 	return nil
+}
+
+// urgencyOf goes by Redis's clock (rule 12).
+func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
+	switch {
+	case view.Now.Before(v.Sale.Begin):
+		return Upcoming
+	case view.Now.Before(v.Sale.End):
+		return Running
+	default:
+		return Ended
+	}
 }
 
 // inspect reads the sales from the ledger and then from Redis.
@@ -233,20 +309,21 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 	return now.Sale != nil && !now.Sale.Retired && view.Applied > now.Sale.LastOperation, nil
 }
 
-// tryRebuild rebuilds the sale if it is wrong and no other instance is doing so, and reports whether it is right now.
-func (r *Reconciler) tryRebuild(ctx context.Context, voucherID int64) bool {
+// tryRebuild rebuilds the sale if it is wrong and no other instance is doing so.
+func (r *Reconciler) tryRebuild(ctx context.Context, voucherID int64) result {
 	err := r.locker.TryDo(ctx, lockName(voucherID), func(ctx context.Context) error {
 		return r.rebuildIfNeeded(ctx, voucherID)
 	})
 	switch {
 	case err == nil:
-		return true
+		return jobDone
 	case errors.Is(err, order.ErrBusy), errors.Is(err, order.ErrSuperseded):
 		r.log.DebugContext(ctx, "another instance is rebuilding the sale", "voucher", voucherID)
+		return jobBusy
 	case ctx.Err() == nil:
 		r.log.ErrorContext(ctx, "rebuilding a sale failed; retrying", "voucher", voucherID, "error", err)
 	}
-	return false
+	return jobFailed
 }
 
 func lockName(voucherID int64) string { return fmt.Sprintf("sale:%d", voucherID) }

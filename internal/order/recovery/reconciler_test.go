@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,36 @@ func newTestReconciler(t *testing.T, f *ordertest.FakeSales) *Reconciler {
 	f.Before, f.After = map[string]int{}, map[string]int{}
 	catalog := catalog.New(f)
 	t.Cleanup(catalog.Close)
-	return New(Stores{Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f, Locker: f, Outbox: f}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
+	return New(Stores{Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f, Locker: f, Outbox: f, Suspects: f}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
+}
+
+// sweepAndServe sweeps and does what is to be done.
+func (r *Reconciler) sweepAndServe(ctx context.Context) {
+	r.sweep(ctx)
+	var jobs sync.WaitGroup
+	for {
+		id, u, ok := r.repairs.next(Retiring)
+		if !ok {
+			break
+		}
+		jobs.Go(func() { r.work(ctx, id, u) })
+	}
+	jobs.Wait()
+	if r.repairs.waits() > 0 {
+		r.sweepAndServe(ctx)
+	}
+}
+
+// waits returns how many sales wait in the queue.
+func (q *RepairQueue) waits() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.state == jobWaits {
+			n++
+		}
+	}
+	return n
 }
 
 // rebuildTo are the steps of a rebuild.
@@ -55,7 +85,7 @@ func TestSweepRebuildsWhatIsWrong(t *testing.T) {
 			t.Parallel()
 			f := &ordertest.FakeSales{Kept: []voucher.Voucher{tc.ledger}, Redis: map[int64]order.SaleView{ordertest.VoucherA: tc.redis}}
 			r := newTestReconciler(t, f)
-			r.sweep(t.Context())
+			r.sweepAndServe(t.Context())
 			if diff := cmp.Diff(tc.want, f.Built); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
@@ -75,11 +105,11 @@ func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
 			f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
 			r := newTestReconciler(t, f)
 			f.Before[step] = 1
-			r.sweep(t.Context())
-			if r.Ready() == nil {
-				t.Error("ready with a sale that is not built")
+			r.sweepAndServe(t.Context())
+			if r.Healthy() == nil || r.Ready() != nil {
+				t.Errorf("healthy: %v, ready: %v; want that it has tried, and failed", r.Healthy(), r.Ready())
 			}
-			r.sweep(t.Context())
+			r.sweepAndServe(t.Context())
 			if err := r.Ready(); err != nil {
 				t.Errorf("not ready after the second sweep: %v", err)
 			}
@@ -97,9 +127,9 @@ func TestReadyOutlastsALaterFault(t *testing.T) {
 	if r.Ready() == nil {
 		t.Error("ready before the first sweep")
 	}
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	f.Before["sales"] = 1
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if r.Ready() != nil || r.Healthy() == nil {
 		t.Errorf("ready: %v, healthy: %v; want ready and unhealthy", r.Ready(), r.Healthy())
 	}
@@ -123,7 +153,7 @@ func TestRepairRebuildsABadEpochOnce(t *testing.T) {
 	ordertest.WaitUntil(t, func() bool {
 		f.Mu.Lock()
 		defer f.Mu.Unlock()
-		return len(f.Built) > 0 && f.Redis[ordertest.VoucherA].Mode == order.SaleOpen && len(r.repairs.waiting) == 0
+		return len(f.Built) > 0 && f.Redis[ordertest.VoucherA].Mode == order.SaleOpen && r.repairs.waits() == 0
 	})
 	stop()
 	if err := <-done; err != nil {
@@ -141,16 +171,19 @@ func TestRepairRequestsAreLimited(t *testing.T) {
 	for range 3 {
 		r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
 	}
-	if waits := len(r.repairs.waiting); waits != 1 {
+	if waits := r.repairs.waits(); waits != 1 {
 		t.Fatalf("%d requests wait, want 1", waits)
 	}
-	r.repairs.dequeued(<-r.repairs.waiting)
+	if _, _, ok := r.repairs.next(Retiring); !ok {
+		t.Fatal("nothing waits")
+	}
+	r.repairs.done(ordertest.VoucherA, jobDone)
 	r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
-	if waits := len(r.repairs.waiting); waits != 0 {
+	if waits := r.repairs.waits(); waits != 0 {
 		t.Errorf("%d requests wait right after one, want 0", waits)
 	}
 	r.repairs.RequestRepair(ordertest.VoucherA, 7) // knows something new
-	if waits := len(r.repairs.waiting); waits != 1 {
+	if waits := r.repairs.waits(); waits != 1 {
 		t.Errorf("%d requests wait after a new finding, want 1", waits)
 	}
 }
@@ -163,17 +196,14 @@ func TestBrokenEpochIsRemembered(t *testing.T) {
 		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
 	}
 	r := newTestReconciler(t, f)
-	for range cap(r.repairs.waiting) {
-		r.repairs.waiting <- ordertest.VoucherB
-	}
 	r.repairs.RequestRepair(ordertest.VoucherA, 3)
 	f.Before["raise"] = 1
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if len(f.Built) != 0 {
 		t.Fatalf("built %v though the ledger was away", f.Built)
 	}
-	r.sweep(t.Context())
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
+	r.sweepAndServe(t.Context())
 	if diff := cmp.Diff(rebuildTo(4), f.Built); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
@@ -187,7 +217,7 @@ func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
 	r := newTestReconciler(t, f)
 	f.Lock(lockName(ordertest.VoucherA)).Lock()
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	f.Lock(lockName(ordertest.VoucherA)).Unlock()
 	if len(f.Built) != 0 {
 		t.Errorf("built %v while another instance held the lock", f.Built)
@@ -223,9 +253,9 @@ func TestSweepRetires(t *testing.T) {
 				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(tc.since)}},
 			}
 			r := newTestReconciler(t, f)
-			r.sweep(t.Context())
+			r.sweepAndServe(t.Context())
 			if len(tc.built) > 0 {
-				r.sweep(t.Context())
+				r.sweepAndServe(t.Context())
 			}
 			if diff := cmp.Diff(tc.built, f.Built); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
@@ -261,7 +291,7 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: tc.mode, Mark: order.Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied, Now: ordertest.End.Add(25 * time.Hour)}},
 			}
 			r := newTestReconciler(t, f)
-			r.sweep(t.Context())
+			r.sweepAndServe(t.Context())
 			if diff := cmp.Diff(tc.notified, f.FlushRequests); diff != "" {
 				t.Errorf("notified (-want +got):\n%s", diff)
 			}
@@ -290,7 +320,7 @@ func TestSweepBearsOperationsInBetween(t *testing.T) {
 		f.Redis[ordertest.VoucherA] = view
 	}
 	r := newTestReconciler(t, f)
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if err := r.Open(t.Context(), ordertest.VoucherA); err != nil {
 		t.Error(err)
 	}
@@ -310,9 +340,9 @@ func TestRetiringGivesWayToAChange(t *testing.T) {
 		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(25 * time.Hour)}},
 	}
 	r := newTestReconciler(t, f)
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	f.Redis[ordertest.VoucherA] = order.SaleView{} // dropped
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if len(f.Retired) != 0 {
 		t.Errorf("retired %v", f.Retired)
 	}
@@ -330,20 +360,20 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	r.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	f.Lock(lockName(ordertest.VoucherA)).Lock() // another instance is at it
 	for range quietSweeps - 1 {
-		r.sweep(t.Context())
+		r.sweepAndServe(t.Context())
 	}
 	if lines.Len() > 0 || r.Healthy() == nil {
 		t.Errorf("healthy: %v; logged:\n%s", r.Healthy(), &lines)
 	}
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if !strings.Contains(lines.String(), "WARN") {
 		t.Errorf("logged after %d sweeps:\n%s", quietSweeps, &lines)
 	}
 	f.Lock(lockName(ordertest.VoucherA)).Unlock()
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	f.Before["sales"] = 1
 	lines.Reset()
-	r.sweep(t.Context())
+	r.sweepAndServe(t.Context())
 	if !strings.Contains(lines.String(), "WARN") {
 		t.Errorf("a store is away, and nothing is logged:\n%s", &lines)
 	}

@@ -1,42 +1,80 @@
 package recovery
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"seckill/internal/order"
 )
 
+// Urgency says in which order sales are repaired: those that sell now come first.
+type Urgency int8
+
+// The urgencies, most urgent first.
 const (
-	queueSize   = 1024                   // requests that can wait; the next sweep finds more
+	Running  Urgency = iota // inside its window, or it is not known
+	Upcoming                // its window has not begun
+	Ended
+	Retiring // to be retired: nothing is wrong with it
+	urgencies
+)
+
+// String returns the urgency's word in metrics.
+func (u Urgency) String() string {
+	return [urgencies]string{"running", "upcoming", "ended", "retiring"}[u]
+}
+
+const (
+	maxJobs     = 1 << 17                // sales that can wait; a sweep finds the others later
 	minInterval = 100 * time.Millisecond // between two checks of one sale that callers keep requesting
 )
 
-// RepairQueue is the queue of sales that were found wrong in Redis; the Reconciler works through it. It implements
-// order.RepairRequester for every part that works on sales.
+// RepairQueue is the one queue of sales that the Reconciler has something to do about: what its sweeps find, what parts of the
+// service report (it implements order.RepairRequester for them), and what is to be retired. A sale is in it once, until it was
+// found right or repaired.
 type RepairQueue struct {
-	waiting chan int64 // voucher ids
+	wake chan struct{} // gets a value when something was added
 
 	mu        sync.Mutex
-	requests  map[int64]request // by voucher id
-	badEpochs map[int64]int64   // by voucher id: an epoch known to be wrong, until the sale has a higher one
+	jobs      map[int64]*job     // by voucher id
+	waiting   [urgencies][]int64 // voucher ids, oldest first; some are outdated: job.waits says
+	urgency   map[int64]Urgency  // by voucher id: of all sales that Redis is to hold, as of the last sweep
+	checked   map[int64]time.Time
+	badEpochs map[int64]int64 // by voucher id: an epoch known to be wrong, until the sale has a higher one
 }
 
-// request is the state of the requests for one sale.
-type request struct {
-	queued bool      // one waits in the queue
-	last   time.Time // when the last one left the queue
+// job is a sale in the queue.
+type job struct {
+	id      int64
+	urgency Urgency
+	since   time.Time
+	state   jobState
+	again   bool // it was requested while it was being worked on
+	tried   bool // this instance has tried to repair it, and failed
+	sweeps  int  // how many sweeps have found it in the queue
 }
+
+type jobState int8
+
+const (
+	jobWaits   jobState = iota // in waiting
+	jobRuns                    // being worked on
+	jobDelayed                 // failed, or another instance is at it: waits for the next sweep
+)
 
 // NewRepairQueue returns an empty queue.
 func NewRepairQueue() *RepairQueue {
-	return &RepairQueue{waiting: make(chan int64, queueSize), requests: make(map[int64]request), badEpochs: make(map[int64]int64)}
+	return &RepairQueue{
+		wake: make(chan struct{}, 1), jobs: make(map[int64]*job), urgency: make(map[int64]Urgency),
+		checked: make(map[int64]time.Time), badEpochs: make(map[int64]int64),
+	}
 }
 
 // RequestRepair asks for the sale to be checked, and rebuilt if Redis does not hold it as the ledger says or if its epoch
 // is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that come too
-// soon after the last, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale has a
-// higher one.
+// soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale
+// has a higher one.
 func (q *RepairQueue) RequestRepair(voucherID, badEpoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,22 +83,170 @@ func (q *RepairQueue) RequestRepair(voucherID, badEpoch int64) {
 	if isNew {
 		q.badEpochs[voucherID] = badEpoch
 	}
-	before := q.requests[voucherID]
-	if before.queued || !isNew && time.Since(before.last) < minInterval {
+	if !isNew && time.Since(q.checked[voucherID]) < minInterval {
 		return
 	}
+	q.add(voucherID, q.urgency[voucherID]) // Running when it is not known
+}
+
+// add puts a sale into the queue, or makes it more urgent there. The caller holds mu.
+func (q *RepairQueue) add(voucherID int64, u Urgency) {
+	j := q.jobs[voucherID]
+	switch {
+	case j == nil && len(q.jobs) >= maxJobs:
+		return
+	case j == nil:
+		j = &job{id: voucherID, urgency: u, since: time.Now(), sweeps: 1}
+		q.jobs[voucherID] = j
+	case j.state == jobRuns:
+		j.again = j.again || u < Retiring
+		return
+	case u < j.urgency:
+		j.urgency = u
+	case j.state == jobWaits:
+		return
+	}
+	q.enqueue(j)
+}
+
+// enqueue makes the job wait. The caller holds mu.
+func (q *RepairQueue) enqueue(j *job) {
+	j.state = jobWaits
+	q.waiting[j.urgency] = append(q.waiting[j.urgency], j.id)
 	select {
-	case q.waiting <- voucherID:
-		q.requests[voucherID] = request{queued: true, last: before.last}
-	default: // full: the next sweep finds it
+	case q.wake <- struct{}{}:
+	default:
 	}
 }
 
-// dequeued marks the sale's request as no longer in the queue.
-func (q *RepairQueue) dequeued(voucherID int64) {
+// next takes the most urgent sale out of those that are at least so urgent. It is then worked on until done is called.
+func (q *RepairQueue) next(least Urgency) (voucherID int64, u Urgency, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.requests[voucherID] = request{last: time.Now()}
+	for u := range least + 1 {
+		for len(q.waiting[u]) > 0 {
+			id := q.waiting[u][0]
+			q.waiting[u] = q.waiting[u][1:]
+			if j := q.jobs[id]; j != nil && j.state == jobWaits && j.urgency == u {
+				j.state, j.again = jobRuns, false
+				q.checked[id] = time.Now()
+				return id, u, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// result is what came of working on a sale.
+type result int8
+
+const (
+	jobDone   result = iota // there is nothing more to do
+	jobFailed               // it is tried again after the next sweep
+	jobBusy                 // another instance is at it; this one looks again after the next sweep
+)
+
+// done ends the work on a sale.
+func (q *RepairQueue) done(voucherID int64, r result) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := q.jobs[voucherID]
+	switch {
+	case j == nil: // forgotten meanwhile
+	case r == jobDone && j.again:
+		j.urgency, j.since, j.sweeps = q.urgency[voucherID], time.Now(), 1
+		q.enqueue(j)
+	case r == jobDone:
+		delete(q.jobs, voucherID)
+	default:
+		j.state, j.tried = jobDelayed, j.tried || r == jobFailed
+	}
+}
+
+// sweep begins a sweep that has found these urgencies: what was delayed waits again, in the order in which it came.
+func (q *RepairQueue) sweep(found map[int64]Urgency) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.urgency = found
+	var delayed []*job
+	for _, j := range q.jobs {
+		j.sweeps++
+		if u, has := found[j.id]; has && j.state != jobRuns && j.urgency != Retiring && j.urgency != u {
+			j.urgency = u
+			delayed = append(delayed, j)
+		} else if j.state == jobDelayed {
+			delayed = append(delayed, j)
+		}
+	}
+	slices.SortFunc(delayed, func(a, b *job) int { return a.since.Compare(b.since) })
+	for _, j := range delayed {
+		q.enqueue(j)
+	}
+	for id := range q.checked {
+		if _, has := found[id]; !has && q.jobs[id] == nil {
+			delete(q.checked, id)
+		}
+	}
+}
+
+// urgencies returns what the last sweep has found.
+func (q *RepairQueue) urgencies() map[int64]Urgency {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.urgency
+}
+
+// found adds a sale of which a sweep has found that there is something to do.
+func (q *RepairQueue) found(voucherID int64, u Urgency) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(voucherID, u)
+}
+
+// RepairLoad is what waits in the queue with one urgency, or is being worked on.
+type RepairLoad struct {
+	Sales  int
+	Oldest time.Duration // for how long the first of them has been in the queue
+}
+
+// Load returns what waits, by urgency.
+func (q *RepairQueue) Load() map[Urgency]RepairLoad {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	loads := make(map[Urgency]RepairLoad, urgencies)
+	for u := range urgencies {
+		loads[u] = RepairLoad{}
+	}
+	for _, j := range q.jobs {
+		l := loads[j.urgency]
+		loads[j.urgency] = RepairLoad{Sales: l.Sales + 1, Oldest: max(l.Oldest, time.Since(j.since))}
+	}
+	return loads
+}
+
+// UnderRepair reports whether a sale is in the queue because it is wrong or may be, so that an order that is found nowhere may
+// yet be one of its.
+func (q *RepairQueue) UnderRepair() bool {
+	repairs, _, _ := q.repairs()
+	return repairs > 0
+}
+
+// repairs counts the sales that wait for a repair or are being repaired; those of them that have not ended and that this
+// instance has not tried yet; and how many sweeps the longest has seen.
+func (q *RepairQueue) repairs() (all, untried, sweeps int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.urgency == Retiring {
+			continue
+		}
+		all++
+		sweeps = max(sweeps, j.sweeps)
+		if j.urgency < Ended && !j.tried {
+			untried++
+		}
+	}
+	return all, untried, sweeps
 }
 
 // badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch.
@@ -86,6 +272,7 @@ func (q *RepairQueue) rebuilt(voucherID, epoch int64) {
 func (q *RepairQueue) forget(voucherID int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.requests, voucherID)
+	delete(q.jobs, voucherID)
+	delete(q.checked, voucherID)
 	delete(q.badEpochs, voucherID)
 }

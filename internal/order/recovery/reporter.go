@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"seckill/internal/order"
@@ -34,13 +35,14 @@ type Report struct {
 type Admitted interface {
 	// Seen returns the highest mark of the sale that Redis has answered with.
 	Seen(voucherID int64) order.Mark
-	// RecentAccepts returns what this instance has accepted of the sale lately, oldest first.
-	RecentAccepts(voucherID int64) []order.Claim
+	// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, by voucher id.
+	RecentAccepts(voucherIDs ...int64) map[int64][]order.Claim
 }
 
 const (
 	heartbeatEvery = 200 * time.Millisecond // also how often new rounds are looked for
 	reportTimeout  = 10 * time.Second       // for the report of one sale
+	maxReports     = 16                     // at a time
 )
 
 // Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which Redis
@@ -48,6 +50,8 @@ const (
 //
 // A reporter that comes too late, because its process was frozen, checks whether the rebuild found its orders without it.
 // If not, it requests another rebuild.
+//
+// Each report is handed in by itself: one that is large, slow or refused keeps no other sale waiting, and no heartbeat.
 type Reporter struct {
 	stores    ReporterStores
 	partition int
@@ -56,21 +60,32 @@ type Reporter struct {
 	repairs   order.RepairRequester
 	log       *slog.Logger
 
-	reported map[int64]int64 // by voucher id: the round (Round.Stopped) that has this instance's report
+	reports sync.WaitGroup // those under way
+	slots   chan struct{}  // a semaphore of maxReports
+
+	mu       sync.Mutex
+	reported map[int64]int64 // by voucher id: the round (Round.Stopped) that has this instance's report, or is getting it
 }
 
 // ReporterStores are the stores of a Reporter.
 type ReporterStores struct {
 	Reports ReportStore
-	Holders order.HolderReader
+	Holders HolderLookup
 	Rows    order.Reader
+}
+
+// HolderLookup reads holders in Redis.
+type HolderLookup interface {
+	// OrdersOf returns the order by which each of the users, at most order.MaxOrderIDs, is a holder of the sale, 0 where
+	// they are none that can be read, in one round trip.
+	OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 }
 
 // NewReporter returns the reporter of one partition. The name is unique to the process.
 func NewReporter(stores ReporterStores, partition int, name string, admitted Admitted, repairs order.RepairRequester, log *slog.Logger) *Reporter {
 	return &Reporter{
 		stores: stores, partition: partition, name: name, admitted: admitted, repairs: repairs, log: log,
-		reported: make(map[int64]int64),
+		slots: make(chan struct{}, maxReports), reported: make(map[int64]int64),
 	}
 }
 
@@ -78,13 +93,14 @@ func NewReporter(stores ReporterStores, partition int, name string, admitted Adm
 func (r *Reporter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
+	defer r.reports.Wait()
 	logged := false // the failure was; Redis may be away for long
 	for {
 		if err := r.heartbeat(ctx); err == nil {
 			logged = false
 		} else if !logged && ctx.Err() == nil {
 			logged = true
-			r.log.WarnContext(ctx, "recovery report failed; retrying", "error", err)
+			r.log.WarnContext(ctx, "heartbeat of the recovery reports failed; retrying", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -94,7 +110,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// heartbeat sends one heartbeat and the reports that are due.
+// heartbeat sends one heartbeat and begins the reports that are due.
 func (r *Reporter) heartbeat(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	rounds, err := r.stores.Reports.Heartbeat(call, r.partition, r.name)
@@ -102,25 +118,61 @@ func (r *Reporter) heartbeat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	due, ids := r.due(rounds)
+	if len(due) == 0 {
+		return nil
+	}
+	accepts := r.admitted.RecentAccepts(ids...) // of all of them: it looks through everything that was accepted lately
+	for _, round := range due {
+		r.reports.Go(func() { r.tryReport(ctx, round, accepts[round.Sale.VoucherID]) })
+	}
+	return nil
+}
+
+// due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that are over
+// are forgotten.
+func (r *Reporter) due(rounds []Round) (due []Round, ids []int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	reported := make(map[int64]int64, len(rounds))
 	for _, round := range rounds {
 		id := round.Sale.VoucherID
 		if r.reported[id] != round.Stopped {
-			if err := r.report(ctx, round); err != nil {
-				return err
-			}
+			due, ids = append(due, round), append(ids, id)
 		}
 		reported[id] = round.Stopped
 	}
-	r.reported = reported // rounds that are over are forgotten
-	return nil
+	r.reported = reported
+	return due, ids
+}
+
+// tryReport hands in one report. What fails is due again at the next heartbeat.
+func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Claim) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return
+	}
+	err := r.report(ctx, round, claims)
+	if err == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		r.log.WarnContext(ctx, "recovery report failed; retrying", "voucher", round.Sale.VoucherID, "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reported[round.Sale.VoucherID] == round.Stopped {
+		delete(r.reported, round.Sale.VoucherID)
+	}
 }
 
 // report hands in what is known of the sale, or requests a repair when it is too late for that and orders were missed.
-func (r *Reporter) report(ctx context.Context, round Round) error {
+func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	report := Report{Seen: r.admitted.Seen(round.Sale.VoucherID), Claims: r.admitted.RecentAccepts(round.Sale.VoucherID)}
+	report := Report{Seen: r.admitted.Seen(round.Sale.VoucherID), Claims: claims}
 	inTime, epoch, err := r.stores.Reports.SubmitReport(ctx, round, r.name, report)
 	if err != nil || inTime || len(report.Claims) == 0 {
 		return err
@@ -139,23 +191,20 @@ func (r *Reporter) report(ctx context.Context, round Round) error {
 func (r *Reporter) countLost(ctx context.Context, sale order.SaleRef, claims []order.Claim) (int, error) {
 	lost := 0
 	for part := range slices.Chunk(claims, order.MaxOrderIDs) {
-		ids := make([]int64, len(part))
+		ids, users := make([]int64, len(part)), make([]int64, len(part))
 		for i, c := range part {
-			ids[i] = c.OrderID
+			ids[i], users[i] = c.OrderID, c.UserID
+		}
+		held, err := r.stores.Holders.OrdersOf(ctx, sale, users)
+		if err != nil {
+			return 0, err
 		}
 		recorded, err := r.stores.Rows.Recorded(ctx, ids)
 		if err != nil {
 			return 0, fmt.Errorf("reading the ledger: %w", err)
 		}
-		for _, c := range part {
-			if _, has := recorded[c.OrderID]; has {
-				continue
-			}
-			holderOrders, err := r.stores.Holders.HolderOrders(ctx, c.UserID, []order.SaleRef{sale})
-			if err != nil {
-				return 0, err
-			}
-			if holderOrders[0] != c.OrderID {
+		for i, c := range part {
+			if _, has := recorded[c.OrderID]; !has && held[i] != c.OrderID {
 				lost++
 			}
 		}

@@ -1,12 +1,14 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
@@ -17,6 +19,7 @@ type fakeReports struct {
 	ordertest.Faults
 	stops    []Round
 	late     bool
+	stuck    int64 // a voucher whose reports Redis does not answer
 	handedIn []Report
 }
 
@@ -25,7 +28,11 @@ func (f *fakeReports) Heartbeat(context.Context, int, string) (stops []Round, er
 	return stops, err
 }
 
-func (f *fakeReports) SubmitReport(_ context.Context, _ Round, _ string, t Report) (bool, int64, error) {
+func (f *fakeReports) SubmitReport(ctx context.Context, round Round, _ string, t Report) (bool, int64, error) {
+	if round.Sale.VoucherID == f.stuck {
+		<-ctx.Done()
+		return false, 0, ctx.Err()
+	}
 	err := f.Call("report", func() error { f.handedIn = append(f.handedIn, t); return nil })
 	return !f.late, 6, err
 }
@@ -38,10 +45,11 @@ type fakeAdmitted struct {
 
 func (f fakeAdmitted) Seen(int64) order.Mark { return f.seen }
 
-func (f fakeAdmitted) RecentAccepts(voucherID int64) (claims []order.Claim) {
+func (f fakeAdmitted) RecentAccepts(voucherIDs ...int64) map[int64][]order.Claim {
+	claims := make(map[int64][]order.Claim)
 	for _, c := range f.accepted {
-		if c.VoucherID == voucherID {
-			claims = append(claims, c)
+		if slices.Contains(voucherIDs, c.VoucherID) {
+			claims[c.VoucherID] = append(claims[c.VoucherID], c)
 		}
 	}
 	return claims
@@ -73,8 +81,8 @@ func TestReporterReports(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(10 * heartbeatEvery)
 		synctest.Wait()
-		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)}
-		if diff := cmp.Diff([]Report{want}, f.handedIn); diff != "" {
+		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)[ordertest.VoucherA]}
+		if diff := gocmp.Diff([]Report{want}, f.handedIn); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
 		f.Mu.Lock()
@@ -85,7 +93,8 @@ func TestReporterReports(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]Report{want, want, {Seen: want.Seen}}, f.handedIn); diff != "" {
+		slices.SortFunc(f.handedIn, func(a, b Report) int { return cmp.Compare(len(b.Claims), len(a.Claims)) })
+		if diff := gocmp.Diff([]Report{want, want, {Seen: want.Seen}}, f.handedIn); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
 	})
@@ -112,10 +121,44 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 				if err := r.heartbeat(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+				r.reports.Wait()
 			}
-			if diff := cmp.Diff(tc.want, s.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+			if diff := gocmp.Diff(tc.want, s.Repairs, gocmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
 				t.Errorf("repairs (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// A sale whose report gets no answer keeps no other report waiting, and no heartbeat.
+func TestReportsAreIndependent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeReports{stuck: ordertest.VoucherB, stops: []Round{
+			{Sale: order.SaleRef{VoucherID: ordertest.VoucherB}, Stopped: 5}, {Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5},
+		}}
+		r := newTestReporter(f, ordertest.NewFakeStores(0), &ordertest.FakeOrders{}, ordertest.FakeHolders{})
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(heartbeatEvery)
+		synctest.Wait()
+		f.Mu.Lock()
+		if len(f.handedIn) != 1 {
+			t.Errorf("%d reports were handed in, want the other sale's", len(f.handedIn))
+		}
+		f.stops = append(f.stops, Round{Sale: order.SaleRef{VoucherID: 99}, Stopped: 7})
+		f.Mu.Unlock()
+		time.Sleep(heartbeatEvery)
+		synctest.Wait()
+		f.Mu.Lock()
+		if len(f.handedIn) != 2 {
+			t.Errorf("%d reports were handed in, want that of the next heartbeat too", len(f.handedIn))
+		}
+		f.Mu.Unlock()
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }

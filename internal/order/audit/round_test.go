@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
+)
+
+// manySales is a store of n sales, each of which takes a while to check. Those in wrong have units too many until they are
+// repaired, and those in broken cannot be read.
+type manySales struct {
+	*fakeAuditStores
+
+	took     time.Duration
+	asked    time.Duration // how long stores were asked in all
+	wrong    map[int64]bool
+	broken   map[int64]bool
+	repaired map[int64]time.Time
+	waited   time.Duration // the longest that was reported
+}
+
+func newManySales(n int64) *manySales {
+	f := newFakeBooks()
+	m := &manySales{fakeAuditStores: f, took: 5 * time.Millisecond, wrong: map[int64]bool{}, broken: map[int64]bool{}, repaired: map[int64]time.Time{}}
+	first := f.Kept[0]
+	f.Kept, f.suspects = nil, NewSuspects()
+	for id := range n {
+		v := first
+		v.ID = id + 1
+		f.Kept = append(f.Kept, v)
+	}
+	f.holdings.Waiting = NotCounted // a long backlog
+	return m
+}
+
+func (m *manySales) Inventory(_ context.Context, sale order.SaleRef) (Inventory, error) {
+	time.Sleep(m.took)
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.asked += m.took
+	if m.broken[sale.VoucherID] {
+		return Inventory{}, errors.New("nonsense")
+	}
+	h := m.holdings
+	if m.wrong[sale.VoucherID] {
+		h.Stock += 50
+	}
+	return h, nil
+}
+
+func (m *manySales) RequestRepair(voucherID, _ int64) {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.repaired[voucherID] = time.Now()
+	m.wrong[voucherID] = false
+}
+
+func (m *manySales) Audited(_ []Balance, unchecked time.Duration, _ error) {
+	m.waited = max(m.waited, unchecked)
+}
+
+// run audits for a while.
+func (m *manySales) run(t *testing.T, while time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), while)
+	defer cancel()
+	a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects}, m, m, ordertest.Quiet())
+	if err := a.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// A thousand sales are all checked within a minute, for a tenth of the time, however long the backlog is; and so are those
+// behind one that cannot be read.
+func TestAuditorGoesRound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManySales(1000)
+		m.broken[3] = true
+		m.wrong[990] = true
+		start := time.Now()
+		m.run(t, 5*time.Minute)
+		if share := float64(m.asked) / float64(5*time.Minute); share > 0.11 {
+			t.Errorf("stores were asked %.0f %% of the time", 100*share)
+		}
+		if took := m.repaired[990].Sub(start); took <= 0 || took > 70*time.Second {
+			t.Errorf("the sale that was wrong was repaired after %v", took)
+		}
+		if m.waited < 4*time.Minute {
+			t.Errorf("the longest wait that was reported is %v, but one sale cannot be checked", m.waited)
+		}
+	})
+}
+
+// A suspect is checked within a second and, if it is wrong, confirmed and repaired within seconds, wherever the round is.
+func TestAuditorChecksSuspectsFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManySales(1000)
+		var wrong time.Time
+		time.AfterFunc(42*time.Second, func() {
+			m.Mu.Lock()
+			defer m.Mu.Unlock()
+			wrong = time.Now()
+			m.wrong[500] = true
+			go func() { // what sweeps say each second
+				for range 30 {
+					m.suspects.Suspect(500)
+					time.Sleep(time.Second)
+				}
+			}()
+		})
+		m.run(t, 2*time.Minute)
+		if took := m.repaired[500].Sub(wrong); took <= 0 || took > 15*time.Second {
+			t.Errorf("repaired after %v", took)
+		}
+		if share := float64(m.asked) / float64(2*time.Minute); share > 0.12 {
+			t.Errorf("stores were asked %.0f %% of the time", 100*share)
+		}
+	})
+}
+
+// Suspects that are nothing of the kind are not checked again and again.
+func TestAuditorIsNotRushed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManySales(10)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			for ctx.Err() == nil {
+				m.suspects.Suspect(5)
+				m.suspects.Suspect(99) // gone
+				order.Sleep(ctx, 100*time.Millisecond)
+			}
+		}()
+		m.run(t, time.Minute)
+		stop()
+		if m.asked > 3*time.Second {
+			t.Errorf("stores were asked for %v of a minute", m.asked)
+		}
+	})
+}
+
+// A sale that was retired is forgotten.
+func TestAuditorForgetsRetiredSales(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManySales(3)
+		time.AfterFunc(20*time.Second, func() {
+			m.Mu.Lock()
+			defer m.Mu.Unlock()
+			m.Kept = []voucher.Voucher{m.Kept[0]}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects}, m, m, ordertest.Quiet())
+		_ = a.Run(ctx)
+		if len(a.known()) != 1 || len(a.checked) != 1 {
+			t.Errorf("%d balances, %d times of checks", len(a.known()), len(a.checked))
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package audit
+
+import (
+	"sync"
+
+	"seckill/internal/voucher"
+)
+
+// Suspects are sales whose units did not add up at a glance. The Reconciler's sweeps find them, on every instance; the one
+// whose Auditor works checks them before all others. A sale is in it once, so there are never more than sales.
+type Suspects struct {
+	wake chan struct{} // gets a value when one was added
+
+	mu    sync.Mutex
+	sales map[int64]bool // by voucher id
+}
+
+// NewSuspects returns none.
+func NewSuspects() *Suspects {
+	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[int64]bool)}
+}
+
+// Suspect asks for the sale to be checked soon. It does not block.
+func (s *Suspects) Suspect(voucherID int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sales[voucherID] = true
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next sweep.
+func (s *Suspects) take(vs []voucher.Voucher) []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var taken []int64
+	for _, v := range vs {
+		if s.sales[v.ID] {
+			taken = append(taken, v.ID)
+		}
+	}
+	clear(s.sales)
+	return taken
+}
