@@ -29,6 +29,7 @@ COPY --from=build /out/ /
 
 # A container that forgot its settings must refuse to start, not sell from memory.
 ENV SECKILL_EMBEDDED=never \
+    SECKILL_HTTP_ADDR=:8080 \
     SECKILL_LOG_FORMAT=json
 
 USER 65532:65532

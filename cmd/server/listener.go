@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"seckill/internal/connlimit"
+	"seckill/internal/httpapi"
 )
 
 // listener is an HTTP server on its address. A nil one stands for an address that is not wanted.
@@ -61,7 +62,7 @@ func (l *listener) serve() error {
 	if l == nil {
 		return nil
 	}
-	if err := l.server.Serve(l.socket); !errors.Is(err, http.ErrServerClosed) {
+	if err := l.server.Serve(httpapi.Unread(l.socket)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.addr(), err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"seckill/internal/config"
@@ -57,12 +58,21 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		if err != nil {
 			return nil, err
 		}
-		mux := http.NewServeMux()
-		mux.Handle(sandbox.Path, pages)
-		mux.Handle("/", service)
-		return mux, nil
+		return before(sandbox.Path, pages, service), nil
 	}
 	return payments{provider: provider, readCallback: notices.Read, mount: mount}, nil
+}
+
+// before has one handler answer what is below a path, and another one the rest. An http.ServeMux would clean the paths of the
+// rest, and redirect callers to them; the service answers every path itself.
+func before(path string, below, rest http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, path) {
+			below.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
 }
 
 // noRedirects: a callback is for the address that was configured, and for no other.

@@ -61,7 +61,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, Tills: shop.tills, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
 		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, ReadCallback: pay.readCallback,
-		DemoBuyers: demoBuyers(cfg), Log: log,
+		DemoBuyers: demoBuyers(cfg), OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),
 		Checks:  checks(stores, shop.reconciler),
 		Observe: metrics.Request,

@@ -42,6 +42,8 @@ func TestProblems(t *testing.T) {
 		"batch too large":              {[]string{"SECKILL_RECORD_BATCH=1001"}, found{"SECKILL_RECORD_BATCH": "is 1001"}},
 		"too few connections":          {[]string{"SECKILL_MAX_CONNECTIONS=9"}, found{"SECKILL_MAX_CONNECTIONS": "is 9"}},
 		"connections, not a number":    {[]string{"SECKILL_MAX_CONNECTIONS=all"}, found{"SECKILL_MAX_CONNECTIONS": `cannot be read: it is "all"`}},
+		"a host with a port":           {[]string{"SECKILL_OPS_HOSTS=server-1, server-2:9090"}, found{"SECKILL_OPS_HOSTS": `has "server-2:9090"`}},
+		"all hosts":                    {[]string{"SECKILL_OPS_HOSTS=*"}, nil},
 		"not a network":                {[]string{"SECKILL_TRUSTED_PROXIES=10.0.0.1,proxy"}, found{"SECKILL_TRUSTED_PROXIES": `has "proxy"`}},
 		"origin with a path":           {[]string{"SECKILL_CORS_ORIGINS=https://shop.example.com/"}, found{"SECKILL_CORS_ORIGINS": `has "https://shop.example.com/"`}},
 		"origin without a scheme":      {[]string{"SECKILL_CORS_ORIGINS=shop.example.com"}, found{"SECKILL_CORS_ORIGINS": `has "shop.example.com"`}},

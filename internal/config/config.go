@@ -24,12 +24,17 @@ type Config struct {
 
 // HTTP is how the service is reached.
 type HTTP struct {
-	// Addr may have port 0: any free one.
-	Addr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
+	// Addr may have port 0: any free one. The embedded mode makes demo buyers for everybody who reaches it, so it is for this
+	// machine only unless somebody says otherwise.
+	Addr string `env:"SECKILL_HTTP_ADDR" shown:":8080; in the embedded mode 127.0.0.1:8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
 
 	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
 	// and profiles need no token.
 	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:9090" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
+
+	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its own lead to
+	// this machine, and so read from a listener that a browser here reaches, but it cannot do so with an address.
+	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 

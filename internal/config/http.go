@@ -22,6 +22,11 @@ func checkHTTP(c *Config, ps *problems) {
 			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q, which SECKILL_HTTP_ADDR %q occupies", h.OpsAddr, h.Addr), "another port, or off")
 		}
 	}
+	for _, name := range h.OpsHosts {
+		if name != "*" && !isName(name, 253) {
+			ps.add("SECKILL_OPS_HOSTS", fmt.Sprintf("has %q", name), "host names without a port, such as server-1 or metrics.shop.internal, or *")
+		}
+	}
 	for _, p := range h.TrustedProxies {
 		if !isNetwork(p) {
 			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")

@@ -76,7 +76,7 @@ func unreadable(group int, err error) (setting, bool) {
 	return setting{}, false
 }
 
-// tidy removes the blanks around values and list items, and gives the two settings with rules of their own their value.
+// tidy removes the blanks around values and list items, and gives the settings with rules of their own their value.
 func tidy(vars map[string]string, c *Config) {
 	for _, s := range settings() {
 		switch v := s.in(c); value := v.Interface().(type) {
@@ -90,6 +90,12 @@ func tidy(vars map[string]string, c *Config) {
 			v.Set(reflect.ValueOf(list))
 		case string, DSN: // not Secret: a blank may belong to it
 			v.SetString(strings.TrimSpace(v.String()))
+		}
+	}
+	if c.HTTP.Addr == "" {
+		c.HTTP.Addr = ":8080"
+		if c.Embedded() {
+			c.HTTP.Addr = "127.0.0.1:8080"
 		}
 	}
 	if ops, isSet := vars["SECKILL_OPS_ADDR"]; c.HTTP.OpsAddr == "off" || isSet && ops == "" {

@@ -25,6 +25,7 @@ type API struct {
 	streams     *streams
 	log         *slog.Logger
 	failureLogs *rate.Limiter
+	demoBuyers  *rate.Limiter
 	headers     fixedHeaders
 	joined      sync.Pool // of *[]byte, for answers that are joined into one write
 }
@@ -58,6 +59,7 @@ func New(cfg Config) (*API, error) {
 		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
 		streams:     newStreams(cfg.MaxStreams, cfg.UserStreams),
 		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
+		demoBuyers:  rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
 			problem:    []string{"application/problem+json"},

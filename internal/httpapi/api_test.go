@@ -50,7 +50,8 @@ func testConfig() Config {
 		SaleStats:    func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
 		ReadCallback: reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
 		Log:          slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
-		BodyLimit: testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
+		OperationsHosts: []string{"example.com"}, // httptest's
+		BodyLimit:       testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
 	}
 }
 

@@ -29,7 +29,7 @@ func (a *API) audit(c *gin.Context, _ identity) (answer, error) {
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor); err != nil {
+	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor, values.Only("voucherId", "adminId", "limit", "before")); err != nil {
 		return answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}

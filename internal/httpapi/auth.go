@@ -91,6 +91,13 @@ func bareToken(header string) string {
 // firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out.
 const firstDemoUser int64 = 1 << 52
 
+// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a script
+// makes of them to take the demonstration sale from these.
+const (
+	demoBuyersPerSecond = 1
+	demoBuyersAtOnce    = 60
+)
+
 // demoBuyerJSON is a new buyer.
 type demoBuyerJSON struct {
 	UserID  int64     `json:"userId"`
@@ -101,6 +108,9 @@ type demoBuyerJSON struct {
 // demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored. Pages
 // of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
 func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
+	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
+		return answer{}, errManyDemoBuyers
+	}
 	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-firstDemoUser))
 	if err != nil {
 		return answer{}, fmt.Errorf("a demo buyer's id: %w", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -143,6 +144,32 @@ func TestDemoBuyer(t *testing.T) {
 	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}), http.StatusForbidden, "FORBIDDEN")
 	now = noon.Add(time.Hour)
 	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}), http.StatusUnauthorized, "UNAUTHENTICATED")
+}
+
+// TestManyDemoBuyers: a script that makes buyers is refused, and people are not for long.
+func TestManyDemoBuyers(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	a := newAPI(t, func(cfg *Config) {
+		cfg.DemoBuyers, cfg.Now = time.Hour, func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
+	})
+	ask := func() *httptest.ResponseRecorder {
+		return do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
+	}
+	for i := range demoBuyersAtOnce {
+		if w := ask(); w.Code != http.StatusCreated {
+			t.Fatalf("buyer %d: %d %s", i, w.Code, w.Body)
+		}
+	}
+	w := ask()
+	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After is %q", got)
+	}
+	ahead.Store(int64(time.Second))
+	if w := ask(); w.Code != http.StatusCreated {
+		t.Errorf("a second later: %d %s", w.Code, w.Body)
+	}
 }
 
 // TestNoDemoBuyer: a service that is not configured to makes no demo buyers.

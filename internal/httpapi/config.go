@@ -51,6 +51,10 @@ type Config struct {
 	// exist. It is for a service that runs for trying out, and for no other.
 	DemoBuyers time.Duration
 
+	// OperationsHosts are the names by which the operations listener answers, besides localhost and every IP address; "*": every
+	// name.
+	OperationsHosts []string
+
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
 	// Observe is called after each answered request; nil: nothing is. The route is a pattern of this package, "" when none

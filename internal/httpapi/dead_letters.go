@@ -40,7 +40,7 @@ func (a *API) listDeadLetters(c *gin.Context, _ identity) (answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	after, _, badAfter := values.Text("after")
 	n, badLimit := values.Limit()
-	if err := invalid.Join(badQuery, badAfter, badLimit); err != nil {
+	if err := invalid.Join(badQuery, badAfter, badLimit, values.Only("after", "limit")); err != nil {
 		return answer{}, err
 	}
 	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1) // one more shows whether a page follows

@@ -36,6 +36,8 @@ var (
 	errOverloaded = errors.New("too many requests in flight")
 	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
+	// errManyDemoBuyers: demo buyers are made more often than people try the service out.
+	errManyDemoBuyers = errors.New("too many demo buyers")
 	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and repeating it
 	// may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
@@ -125,6 +127,11 @@ var rules = []rule{
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many requests",
 		detail:  "This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered.",
 		english: "You are asking too often. Please wait a moment.", chinese: "操作过于频繁，请稍后再试",
+	}},
+	{is(errManyDemoBuyers), failure{
+		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many demo buyers",
+		detail:  "Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After.",
+		english: "Too many people are trying this out right now. Please wait a moment.", chinese: "当前试用人数较多，请稍后再试",
 	}},
 	{is(errUserStreams), failure{ // by then a stream whose caller has silently gone has been noticed and closed
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "30", title: "Too many event streams",

@@ -131,7 +131,7 @@ func TestReportIsShared(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := newAPI(t).Operations(metrics)
+	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"example.com"} }).Operations(metrics)
 	for target, status := range map[string]int{
 		"/metrics": http.StatusTeapot, "/healthz": 200, "/readyz": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200,
 		"/debug/pprof/cmdline": 200, "/debug/pprof/symbol": 200, "/voucher/5": 404, "/order": 404, "/": 404,
@@ -146,5 +146,33 @@ func TestOperations(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/metrics", nil))
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST /metrics: %d", w.Code)
+	}
+}
+
+// TestOperationsHosts: probes and Prometheus ask by address or by a configured name; a browser that was led here by another
+// name is refused.
+func TestOperationsHosts(t *testing.T) {
+	t.Parallel()
+	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"server-1"} }).Operations(http.NotFoundHandler())
+	for host, known := range map[string]bool{
+		"10.1.2.3:9090": true, "10.1.2.3": true, "[fd00::1]:9090": true, "[::1]": true, "localhost:9090": true, "LOCALHOST.": true, "a.localhost": true,
+		"server-1": true, "Server-1:9090": true, "": true,
+		"evil.example": false, "evil.example:9090": false, "server-10": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "0x7f.1": false,
+	} {
+		for _, target := range []string{healthzPath, "/debug/pprof/cmdline", "/nothing"} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+			r.Host = host
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if (w.Code != http.StatusMisdirectedRequest) != known {
+				t.Errorf("%q, %s: %d %s", host, target, w.Code, w.Body)
+			}
+		}
+	}
+	every := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"*"} }).Operations(http.NotFoundHandler())
+	w := httptest.NewRecorder()
+	every.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, healthzPath, nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("every name: %d", w.Code)
 	}
 }

@@ -31,7 +31,7 @@ type Listings interface {
 // maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id.
+// showVoucher answers GET /voucher/:id. One that is off the shelf exists for admins only.
 func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -40,6 +40,9 @@ func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
 	if err != nil {
 		return answer{}, err
+	}
+	if s.Vouchers[0].Status == voucher.OffShelf && !a.isAdmin(c.Request) {
+		return answer{}, voucher.ErrNotFound
 	}
 	r, err := renderingOf(s.Content)
 	if err != nil {

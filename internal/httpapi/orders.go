@@ -82,7 +82,8 @@ func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
+	unknown := values.Only("voucherId", "status", "limit", "before")
+	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor, unknown)...); err != nil {
 		return answer{}, err
 	}
 	f.UserID = who.userID
@@ -102,7 +103,8 @@ func (a *API) findOrders(c *gin.Context, _ identity) (answer, error) {
 	f, badFilter := filter(values, recordedStatuses()...)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor)...); err != nil {
+	unknown := values.Only("userId", "voucherId", "status", "limit", "before")
+	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor, unknown)...); err != nil {
 		return answer{}, err
 	}
 	f.UserID = userID

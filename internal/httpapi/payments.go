@@ -23,7 +23,8 @@ type Payments interface {
 	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free order is
 	// paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider, order.ErrUnavailable.
 	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
-	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrNoPayment, order.ErrWrongAmount.
+	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrBadNotice, order.ErrNoPayment,
+	// order.ErrWrongAmount.
 	Confirm(ctx context.Context, n order.Notice) error
 	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded. Repeating
 	// it is harmless. order.ErrNotFound, *order.StateError.

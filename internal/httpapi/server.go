@@ -1,9 +1,14 @@
 package httpapi
 
 import (
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,7 +50,7 @@ func (a *API) server(addr string, h http.Handler, writeTimeout time.Duration) *h
 }
 
 // Operations returns the handler of the operations listener: metrics (the given handler), profiles, and health. It has
-// no access control of its own and belongs on an address that only operators reach.
+// no access control of its own but the names of onlyKnownHosts, and belongs on an address that only operators reach.
 func (a *API) Operations(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -66,7 +71,39 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 		}
 		a.reply(w, r, status, body)
 	})
-	return mux
+	return a.onlyKnownHosts(mux)
+}
+
+// misdirected is the answer of the operations listener to a name that it does not know.
+const misdirected = `{"type":"about:blank","title":"Misdirected request","status":421,` +
+	`"detail":"This listener answers by its IP address, as localhost, and by the names in SECKILL_OPS_HOSTS."}`
+
+// onlyKnownHosts refuses requests that name another host. Otherwise a page on the Web whose name leads to this machine could
+// have a browser here read metrics and profiles (DNS rebinding). An address cannot be had to lead elsewhere, and what
+// sends no Host is no browser.
+func (a *API) onlyKnownHosts(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isKnownHost(r.Host, a.cfg.OperationsHosts) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header()["Content-Type"] = a.headers.problem
+		w.WriteHeader(http.StatusMisdirectedRequest)
+		_, _ = io.WriteString(w, misdirected) // a caller that has gone reads no answer
+	})
+}
+
+// isKnownHost reports whether a Host header has an IP address, localhost, one of the names, or nothing.
+func isKnownHost(header string, names []string) bool {
+	host := header
+	if name, _, err := net.SplitHostPort(header); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return name == "*" || strings.EqualFold(name, host) })
 }
 
 // reply answers as the public listener does: health can be asked for at either.

@@ -103,7 +103,7 @@ func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badShop, badLimit, badCursor); err != nil {
+	if err := invalid.Join(badQuery, badShop, badLimit, badCursor, values.Only("shopId", "limit", "before")); err != nil {
 		return answer{}, err
 	}
 	vs, now, err := a.cfg.Vouchers.All(c.Request.Context(), shopID, cursor, n+1) // one more shows whether a page follows

@@ -299,3 +299,20 @@ func TestTimesWithoutAZone(t *testing.T) {
 		t.Errorf("end is %s", got)
 	}
 }
+
+// A voucher that is off the shelf exists for admins only.
+func TestOffTheShelf(t *testing.T) {
+	t.Parallel()
+	off := seckillVoucher()
+	off.Status = voucher.OffShelf
+	a := newAPI(t, shows(off))
+	buyer := request{method: http.MethodGet, target: "/voucher/5"}
+	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
+	buyer.header = map[string]string{"Authorization": ""}
+	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
+	buyer.header["Authorization"] = "forged"
+	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
+	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK {
+		t.Errorf("an admin: %d %s", w.Code, w.Body)
+	}
+}

@@ -2,6 +2,8 @@ package order
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,6 +53,16 @@ func (s PaymentState) String() string {
 type Notice struct {
 	PaymentID string
 	Amount    int64 // cents
+}
+
+// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters of
+// ASCII. The ledger would fail on others for ever, or find a payment by an id with a blank at its end.
+func (n Notice) Check() error {
+	const longest = 64 // as wide as the column
+	if n.PaymentID == "" || len(n.PaymentID) > longest || strings.ContainsFunc(n.PaymentID, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%w: %.80q is not a payment's id", ErrBadNotice, n.PaymentID)
+	}
+	return nil
 }
 
 // What a payment can end with, besides ErrNotFound and *StateError.

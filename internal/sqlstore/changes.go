@@ -191,6 +191,9 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 		case sale.Retired:
 			return voucher.ErrRetired
 		}
+		if err := voucher.CheckIssued(sale.Issued, delta); err != nil {
+			return err
+		}
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err

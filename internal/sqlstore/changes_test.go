@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -128,6 +129,10 @@ func TestChangeStockRefuses(t *testing.T) {
 					t.Errorf("voucher %d: %v, want %v", id, err, want)
 				}
 			}
+		}
+		var wrong *invalid.Error
+		if _, err := l.ChangeStock(t.Context(), v, admin, voucher.MaxStock-20, "beyond"); !errors.As(err, &wrong) || wrong.Problems[0].Allowed != "at most 99999979 more" {
+			t.Errorf("more than a sale may issue: %v", err)
 		}
 		if sale := l.sale(t, v); sale.Stock != 21 || sale.Issued != 21 || sale.LastOperation != 2 {
 			t.Errorf("sale %+v", sale)

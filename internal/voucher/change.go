@@ -105,7 +105,7 @@ type Changes interface {
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at once,
 	// one that takes units waits for Redis. A key that was used before returns that change and begins none; with another delta it is
-	// ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill, ErrRetired.
+	// ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill, ErrRetired, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
 

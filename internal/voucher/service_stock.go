@@ -50,6 +50,16 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 	return shown, applied, nil
 }
 
+// CheckIssued returns *invalid.Error if a sale that has issued so many units may not issue delta more: in all it has
+// MaxStock at most, however it comes by them.
+func CheckIssued(issued, delta int64) error {
+	var r fieldRules
+	if delta > 0 && issued+delta > MaxStock {
+		r.bad("delta", fmt.Sprintf("is %d, with which the sale would have issued %d", delta, issued+delta), fmt.Sprintf("at most %d more", max(0, MaxStock-issued)))
+	}
+	return r.err()
+}
+
 // decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again. It
 // returns the change as done or refused, or ErrUndecided.
 func (s *Service) decide(

@@ -190,6 +190,12 @@ func TestConsoleVariants(t *testing.T) {
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
 
+	for _, odd := range []string{"constructor", "__proto__", "toString/7", "voucher/__proto__"} { // names that every object has
+		w.visit(s.url("/admin#/orders"))
+		w.sees("nav.places a[aria-current=page]", "Orders")
+		w.visit(s.url("/admin#/" + odd))
+		w.sees("tr[data-voucher] a", "五折优惠券")
+	}
 	w.visit(s.url("/admin#/orders"))
 	w.sees("tbody tr", "Unpaid")
 	w.accessible()

@@ -5,10 +5,13 @@ package param
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"seckill/internal/invalid"
@@ -53,6 +56,16 @@ func ParseQuery(r *http.Request) (Query, *invalid.Problem) {
 		return nil, &invalid.Problem{Field: "query", Reason: "cannot be read", Allowed: "name=value pairs joined by &, percent-encoded"}
 	}
 	return Query(values), nil
+}
+
+// Only returns a problem if there is a value under any other name: a filter that is misspelt would select everything.
+func (q Query) Only(names ...string) *invalid.Problem {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(names, name) {
+			return &invalid.Problem{Field: invalid.Clip(name), Reason: "is not known here", Allowed: strings.Join(names, ", ")}
+		}
+	}
+	return nil
 }
 
 // Text returns the one value of a name, and whether it is there.

@@ -78,9 +78,12 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment orde
 	return payment, payURL, nil
 }
 
-// Confirm takes the provider's notice that it has the money for a payment. It returns ErrNoPayment, ErrWrongAmount, or
-// ErrUnavailable: the provider is to repeat the notice then. Repeating is harmless.
+// Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible id,
+// ErrNoPayment, ErrWrongAmount, or ErrUnavailable: the provider is to repeat the notice then. Repeating is harmless.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
+	if err := n.Check(); err != nil {
+		return err
+	}
 	_, err := p.receive(ctx, n)
 	return err
 }

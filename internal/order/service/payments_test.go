@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,6 +149,12 @@ func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 	for n, want := range map[order.Notice]error{
 		{PaymentID: "pay_unknown", Amount: 500}: order.ErrNoPayment,
 		{PaymentID: payment.ID, Amount: 1}:      order.ErrWrongAmount,
+
+		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice, // MySQL compares without blanks at the end
+		{PaymentID: "支付", Amount: 500}:                    order.ErrBadNotice,
+		{PaymentID: payment.ID + "\x00", Amount: 500}:     order.ErrBadNotice,
+		{PaymentID: strings.Repeat("p", 65), Amount: 500}: order.ErrBadNotice,
+		{Amount: 500}: order.ErrBadNotice,
 	} {
 		if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, want) {
 			t.Errorf("%+v: %v, want %v", n, err, want)

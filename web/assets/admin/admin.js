@@ -28,7 +28,7 @@ const SECTIONS = { vouchers: Vouchers, orders: Orders, deadletters: DeadLetters,
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
   if (name === 'voucher' && Number(rest) > 0) return { name, id: Number(rest) };
-  return { name: name in SECTIONS ? name : 'vouchers', id: 0 };
+  return { name: Object.hasOwn(SECTIONS, name) ? name : 'vouchers', id: 0 };
 }
 
 /** @param {{words: import('../words.js').Words}} props */

@@ -62,7 +62,7 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
     return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }
   if (['unknown', 'again', 'busy'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
-  if (press?.phase === 'refused' && !(press.code in LEARNED) && state === 'grab') {
+  if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && state === 'grab') {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/google/uuid"
+)
+
+// Unread returns a listener over inner whose callers get a problem document for a request that net/http cannot read and
+// refuses before any handler is asked: one without Host, with a header that is too large, in an unknown encoding. Its own
+// answer is plain text. It is to lie directly under the server.
+func Unread(inner net.Listener) net.Listener { return unreadListener{inner} }
+
+type unreadListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l unreadListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return unreadConn{c}, nil
+}
+
+// unreadConn replaces net/http's answers to what it cannot read.
+type unreadConn struct{ net.Conn }
+
+// plainRefusal is what follows the status line of net/http's own refusals, which come in one Write. No answer of a handler
+// looks like that: it has a Date.
+const plainRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// Write implements net.Conn.
+func (c unreadConn) Write(b []byte) (int, error) {
+	statusLine, rest, _ := bytes.Cut(b, []byte("\r\n"))
+	if !bytes.HasPrefix(rest, []byte(plainRefusal[2:])) || !bytes.HasPrefix(statusLine, []byte("HTTP/1.1 ")) {
+		return c.Conn.Write(b)
+	}
+	if _, err := c.Conn.Write(unreadAnswer(statusLine[len("HTTP/1.1 "):])); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// CloseWrite ends what is sent; net/http does so before it closes a connection with unread bytes.
+func (c unreadConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// unreadAnswer is the whole answer to a request that cannot be read, in English since its header was not read.
+func unreadAnswer(refusal []byte) []byte {
+	status, problemType, title, detail, code, message := http.StatusBadRequest, "invalid", "Invalid request",
+		"The request cannot be read as HTTP.", "INVALID", "The request is not valid."
+	switch {
+	case bytes.HasPrefix(refusal, []byte("431")):
+		status, problemType, title = http.StatusRequestHeaderFieldsTooLarge, "too-large", "Request too large"
+		detail, code, message = "The request header is larger than this service reads.", "TOO_LARGE", "The request is too large."
+	case bytes.Contains(refusal, []byte("Host header")):
+		detail = "The request has no Host header, or one that is not a host (RFC 9112, section 3.2)."
+	}
+	body := fmt.Sprintf(`{"type":"urn:seckill:problem:%s","title":%q,"status":%d,"detail":%q,"success":false,"code":%q,"errorMsg":%q}`,
+		problemType, title, status, detail, code, message)
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Language: en\r\nCache-Control: no-store\r\n"+
+		"X-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), uuid.NewString(), len(body), body)
+}
