@@ -3,7 +3,11 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -89,6 +93,25 @@ func TestStreamedRowsHoldAShare(t *testing.T) {
 			t.Errorf("%d are in use afterwards", n)
 		}
 	})
+}
+
+// A Scan or Rows outside a transaction would keep a connection beyond its share.
+func TestResultsAreReadWithinTheirShare(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("*.go")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d files, %v", len(names), err)
+	}
+	beyond := regexp.MustCompile(`s\.read\(ctx\)[^\n]*(\n[^\n]*[,.(]$)*[^\n]*\.(Scan|Rows?)\(`)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := beyond.Find(text); found != nil && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("%s: use Find, or streamed: %s", name, found)
+		}
+	}
 }
 
 // lockTable keeps everybody else from a table until unlock is called.

@@ -88,7 +88,7 @@ func (s *Store) Close() error {
 }
 
 // read returns a session for statements outside transactions. Each takes a share of the pool while it runs: results are read
-// with Find, Take and Count.
+// with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer than the share.
 func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
 
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came

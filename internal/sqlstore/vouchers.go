@@ -103,7 +103,7 @@ func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64
 	const what = "reading the ids of vouchers"
 	var rows []struct{ ID, ShopID int64 }
 	// The columns are those of an index, so that no row is read.
-	if err := s.read(ctx).Table("tb_voucher").Select("id, shop_id").Where("id > ?", above).Order("id").Scan(&rows).Error; err != nil {
+	if err := s.read(ctx).Table("tb_voucher").Select("id, shop_id").Where("id > ?", above).Order("id").Find(&rows).Error; err != nil {
 		return nil, nil, readError(what, err)
 	}
 	ids = make([]int64, len(rows))
