@@ -150,18 +150,21 @@ type plainly struct{ *stuck }
 
 func (plainly) Options() *redis.Options { return &redis.Options{} }
 
-// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released.
+// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released, several times: what comes
+// within milliseconds of the release takes another way.
 func firstAcquireArrivesLast(t *testing.T, s stage) {
-	network := &stuck{Client: s.client, most: 1}
-	mustRelease(t, mustLock(t, s.through(plainly{network})))
-	if len(network.kept) != 1 {
-		t.Fatalf("%d acquires are on their way, want 1", len(network.kept))
-	}
-	if err := network.kept[0](); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.owner(t); got != "" {
-		t.Errorf("a ghost took the lock: %q", got)
+	for range 30 {
+		network := &stuck{Client: s.client, most: 1}
+		mustRelease(t, mustLock(t, s.through(plainly{network})))
+		if len(network.kept) != 1 {
+			t.Fatalf("%d acquires are on their way, want 1", len(network.kept))
+		}
+		if err := network.kept[0](); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.owner(t); got != "" {
+			t.Fatalf("a ghost took the lock: %q", got)
+		}
 	}
 }
 
@@ -190,7 +193,7 @@ func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.
 		"over": func() { eventually(t, "free", func() bool { return !s.state(t).IsLocked() }) },
 	} {
 		for successors := range 3 {
-			h := mustLock(t, s.through(through, lock.WithLease(200*time.Millisecond)))
+			h := mustLock(t, s.through(through, lock.WithLease(time.Second)))
 			lose()
 			for range successors {
 				mustRelease(t, mustLock(t, s.lock()))

@@ -28,7 +28,7 @@ type Suite struct {
 	Program, ProgramEnv string
 	// Env is more of the tests' environment.
 	Env []string
-	// Limit is how long the tests may take with a mutant. Tests that hang have noticed it, if they need no Sign.
+	// Limit is how long the tests may take with a mutant. Tests that hang have not noticed it: they do not say what is wrong.
 	Limit time.Duration
 	// Parallel is how many mutants are run at the same time.
 	Parallel int
@@ -121,6 +121,8 @@ func (s Suite) try(ctx context.Context, m Mutant, tests string) error {
 		return fmt.Errorf("%s did not run:\n%s", m.Test, out)
 	case err == nil:
 		return errSurvived
+	case strings.Contains(string(out), "panic: test timed out"):
+		return fmt.Errorf("%s: %w: it hangs", m.Test, errSurvived)
 	case !strings.Contains(string(out), m.Sign):
 		return fmt.Errorf("%s failed without a word of %q:\n%.5000s", m.Test, m.Sign, out)
 	}
