@@ -2,12 +2,15 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/batch"
 )
 
 // Time limits of calls to Redis, where the caller's context does not set a shorter one.
@@ -67,11 +70,11 @@ func (l *Lock) attempt(ctx context.Context, c *claim) attempted {
 	tries := 2
 	if l.settings.replicas == 0 && l.locker.prompt(ctx) { // replicas take their time
 		a := l.askFor(ctx, *c, 1, promptTime)
-		c.unsure = a.unsure
-		if !a.unsure || ownFailure(a.err) && over(ctx) == nil {
+		c.unsure, c.latched = a.unsure, c.latched || a.unsure // it may arrive yet
+		sent := !errors.Is(a.err, batch.ErrNotSent)
+		if !a.unsure && sent || ownFailure(a.err) && over(ctx) == nil {
 			return a
 		}
-		c.latched = true // it may arrive yet
 		l.locker.silent()
 		if err := over(ctx); err != nil {
 			return attempted{err: l.refused(err)}
@@ -106,8 +109,9 @@ func (l *Lock) askFor(ctx context.Context, c claim, tries int, within time.Durat
 	}
 	sent := time.Now()
 	a, err := l.acquire(ctx, c, within)
-	if uncertain(err) && tries > 1 && ctx.Err() == nil {
-		c.unsure, c.latched = true, true // the first may arrive yet
+	if tries > 1 && ctx.Err() == nil && l.locker.again(err) {
+		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
+		c.latched = c.latched || c.unsure
 		sent = time.Now()
 		a, err = l.acquire(ctx, c, within)
 	}
@@ -176,7 +180,7 @@ func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answ
 	if c.asks {
 		cmd, a.replicas, a.server, err = l.runObserved(ctx, acquire)
 	} else {
-		cmd = acquire.run(ctx, l.locker.client)
+		cmd = l.locker.run(ctx, acquire)
 	}
 	if err != nil {
 		return answer{}, err
@@ -217,8 +221,8 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 // answer is lost it asks once more.
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
-	n, err := l.protocol.release(c, e).run(ctx, l.locker.client).Int()
-	if uncertain(err) && inTime(ctx) {
+	n, err := l.locker.run(ctx, l.protocol.release(c, e)).Int()
+	if l.locker.again(err) && inTime(ctx) {
 		e.again = true
 		n, err = l.protocol.release(c, e).run(ctx, l.locker.client).Int()
 	}

@@ -84,6 +84,11 @@
 // many readers are told at once and tell the others, and State reads in such pages. Those who wait for a lock in a process
 // cost one script each second, or 4 s where there is no queue in Redis.
 //
+// Acquires and releases of a Locker that come while two requests are under way share the next one: who is alone waits for
+// nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms each of
+// them asks again by itself, and for ten seconds nothing is shared. That needs a client that ends a call at its
+// deadline (ContextTimeoutEnabled).
+//
 // # What can go wrong
 //
 //	the acquire's answer is lost     asked again once; then given up: released under a timeout of its own, and an acquire

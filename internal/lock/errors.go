@@ -5,6 +5,8 @@ import (
 	"net"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/batch"
 )
 
 // What taking, keeping and releasing a lock can end with, besides the errors of Redis and of contexts. They come
@@ -38,7 +40,7 @@ func uncertain(err error) bool {
 	if err == nil {
 		return false
 	}
-	if _, refused := errors.AsType[redis.Error](err); refused {
+	if _, refused := errors.AsType[redis.Error](err); refused || errors.Is(err, batch.ErrNotSent) {
 		return false
 	}
 	op, network := errors.AsType[*net.OpError](err)

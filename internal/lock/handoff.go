@@ -36,7 +36,7 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
 	sent := time.Now()
 	got, err := l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
-	if uncertain(err) && inTime(ctx) {
+	if l.locker.again(err) && inTime(ctx) {
 		e.again = true
 		sent = time.Now()
 		got, err = l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
@@ -51,7 +51,7 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 }
 
 func (l *Lock) runHandOff(ctx context.Context, pass call) ([]int64, error) {
-	got, err := pass.run(ctx, l.locker.client).Int64Slice()
+	got, err := l.locker.run(ctx, pass).Int64Slice()
 	if err == nil && len(got) != 2 {
 		err = fmt.Errorf("hand-off script answered %v", got)
 	}

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,7 @@ import (
 
 // soon is far more than anything here should take, and far less than the default lease, after which a bug in waking
 // would be hidden.
-const soon = 10 * time.Second
+const soon = 20 * time.Second
 
 // unaided is what a waiter who was told takes at most. One who was not looks after 4 s by themselves.
 const unaided = 3 * time.Second
@@ -262,6 +263,7 @@ type spy struct {
 	beforeSubscribe func()
 	failScript      func() error // nil: the script is sent
 	failPipeline    func() error // the same for pipelines
+	losePipelines   bool         // they are done, and their answers lost
 	afterScript     func()
 }
 
@@ -313,6 +315,12 @@ func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]r
 	}
 	cmds, err := s.Client.Pipelined(ctx, f)
 	s.renewals.Add(int64(len(cmds)))
+	if s.losePipelines {
+		for _, cmd := range cmds {
+			cmd.SetErr(io.ErrUnexpectedEOF)
+		}
+		err = io.ErrUnexpectedEOF
+	}
 	return cmds, err
 }
 

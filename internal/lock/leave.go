@@ -22,9 +22,10 @@ const (
 var errLeft = errors.New("too many calls that Redis has left unanswered")
 
 // prompt reports whether a call that cannot be left will end soon after ctx is over.
-func (l *Locker) prompt(ctx context.Context) bool {
-	return ctx.Done() != nil && l.obeys && time.Now().UnixNano() >= l.slow.Load()
-}
+func (l *Locker) prompt(ctx context.Context) bool { return ctx.Done() != nil && l.answers() }
+
+// answers reports whether calls end at their deadlines, and are mostly answered long before.
+func (l *Locker) answers() bool { return l.obeys && time.Now().UnixNano() >= l.slow.Load() }
 
 // silent remembers that an answer did not come in time.
 func (l *Locker) silent() { l.slow.Store(time.Now().Add(slowTime).UnixNano()) }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/batch"
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
@@ -35,6 +37,7 @@ type Locker struct {
 	slow     atomic.Int64 // until when answers are not expected at once, Unix nanoseconds
 	watchdog watchdog
 	pubsub   pubsub
+	sends    *batch.Batcher[call, *redis.Cmd]
 }
 
 // New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
@@ -51,6 +54,7 @@ func New(client Client, prefix string) *Locker {
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
+	l.sends = l.newSends()
 	return l
 }
 

@@ -106,9 +106,9 @@ func inPackage() []mutation {
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease + 100*time.Millisecond`},
 		}, "Mutex", 26},
 		{"nothing is remembered of one who asked twice", []change{
-			{"attempt.go", `		c.unsure, c.latched = true, true // the first may arrive yet`, ``},
-			{"attempt.go", `		c.latched = true // it may arrive yet
-		l.locker.silent()`, `		l.locker.silent()`},
+			{"attempt.go", `		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
+		c.latched = c.latched || c.unsure`, ``},
+			{"attempt.go", `c.unsure, c.latched = a.unsure, c.latched || a.unsure // it`, `c.unsure = a.unsure // it`},
 		}, "Mutex", 14},
 		{"release under the caller's context", []change{
 			{"attempt.go", `limit(context.WithoutCancel(ctx), releaseTimeout)`, `limit(ctx, releaseTimeout)`},
@@ -300,6 +300,14 @@ func inUse() []mutation {
 			_ = late.hold.Release(ctx)`, `		if late.err == nil {
 			_ = ctx`},
 		}, "Mutex", 54},
+		{"a shared answer that was lost is called a refusal", []change{
+			{"share.go", `			items[i].Answer = answer
+`, `			if answer.Err() != nil {
+				answer.SetErr(redis.Nil)
+			}
+			items[i].Answer = answer
+`},
+		}, "Mutex", 14},
 		{"calls that were left are not counted", []change{
 			{"leave.go", `if l.left.Load() >= mostLeft {`, `if false {`},
 		}, "Mutex", 54},
