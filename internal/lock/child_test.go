@@ -145,6 +145,11 @@ func freeze(parent context.Context, h *lock.Hold, out io.Writer) error {
 		if err == nil && now.After(until) {
 			return fmt.Errorf("held %v after its time", now.Sub(until))
 		}
+		if i == 100 {
+			if _, err := fmt.Fprintln(out, "looks"); err != nil {
+				return err
+			}
+		}
 		if err == nil {
 			continue
 		}

@@ -342,15 +342,42 @@ func cancelWhileSilent(t *testing.T, s stage) {
 		}
 		t.Logf("%s, %s, ready to leave %v: %v", s.kind.name, tc.name, ready, best)
 	}
+	lateIsNotKept(t, s)
 	cancelledAreBounded(t, s)
+}
+
+// lateIsNotKept obtains a lock when its caller has gone, and cannot give it back: at least it is not renewed.
+func lateIsNotKept(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "late:"
+	broken, gone := errors.New("broken"), make(chan struct{})
+	var asked atomic.Int64
+	slow := &spy{Client: s.client, repeats: true, failScript: func() error {
+		if asked.Add(1) > int64(s.kind.locks()) {
+			return broken
+		}
+		return nil
+	}, afterScript: func() { <-gone }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.through(slow, lock.WithRenewedLease(time.Second)).TryLock(ctx)
+		done <- err
+	}()
+	eventually(t, "obtained", func() bool { return slow.answers.Load() > 0 })
+	cancel()
+	wantErr(t, "TryLock", receive(t, "answer", done), context.Canceled)
+	close(gone)
+	eventually(t, "free", func() bool { return len(s.remains(t)) == 0 })
 }
 
 // cancelledAreBounded leaves one call after the other to a Redis that is silent.
 func cancelledAreBounded(t *testing.T, s stage) {
 	p, through := s.viaProxy(t)
-	const atOnce, rounds = 100, 5
+	const atOnce, rounds = 100, 8
 	roomy := *through.Options()
 	roomy.PoolSize = atOnce * (rounds + 1) * s.kind.locks()
+	roomy.MaxConcurrentDials = roomy.PoolSize
 	wide := redis.NewClient(&roomy)
 	t.Cleanup(func() { _ = wide.Close() }) // nothing is under way
 	locker := lock.New(wide, s.prefix+"many:")

@@ -74,8 +74,8 @@ func limitedLease(t *testing.T, s stage) {
 		{"lease given", []lock.Option{lock.WithLease(600 * time.Millisecond)}, 0, 600 * time.Millisecond},
 		{
 			"longest hold",
-			[]lock.Option{lock.WithRenewedLease(600 * time.Millisecond), lock.WithMaxHold(time.Second)},
-			time.Second, 1600 * time.Millisecond,
+			[]lock.Option{lock.WithRenewedLease(2 * time.Second), lock.WithMaxHold(3 * time.Second)},
+			3 * time.Second, 5 * time.Second,
 		},
 	} {
 		begin := time.Now()
