@@ -115,9 +115,9 @@ func (c *RedisCluster) Failover(replica int) {
 	})
 }
 
-// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does: one key after the
-// other, with a pause before each, while both nodes serve the slot.
-func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
+// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does:
+// one batch of keys after the other, while both nodes serve the slot.
+func (c *RedisCluster) MoveSlot(key string, to int) {
 	c.tb.Helper()
 	slot, from := c.slot(key), c.Master(key)
 	c.do(to, "cluster", "setslot", slot, "importing", c.id(from))
@@ -127,15 +127,18 @@ func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 		c.tb.Fatal(err)
 	}
 	for {
-		<-time.After(pause)
-		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 1).Result()
+		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 10).Result()
 		if err != nil {
 			c.tb.Fatal(err)
 		}
 		if len(keys) == 0 {
 			break
 		}
-		c.do(from, "migrate", host, port, keys[0], 0, 10_000, "replace")
+		args := []any{"migrate", host, port, "", 0, 10_000, "replace", "keys"}
+		for _, k := range keys {
+			args = append(args, k)
+		}
+		c.do(from, args...)
 	}
 	c.do(to, "cluster", "setslot", slot, "node", c.id(to))
 	c.do(from, "cluster", "setslot", slot, "node", c.id(to))
@@ -224,15 +227,10 @@ func (c *RedisCluster) client(i int) *redis.Client {
 	return c.known[i]
 }
 
+// eventually tries again and again.
 func (c *RedisCluster) eventually(what string, ok func() error) {
 	c.tb.Helper()
-	eventually(c.tb, what, ok)
-}
-
-// eventually tries again and again, and fails the test in the end.
-func eventually(tb testing.TB, what string, ok func() error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), clusterPatience)
+	ctx, cancel := context.WithTimeout(c.tb.Context(), clusterPatience)
 	defer cancel()
 	for {
 		err := ok()
@@ -241,7 +239,7 @@ func eventually(tb testing.TB, what string, ok func() error) {
 		}
 		select {
 		case <-ctx.Done():
-			tb.Fatalf("testkit: %s did not come in time: %v", what, err)
+			c.tb.Fatalf("testkit: %s did not come in time: %v", what, err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -65,10 +65,6 @@ func scenarios() []scenario {
 		{"F31", "the holder of a lock stopped past its lease, at its fenced write", "I9 I11", true, holderStopped},
 		{"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11", false, redisKilledUnderLock},
 		{"F31-emptied", "the same with nothing in it: two instances believe that they have the lock", "I9 I11", false, lockForgotten},
-		{"F43-dead", "Redis Cluster: a master killed and never started again", "I1 I2 I3 I6", false, clusterMasterDead},
-		{"F43-planned", "Redis Cluster: a planned failover", "I3 I6", true, clusterFailover},
-		{"F43-slot", "Redis Cluster: the sale's slot moves to a node that is added", "I3 I6", false, clusterSlotMoved},
-		{"F44-planned", "Redis Sentinel: a planned failover", "I1 I2 I3", true, sentinelFailover},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
 	}
 }

@@ -23,8 +23,7 @@ type run struct {
 	// rand makes every choice that a scenario leaves to chance; the same seed makes the same ones.
 	rand *rand.Rand
 
-	redis   *testkit.RedisServer  // nil on a cluster, and with Sentinels
-	cluster *testkit.RedisCluster // nil but on a cluster
+	redis   *testkit.RedisServer
 	mysql   *testkit.MariaDBServer
 	site    *box.Site
 	proxies []proxyPair // of each instance
@@ -38,8 +37,6 @@ type run struct {
 	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild means
 	// that the service had to repair its own damage.
 	rebuilt bool
-	// rebuilds is how often the sale may be rebuilt then; 0 for any number.
-	rebuilds int64
 	// dead is how many dead letters the scenario has caused.
 	dead int64
 
@@ -74,8 +71,9 @@ type deployment struct {
 // durable returns the arguments of a Redis that flushes before it answers.
 func durable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
-// withDefaults returns the deployment with what it does not say.
-func (on deployment) withDefaults() deployment {
+// open starts stores, instances with proxies of their own, and a sale.
+func (r *run) open(on deployment) {
+	r.Helper()
 	if on.instances == 0 {
 		on.instances = 3
 	}
@@ -85,13 +83,6 @@ func (on deployment) withDefaults() deployment {
 	if on.redis == nil {
 		on.redis = durable()
 	}
-	return on
-}
-
-// open starts stores, instances with proxies of their own, and a sale.
-func (r *run) open(on deployment) {
-	r.Helper()
-	on = on.withDefaults()
 	r.redis, r.mysql = testkit.StartRedis(r, on.redis...), testkit.StartMariaDB(r, on.mysql...)
 	dsn := r.mysql.DSN("seckill")
 	r.site = box.EmptySite(r, r.redis.Addr, "", dsn)
@@ -100,12 +91,6 @@ func (r *run) open(on deployment) {
 		r.proxies = append(r.proxies, p)
 		r.site.Add(r, p.redis.Addr, throughProxy(r, dsn, p.mysql), on.settings)
 	}
-	r.start(on)
-}
-
-// start starts the instances and a sale.
-func (r *run) start(on deployment) {
-	r.Helper()
 	r.site.Start(r)
 	r.units = on.units
 	r.buyers = r.site.Buyers(r.site.CreateSale(r, on.units, time.Now().Add(time.Hour)))
@@ -212,21 +197,7 @@ func (r *run) finish() checker.Evidence {
 	if !r.loss && !r.rebuilt {
 		r.expectNoRebuild()
 	}
-	if r.rebuilds > 0 {
-		r.expectRebuilds(r.rebuilds)
-	}
 	return e
-}
-
-// expectRebuilds fails the scenario if the sale was rebuilt more often than that.
-func (r *run) expectRebuilds(most int64) {
-	r.Helper()
-	epoch, err := r.site.Ledger.Epoch(r.Context(), r.buyers.Voucher)
-	r.must(err)
-	r.Logf("rebuilt %d times", epoch-1)
-	if epoch-1 > most {
-		r.Errorf("the sale is at epoch %d: it was rebuilt %d times, want %d at most", epoch, epoch-1, most)
-	}
 }
 
 // expectNoRebuild fails the scenario if the sale was ever rebuilt.

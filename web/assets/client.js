@@ -32,6 +32,7 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
+ * @property {boolean} [redeemable] a paid order has a code
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
 
@@ -39,12 +40,13 @@
  * @typedef {object} Order
  * @property {string} id a string: JavaScript cannot represent it exactly
  * @property {number} voucherId
- * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded or failed
+ * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed
  * @property {number} [amount] cents
  * @property {string} [reason] why it failed
  * @property {string} [createTime]
  * @property {string} [payBefore]
  * @property {{status: string, at: string, by: string, why?: string}[]} [history]
+ * @property {{code: string, validUntil?: string}} [coupon] where one order was asked for
  */
 
 /**
@@ -60,10 +62,10 @@
 const ATTEMPTS = 6;
 
 /** Order states after which nothing changes any more. */
-export const FINAL = new Set(['redeemed', 'refunded', 'failed']);
+export const FINAL = new Set(['redeemed', 'refunded', 'failed', 'lapsed']);
 
 /** Order states in which a unit is taken and the buyer is a holder in the sale. */
-export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding']);
+export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed']);
 
 /**
  * The server's clock, calculated from the browser's monotonic one: a buyer's clock may be wrong or be changed.
@@ -251,6 +253,16 @@ export class Client {
     return this.insist('POST', `/order/${id}/refund`);
   }
 
+  /** The code of an order as a picture, for <img src>; "" when there is no answer. @param {string} id */
+  async qr(id) {
+    try {
+      const response = await fetch(`/order/${id}/qr`, { headers: { Authorization: `Bearer ${this.#token()}` }, signal: AbortSignal.timeout(20_000) });
+      return response.ok ? `data:image/svg+xml,${encodeURIComponent(await response.text())}` : '';
+    } catch {
+      return '';
+    }
+  }
+
   /** A fresh buyer for trying out; only the embedded mode has any. */
   demoBuyer() {
     return this.ask('POST', '/demo/buyer');
@@ -284,8 +296,8 @@ export class Client {
 export function claims(token) {
   try {
     const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
-    const { sub, role, exp } = JSON.parse(atob(payload));
-    return { user: String(sub), admin: role === 'admin', expires: Number(exp) * 1000 };
+    const { sub, role, shop, exp } = JSON.parse(atob(payload));
+    return { user: String(sub), admin: role === 'admin', shop: role === 'till' ? Number(shop) || 0 : 0, expires: Number(exp) * 1000 };
   } catch {
     return null;
   }

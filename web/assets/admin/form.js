@@ -24,6 +24,7 @@ function local(time) {
 export function VoucherForm({ client, words, voucher, onClose, onDone }) {
   const { t, has, locale } = words;
   const [seckill, setSeckill] = useState(voucher ? voucher.type === 1 : true);
+  const [redeemable, setRedeemable] = useState(false);
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
@@ -45,6 +46,7 @@ export function VoucherForm({ client, words, voucher, onClose, onDone }) {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
         ...(seckill && { stock: whole(text('stock')) }), ...window,
+        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }) }),
       } });
     setSending(false);
     if (answer.success) {
@@ -89,7 +91,9 @@ export function VoucherForm({ client, words, voucher, onClose, onDone }) {
         ${input('actualValue', { inputmode: 'decimal' })}
         ${input('shopId', { inputmode: 'numeric', value: '1' })}
         ${seckill && input('stock', { inputmode: 'numeric' })}
-        ${input('payWithin', { inputmode: 'numeric', value: '15' })}`}
+        ${input('payWithin', { inputmode: 'numeric', value: '15' })}
+        <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
+        ${redeemable && input('validDays', { inputmode: 'numeric', kind: 'wide' })}`}
       ${seckill && html`
         ${input('beginTime', { type: 'datetime-local', step: 1, value: local(begin), kind: 'from' })}
         ${input('endTime', { type: 'datetime-local', step: 1, value: local(end) })}`}
@@ -115,10 +119,10 @@ function inYuan(problem, locale) {
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'beginTime', 'endTime', 'payWithin']) {
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'beginTime', 'endTime', 'payWithin', 'validDays']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
-    if (typed === '' && name !== 'payWithin') found[name] = t('wrong.missing');
+    if (typed === '' && name !== 'payWithin' && name !== 'validDays') found[name] = t('wrong.missing');
     else if (typed !== '' && form.elements[name].inputMode && !NUMBER.test(typed)) found[name] = t('wrong.number');
   }
   return found;

@@ -5,7 +5,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Foot, trouble, usePages } from './parts.js';
 
-const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed'];
+const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
 
 /** The colour of an order's state. @type {Record<string, string>} */
 const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn', failed: 'bad' };
@@ -61,6 +61,7 @@ function Order({ id, client, words, onClose }) {
     ${o && html`<div class="stack">
       <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
       <p>${t('user')} ${o.userId} · <a href=${`#/voucher/${o.voucherId}`} onClick=${onClose}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
+      ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && html` · <span lang="en">${o.coupon.redeemedBy}</span>`}</p>`}
       <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft" lang="en">${e.by}${e.why && `, ${e.why}`}</span></li>`)}</ol>
     </div>`}
   <//>`;

@@ -1,7 +1,7 @@
 // @ts-check
 // The buyer's orders, each with its history and the actions on it.
 
-import { html, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { countdown } from '../words.js';
 
@@ -52,10 +52,12 @@ function One({ order, shop, words, now }) {
       ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).short })}</span>`}
     </p>`}
     ${order.status === 'paid' && html`<p class="row">
+      ${(!voucher || voucher.redeemable) && html`<${Act} what="code" label=${t('code')} tone="primary" doing=${doing} onPress=${() => ask('code')} />`}
       <${Act} what="refund" label=${t('refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
     </p>`}
     <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
-    ${asking && html`<${Dialog} title=${t(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
+    ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
+    ${asking && asking !== 'code' && html`<${Dialog} title=${t(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
       <div class="stack">
         <p>${t(`${asking}.says`, { price })}</p>
         <p class="row">
@@ -65,6 +67,42 @@ function One({ order, shop, words, now }) {
       </div>
     <//>`}
   </article>`;
+}
+
+/**
+ * The order's code, to be shown at a till. The order is read anew meanwhile, so that the page shows when it was redeemed.
+ * @param {any} props
+ */
+function Code({ id, title, shop, words: { t, moment }, onClose }) {
+  const [order, setOrder] = useState(/** @type {any} */ (null));
+  const [picture, setPicture] = useState('');
+  useEffect(() => {
+    let open = true;
+    shop.client.qr(id).then((/** @type {string} */ p) => open && setPicture(p));
+    const read = async () => {
+      const answer = await shop.client.order(id);
+      if (!open) return;
+      setOrder(answer);
+      if (answer.success && answer.data.status === 'paid') setTimeout(() => open && read(), 2_000);
+      else if (answer.success) shop.readOrders();
+    };
+    read();
+    return () => void (open = false);
+  }, [id]);
+  const o = order?.success && order.data;
+  const used = o && o.status !== 'paid';
+  return html`<${Dialog} title=${title} closeLabel=${t('close')} onClose=${onClose}>
+    <div class="stack coupon" aria-live="polite">
+      ${!order && html`<p class="soft">${t('loading')}</p>`}
+      ${order && !o && html`<p class="note warn">${order.errorMsg || t('code.trouble')}</p>`}
+      ${o && !o.coupon && html`<p class="note">${t('code.none')}</p>`}
+      ${used && html`<p class="note ${o.status === 'redeemed' ? 'good' : 'warn'} coupon-used">${t(`order.${o.status}`)}</p>`}
+      ${o && !used && o.coupon && html`
+        ${picture && html`<img class="qr" src=${picture} alt=${t('code.qr')} />`}
+        <p class="coupon-code figures">${o.coupon.code}</p>
+        <p class="soft">${t('code.show')}${o.coupon.validUntil && ` ${t('code.until', { time: moment(o.coupon.validUntil) })}`}</p>`}
+    </div>
+  <//>`;
 }
 
 /** @param {any} props */
@@ -81,7 +119,7 @@ function History({ order, words: { t, time, has }, onOpen }) {
     <ol>
       ${(order.history ?? []).map((/** @type {any} */ e) => html`<li class=${TONES[e.status] ?? ''}>
         <span>${t(e.status === 'queued' ? 'event.accepted' : `order.${e.status}`)}</span>
-        <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${has(`by.${e.by}`) && `, ${t(`by.${e.by}`)}`}${e.why && `, ${e.why}`}</span>
+        <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${has(`by.${e.by}`) && `, ${t(`by.${e.by}`)}`}${e.by.startsWith('till ') && `, ${t('by.till')}`}${e.why && `, ${e.why}`}</span>
       </li>`)}
     </ol>
   </details>`;

@@ -1,0 +1,115 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// coupon creates a redeemable sale, and an order of it that user 42 has paid: its id and its code.
+func (s *shop) coupon(title string) (id, code string) {
+	s.tb.Helper()
+	var made struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
+		"shopId": 1, "title": title, "payValue": 0, "actualValue": 5800, "stock": 5, "redeemable": true, "validDays": 30,
+		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
+	}, &made)
+	s.awaitState(made.ID, "on_sale")
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", made.ID), 42, nil, &bought)
+	s.must(http.MethodPost, "/order/"+bought.OrderID+"/pay", 42, nil, nil)
+	var order struct{ Coupon struct{ Code string } }
+	s.must(http.MethodGet, "/order/"+bought.OrderID, 42, nil, &order)
+	return bought.OrderID, order.Coupon.Code
+}
+
+// asTill is the browser of till 7001 of shop 1.
+func (s *shop) asTill(d device) device {
+	s.tb.Helper()
+	claims := box.Claims(7001, "till")
+	claims["shop"] = 1
+	d.script += fmt.Sprintf("if (location.host) localStorage.setItem('seckill.till', %s);", quoted(box.Sign(box.Secret, claims)))
+	return d
+}
+
+// TestTill: a buyer shows the code, a till types it, checks it and redeems it; the buyer's page says so.
+func TestTill(t *testing.T) {
+	s := realShop(t)
+	id, code := s.coupon("Noodles for two")
+	buyer := open(t, s.url("/"), s.signedIn(phone(), 42))
+	buyer.click("#order-" + id + " [data-act=code]")
+	buyer.sees(".coupon-code", code)
+	buyer.until("document.querySelector('.qr').naturalWidth > 0")
+	buyer.accessible()
+	buyer.picture("buyer-code-phone", false)
+
+	till := open(t, s.url("/till"), s.asTill(phone().in("en-GB")))
+	till.enter("#code", code)
+	till.click("[data-act=check]")
+	till.sees(".says", "Valid")
+	till.sees(".what", "Noodles for two")
+	till.accessible()
+	till.picture("till-valid-phone", false)
+	till.click("[data-act=redeem]")
+	till.sees(".result.good .says", "Redeemed")
+	till.accessible()
+	till.picture("till-redeemed-phone", false)
+	buyer.sees(".coupon-used", "Redeemed")
+	till.click("[data-act=next]")
+	till.enter("#code", code)
+	till.click("[data-act=check]")
+	till.sees(".result.bad .says", "Already redeemed")
+	till.sees(".result", "By this till")
+	till.accessible()
+	till.picture("till-refused-phone", false)
+}
+
+// TestTillInChinese: on a large screen, with what is no code, and signing in and out.
+func TestTillInChinese(t *testing.T) {
+	s := realShop(t)
+	_, code := s.coupon("双人牛肉面")
+	till := open(t, s.url("/till"), desktop().in("zh-CN").inDark())
+	till.sees("h1", "核销设备登录")
+	till.accessible()
+	till.enter("#token", s.token(42)) // a buyer's
+	till.click("form button")
+	till.sees("[role=alert]", "该令牌不是核销令牌")
+	till.picture("till-sign-in-desktop-zh-dark", false)
+
+	till = open(t, s.url("/till"), s.asTill(desktop().in("zh-CN").inDark()))
+	till.enter("#code", "0000 0000 0000 0000")
+	till.click("[data-act=check]")
+	till.sees(".result.bad .says", "本店无此券")
+	till.accessible()
+	till.click("[data-act=next]")
+	till.enter("#code", code)
+	till.click("[data-act=check]")
+	till.sees(".says", "可核销")
+	till.click("[data-act=redeem]")
+	till.sees(".says", "核销成功")
+	till.accessible()
+	till.picture("till-redeemed-desktop-zh-dark", false)
+	till.click("[data-act=account]")
+	till.sees("h1", "核销设备登录")
+}
+
+// TestTillWithLostAnswers: the answer to a redeem is lost; the page asks again with the same key, and says that it is redeemed.
+func TestTillWithLostAnswers(t *testing.T) {
+	s := realShop(t)
+	_, code := s.coupon("Noodles for two")
+	p := testkit.NewProxy(t, s.server.Addr)
+	till := open(t, s.through(p)+"till", s.asTill(phone()))
+	till.enter("#code", code)
+	till.click("[data-act=check]")
+	till.sees(".says", "Valid")
+	p.DropRepliesTo("POST /till/redeem", 1)
+	till.click("[data-act=redeem]")
+	till.sees(".result.good .says", "Redeemed")
+	if p.Lost() == 0 {
+		t.Error("no answer was lost: nothing was tested")
+	}
+}

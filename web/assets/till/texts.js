@@ -1,0 +1,51 @@
+// @ts-check
+// The texts of the page for tills.
+
+/** @type {Record<string, Record<import('../words.js').Language, string>>} */
+export const TEXTS = {
+  title: { en: 'Till', zh: '核销' },
+  code: { en: 'Code of the coupon', zh: '券码' },
+  'code.hint': { en: '16 letters and digits, with or without hyphens.', zh: '16 位字母或数字，连字符可省略。' },
+  check: { en: 'Check', zh: '查询' },
+  scan: { en: 'Scan', zh: '扫码' },
+  'scan.stop': { en: 'Stop', zh: '停止' },
+  'scan.no': { en: 'The camera cannot be used. Please type the code.', zh: '无法使用摄像头，请手动输入券码。' },
+  'scan.view': { en: 'What the camera sees', zh: '摄像头画面' },
+  redeem: { en: 'Redeem', zh: '确认核销' },
+  next: { en: 'Next coupon', zh: '下一张' },
+  again: { en: 'Ask again', zh: '再次确认' },
+  asking: { en: 'Asking…', zh: '查询中…' },
+  worth: { en: 'worth {value}', zh: '价值 {value}' },
+  until: { en: 'valid until {time}', zh: '有效期至 {time}' },
+
+  'says.valid': { en: 'Valid', zh: '可核销' },
+  'says.done': { en: 'Redeemed', zh: '核销成功' },
+  'says.COUPON_REDEEMED': { en: 'Already redeemed', zh: '已被核销' },
+  'says.COUPON_NOT_FOUND': { en: 'No such coupon here', zh: '本店无此券' },
+  'says.COUPON_RESERVED': { en: 'In use at a till', zh: '正在核销中' },
+  'says.RESERVATION_OVER': { en: 'Please start again', zh: '请重新操作' },
+  'says.COUPON_LAPSED': { en: 'Past its date', zh: '已过期' },
+  'says.COUPON_VOID': { en: 'Refunded', zh: '已退款' },
+  'says.INVALID': { en: 'Not a code', zh: '券码有误' },
+  'says.TOO_MANY_WRONG_CODES': { en: 'Please wait', zh: '请稍候' },
+  'says.FORBIDDEN': { en: 'Not a till', zh: '非核销账号' },
+  'says.failed': { en: 'No answer', zh: '暂无结果' },
+  'note.valid': { en: 'It is used up only when you press Redeem.', zh: '点击“确认核销”后才会使用该券。' },
+  'note.repeated': { en: 'This till has redeemed it, just before.', zh: '本机刚刚已核销该券。' },
+  'note.this': { en: 'By this till, {time}.', zh: '本机于 {time} 核销。' },
+  'note.other': { en: 'By another till, {time}.', zh: '其他设备于 {time} 核销。' },
+  'note.unknown': {
+    en: 'It is not known whether it was redeemed. Ask again: it is never redeemed twice.',
+    zh: '暂时无法确认是否核销成功。请再次确认，绝不会重复核销。',
+  },
+  'note.failed': { en: 'Nothing was redeemed. Please ask again.', zh: '未核销，请再试一次。' },
+
+  'sign.in': { en: 'Sign in', zh: '登录' },
+  'sign.out': { en: 'Sign out', zh: '退出' },
+  'sign.till': { en: 'Till {user}, shop {shop}', zh: '设备 {user}，店铺 {shop}' },
+  'sign.title': { en: 'Sign in as a till', zh: '核销设备登录' },
+  'sign.token': { en: 'Token', zh: '令牌' },
+  'sign.hint': { en: 'Of a till, from the operator of the shop.', zh: '由商家提供的核销令牌。' },
+  'sign.bad': { en: 'This is not the token of a till, or it has expired.', zh: '该令牌不是核销令牌，或已过期。' },
+  'signed.out': { en: 'The token is not valid any more. Please sign in again.', zh: '登录已失效，请重新登录。' },
+};
