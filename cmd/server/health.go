@@ -12,6 +12,9 @@ import (
 	"seckill/internal/config"
 )
 
+// healthTimeout is how long the command health waits for the service's answer.
+const healthTimeout = 3 * time.Second
+
 const healthHelp = `server health asks the service at SECKILL_HTTP_ADDR on this machine whether it is
 alive (/healthz), or with -ready whether it is ready (/readyz), and exits with 0
 if it is and with 1 if not. It is the container image's health check.`
@@ -38,7 +41,7 @@ func health(ctx context.Context, env environment) error {
 	if *ready {
 		path = "/readyz"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, http.NoBody)
 	if err != nil {

@@ -52,6 +52,9 @@ const (
 	retryPause = 5 * time.Millisecond
 )
 
+// writerWait is how long a transaction waits for its turn to write in SQLite.
+const writerWait = 10 * time.Second
+
 // gormConfig keeps GORM to writing statements: transactions are opened where they are meant, nothing is prepared
 // (a batch's text is sent once, with its values), and nothing is logged per statement.
 func gormConfig() *gorm.Config {
@@ -95,12 +98,10 @@ func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx
 // from f is it certain that nothing was written.
 func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	if s.writer != nil {
-		select {
-		case <-s.writer:
-			defer func() { s.writer <- struct{}{} }()
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := s.awaitTurn(ctx); err != nil {
+			return err
 		}
+		defer func() { s.writer <- struct{}{} }()
 	}
 	share, err := s.shares.Acquire(ctx)
 	if err != nil {
@@ -112,6 +113,21 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		s.dropIdle()
 	}
 	return err
+}
+
+// awaitTurn waits until no other transaction writes, for a bounded time.
+func (s *Store) awaitTurn(ctx context.Context) error {
+	turn, cancel := context.WithTimeout(ctx, writerWait)
+	defer cancel()
+	select {
+	case <-s.writer:
+		return nil
+	case <-turn.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: others have written for %v", bulkhead.ErrFull, writerWait)
 }
 
 // writeRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs once for
