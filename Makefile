@@ -102,6 +102,10 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 test-faults-quick: ## the fault scenarios that take seconds
 	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m $(TESTFLAGS) ./test/faults
 
+.PHONY: test-crowds
+test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows
+	@SECKILL_TEST_CROWDS=full go test -count=1 -v -timeout 30m -run '^TestFaults$$/^F42' $(TESTFLAGS) ./test/faults
+
 .PHONY: test-long
 test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
 	@$(WITH_SERVICES) go test -race -timeout 60m -count=$(COUNT) -cpu 1,2,4 $(TESTFLAGS) $(PKG)

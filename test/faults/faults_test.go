@@ -66,6 +66,11 @@ func scenarios() []scenario {
 		{"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11", false, redisKilledUnderLock},
 		{"F31-emptied", "the same with nothing in it: two instances believe that they have the lock", "I9 I11", false, lockForgotten},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
+		{"F42-idle", "a crowd of connections that send nothing", "all", false, crowded("idle", 0)},
+		{"F42-slow", "a crowd of purchases whose bodies come byte by byte", "all", false, crowded("slow", 0)},
+		{"F42-bodies", "300 senders of bodies of 1 MB", "all", false, crowded("bodies", 300)},
+		{"F42-readers", "200 readers of a list of 1 MB", "all", false, crowded("readers", 200)},
+		{"F42-locked", "200 readers and 200 calls of admins whom MySQL keeps waiting", "I3", false, readersOfALockedTable},
 	}
 }
 

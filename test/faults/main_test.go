@@ -1,9 +1,15 @@
 package faults
 
 import (
+	"os"
 	"testing"
 
 	"seckill/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) {
+	if code, asked := attackIfAsked(); asked {
+		os.Exit(code)
+	}
+	testkit.Main(m)
+}

@@ -1,10 +1,14 @@
 package main
 
-import "seckill/internal/testkit/mutant"
+import (
+	"slices"
+
+	"seckill/internal/testkit/mutant"
+)
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return append(inAdmission(), inRecording()...)
+	return slices.Concat(inAdmission(), inRecording(), inSharing())
 }
 
 // inAdmission are those between the request and its answer.
@@ -107,6 +111,19 @@ func inRecording() []mutant.Mutant {
 		),
 		serverMutant("a deadlock counts against the order", "F15-deadlock", "I3 accepted means settled",
 			mutant.Change{File: "internal/sqlstore/errors.go", From: `		case 1048, // a column`, To: `		case 1213, 1048, // a column`},
+		),
+	}
+}
+
+// inSharing are those between the classes of callers.
+func inSharing() []mutant.Mutant {
+	const bulkhead = "internal/bulkhead/bulkhead.go"
+	return []mutant.Mutant{
+		serverMutant("a class takes what is the others'", "F42-locked", "purchase did not happen within",
+			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},
+		),
+		serverMutant("connections are not shared among classes", "F42-locked", "were recorded within",
+			mutant.Change{File: "internal/sqlstore/shares.go", From: `if db.Error != nil || s.hasShare(db) {`, To: `if true {`},
 		),
 	}
 }
