@@ -257,7 +257,7 @@ type spy struct {
 	scripts         atomic.Int64 // single ones
 	answers         atomic.Int64 // to these
 	pipelines       atomic.Int64
-	renewals        atomic.Int64 // scripts in pipelines
+	renewals        atomic.Int64 // scripts in pipelines, also those of calls that share one
 	subscriptions   atomic.Int64 // connections
 	repeats         bool         // the client is taken for one that repeats commands
 	beforeSubscribe func()
@@ -269,9 +269,9 @@ type spy struct {
 
 // quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.
 func (s *spy) quiet() bool {
-	before := s.scripts.Load()
-	time.Sleep(100 * time.Millisecond)
-	return s.scripts.Load() == before
+	before := s.scripts.Load() + s.renewals.Load()
+	time.Sleep(200 * time.Millisecond)
+	return s.scripts.Load()+s.renewals.Load() == before
 }
 
 // settled returns when a waiter that is alone has looked twice, as it must, and been answered, since the count was n.

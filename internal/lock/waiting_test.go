@@ -116,15 +116,22 @@ func oneIsWoken(t *testing.T, s stage) {
 	asked := func() (n int64) {
 		for _, w := range spies {
 			n += w.scripts.Load()
+			if s.kind.name != "Fair" && s.kind.name != "Write" { // whose places are kept besides
+				n += w.renewals.Load()
+			}
 		}
 		return n
 	}
 	// All have come: what they asked when they came does not count.
 	listeners := int64(processes)
-	eventually(t, "waiting", func() bool { return s.listeners(t) == listeners })
+	eventually(t, "waiting", func() bool {
+		n := s.listeners(t)
+		// Where a majority is enough, a busy machine may let waiters stand before different members.
+		return n == listeners || n > listeners && s.kind.name == "Redlock"
+	})
 	eventually(t, "quiet", func() bool {
 		before := asked()
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 		return asked() == before
 	})
 	before := asked()
