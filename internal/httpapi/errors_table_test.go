@@ -26,6 +26,7 @@ import (
 var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "service.ErrStopping": service.ErrStopping,
+	"order.UnreadableHolderError": &order.UnreadableHolderError{},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
@@ -38,7 +39,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox", "order/recorder", "order/recovery", "order/service"} {
+	for _, dir := range []string{"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox", "order/recorder", "order/recovery", "order/service", "voucher/listing"} {
 		for _, name := range exportedErrors(t, dir) {
 			_, isPrivate := privateErrors[name]
 			if hasRule := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(source); hasRule == isPrivate {

@@ -29,3 +29,12 @@ func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
 
 // ShortenMigrationLease sets how long an instance that died keeps others from migrating.
 func ShortenMigrationLease(s *Store, length time.Duration) { s.migrationLeaseFor = length }
+
+// NewMigrationLease returns what tries once to get the lease.
+func NewMigrationLease(ctx context.Context, s *Store) (take func(context.Context) (bool, error), err error) {
+	l, err := s.newMigrationLease(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.take, nil
+}

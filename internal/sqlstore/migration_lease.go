@@ -42,7 +42,7 @@ const (
 // node of a Galera cluster has for itself.
 //
 // The row's expiry is set and compared by the database alone, so that no instance's clock counts; nodes of one cluster
-// must agree within half of the lease. A lease that is longer than the longest was taken before the clock was set
+// must agree within half of the lease. A lease that is twice as long as any was taken before the clock was set
 // back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another connection.
 // Before each statement it is renewed once more, or the migration ends: an instance that stalled and was replaced does
 // nothing more. It may still be replaced while a statement runs, by the next holder, which runs the same statement again:
@@ -70,7 +70,9 @@ func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) 
 // take takes the lease if nobody has it, and reports whether it did. Repeating it is harmless.
 func (l *migrationLease) take(ctx context.Context) (bool, error) {
 	length := l.length.Microseconds()
-	taken, err := l.change(ctx, takeLease, l.holder, length, l.holder, length)
+	// The statement's time is that of its beginning. While it waits for the row, its holder may renew the lease: later, and so
+	// until later than a lease from that time on. Twice the length is far from both.
+	taken, err := l.change(ctx, takeLease, l.holder, length, l.holder, 2*length)
 	if isContended(err) { // on Galera: the change of another node came first
 		return false, nil
 	}

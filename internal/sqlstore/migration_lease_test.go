@@ -43,7 +43,7 @@ func newBlockedMigration(t *testing.T) *blockedMigration {
 	}
 	t.Cleanup(func() { _ = locker.Close() }) // it only locked
 	b.store = openQuiet(t, dsn)
-	sqlstore.ShortenMigrationLease(b.store, 300*time.Millisecond)
+	sqlstore.ShortenMigrationLease(b.store, 1500*time.Millisecond)
 	go func() {
 		_, err := b.store.Migrate(context.WithoutCancel(t.Context()))
 		b.result <- err
@@ -137,6 +137,47 @@ func TestMigrationLeaseOfTheDead(t *testing.T) {
 			l.exec(t, "UPDATE tb_migration_lease SET holder = 'dead', expires = "+expires)
 			migrate(t, store, files[1:])
 		})
+	}
+}
+
+// TestMigrationLeaseIsRenewedMeanwhile: who waits for the row while its holder renews the lease does not get it.
+func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	store := migrated(t, dsn)
+	b := &blockedMigration{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
+	take, err := sqlstore.NewMigrationLease(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := b.raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const renew = "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 30 SECOND"
+	if _, err = tx.ExecContext(t.Context(), renew); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		taken bool
+		err   error
+	}
+	got := make(chan result, 1)
+	go func() {
+		taken, err := take(context.WithoutCancel(t.Context()))
+		got <- result{taken, err}
+	}()
+	b.await(t, "one who waits for the row", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE tb_migration_lease%'")
+	for _, statement := range []string{"DO SLEEP(0.05)", renew} { // so that the two differ in their time
+		if _, err = tx.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err = tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.taken || r.err != nil {
+		t.Errorf("taken %t, %v", r.taken, r.err)
 	}
 }
 
