@@ -106,6 +106,16 @@ test-faults-quick: ## the fault scenarios that take seconds
 test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows
 	@SECKILL_TEST_CROWDS=full go test -count=1 -v -timeout 30m -run '^TestFaults$$/^F42' $(TESTFLAGS) ./test/faults
 
+.PHONY: test-faults-full
+test-faults-full: ## F39 with 5,000 ended sales and F40 with 1,000 sales and a backlog of 100,000, minutes each; RUN=F39 for one
+	@SECKILL_TEST_FAULTS=all SECKILL_TEST_FULL=1 SECKILL_TEST_SEED='$(SEED)' \
+		go test -count=1 -v -timeout 60m -run '^TestFaults$$/^($(or $(RUN),F39|F40))$$' $(TESTFLAGS) ./test/faults
+
+# A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
+.PHONY: test-faults-mix
+test-faults-mix: ## COUNT mixes of three faults that seeds choose
+	@SECKILL_TEST_FAULTS=all go test -count=$(COUNT) -v -timeout 60m -run '^TestFaults$$/^F34$$' $(TESTFLAGS) ./test/faults
+
 .PHONY: test-long
 test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
 	@$(WITH_SERVICES) go test -race -timeout 60m -count=$(COUNT) -cpu 1,2,4 $(TESTFLAGS) $(PKG)

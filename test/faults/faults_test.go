@@ -13,6 +13,7 @@ const (
 	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long
 	envSeed   = "SECKILL_TEST_SEED"   // of all choices; random when it is not set
 	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
+	envFull   = "SECKILL_TEST_FULL"   // "1": F39 and F40 in full size, which takes minutes
 )
 
 // scenario is one fault. All scenarios check every invariant; aim names those that the fault threatens.
@@ -66,6 +67,11 @@ func scenarios() []scenario {
 		{"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11", false, redisKilledUnderLock},
 		{"F31-emptied", "the same with nothing in it: two instances believe that they have the lock", "I9 I11", false, lockForgotten},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
+		{"F34", "three faults that the seed chooses, one after the other", "all", true, mixed},
+		{"F36", "Redis full, with holders that must be corrected", "I3 I5", false, fullWithCorrections},
+		{"F38", "keys of the wrong type and unreadable holders in one sale of three", "I8", false, nonsenseInOneSale},
+		{"F39", "Redis restarted with hundreds of ended sales and one that runs", "I8", false, manyEndedSales},
+		{"F40", "a hundred sales, a backlog, 50 units set by hand in one", "I5 I8", false, unitsByHand},
 		{"F42-idle", "a crowd of connections that send nothing", "all", false, crowded("idle", 0)},
 		{"F42-slow", "a crowd of purchases whose bodies come byte by byte", "all", false, crowded("slow", 0)},
 		{"F42-bodies", "300 senders of bodies of 1 MB", "all", false, crowded("bodies", 300)},
@@ -84,7 +90,7 @@ func TestFaults(t *testing.T) {
 		}
 		t.Run(sc.number, func(t *testing.T) {
 			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
-			r := &run{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second}
+			r := &run{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second, full: os.Getenv(envFull) != ""}
 			defer func() { results.add(sc, r.result, !t.Failed()) }()
 			sc.run(r)
 		})

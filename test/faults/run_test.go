@@ -30,6 +30,8 @@ type run struct {
 	buyers  *box.Buyers
 	units   int64
 
+	full bool // scenarios in full size
+
 	// within limits the time from faultEnded until everything is settled; 30 s unless the scenario changes it.
 	within time.Duration
 	// loss: a store lost what it had acknowledged. Lost orders are then counted, not forbidden.

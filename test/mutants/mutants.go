@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery())
 }
 
 // inAdmission are those between the request and its answer.
@@ -124,6 +124,48 @@ func inSharing() []mutant.Mutant {
 		),
 		serverMutant("connections are not shared among classes", "F42-locked", "were recorded within",
 			mutant.Change{File: "internal/sqlstore/shares.go", From: `if db.Error != nil || s.hasShare(db) {`, To: `if true {`},
+		),
+	}
+}
+
+// inRecovery are those in noticing and repairing what is wrong in Redis.
+func inRecovery() []mutant.Mutant {
+	return []mutant.Mutant{
+		serverMutant("one spoilt sale fails the sweep of all", "F38", "not ready",
+			mutant.Change{File: "scripts/views.lua", From: `local sale = redis.pcall('HMGET', KEYS[i]`, To: `local sale = redis.call('HMGET', KEYS[i]`},
+		),
+		serverMutant("a rebuild leaves what is no hash", "F38", "mending nothing more",
+			mutant.Change{File: "scripts/begin_rebuild.lua", From: `    redis.call('UNLINK', key)
+`, To: ``},
+		),
+		serverMutant("a rebuild leaves unreadable holders", "F38", "mending holders that are none",
+			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
+`, To: ``},
+		),
+		serverMutant("a correction begins with HSET", "F36", "recording in a full Redis",
+			mutant.Change{File: "scripts/correct.lua", From: `if #removed > 0 then
+  call('HDEL', buyers_key, unpack(removed))
+end
+if #set > 0 then
+  call('HSET', buyers_key, unpack(set))
+end
+`, To: `if #set > 0 then
+  call('HSET', buyers_key, unpack(set))
+end
+`},
+		),
+		serverMutant("ended sales are as urgent as running ones", "F39", "the running one sold again after",
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `	case view.Now.Before(v.Sale.End):
+		return Running
+	default:
+		return Ended
+`, To: `	default:
+		return Running
+`},
+		),
+		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.suspects.Suspect(v.ID) //`, To: `			_ = r.suspects //`},
+			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 || failures == maxFailures {`},
 		),
 	}
 }
