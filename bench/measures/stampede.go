@@ -3,6 +3,7 @@ package measures
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,9 +14,18 @@ import (
 	"seckill/bench/rig"
 )
 
-// stampede opens as many connections as the machine allows within a second, one purchase on each, with ordinary load
-// before and after it.
+// stampedeTime is how long the connections of a stampede take to come.
+const stampedeTime = 3 * time.Second
+
+// stampede opens as many connections as the machine allows within seconds, one purchase on each, with ordinary load
+// before and after it; and as many to plain Gin, for what a connection costs there.
 func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
+	plain := result.Stampede{}
+	plain.Connections, _ = rig.MaxConnections(b.plan.Stampede)
+	if err := b.plainStampede(ctx, &plain); err != nil {
+		return s, err
+	}
+	s.PlainIdle, s.PlainPeak, s.PlainFailed = plain.Idle, plain.Peak, plain.Failed
 	s.Connections, s.FileLimit = rig.MaxConnections(b.plan.Stampede)
 	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
 		ordinary := func() (float64, error) {
@@ -60,6 +70,26 @@ func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
 	return s, err
 }
 
+// plainStampede is the same stampede to plain Gin, which answers each purchase with a constant.
+func (b *Bench) plainStampede(ctx context.Context, s *result.Stampede) error {
+	return b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
+		plain, err := b.stage("gin").Start(ctx, at, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, plain.Stop()) }()
+		if _, err = b.burst(plain, b.plan.Duration/2).Send(ctx); err != nil { // it grows to its usual size first, as the service does
+			return err
+		}
+		if s.Idle, err = plain.Memory(); err != nil {
+			return err
+		}
+		b.buyAllAtOnce(ctx, plain, s)
+		s.Peak, err = plain.PeakMemory()
+		return err
+	})
+}
+
 // buyAllAtOnce is the stampede itself.
 func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.Stampede) {
 	var mu sync.Mutex
@@ -70,7 +100,7 @@ func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.
 	open.Add(s.Connections)
 	for i := range s.Connections {
 		wg.Go(func() {
-			time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(s.Connections))))
+			time.Sleep(time.Until(began.Add(time.Duration(i) * stampedeTime / time.Duration(s.Connections))))
 			asked := time.Now()
 			conn, connected, err := connectAndBuy(ctx, i, b.users[i], server)
 			answered := time.Now()

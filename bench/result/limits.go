@@ -11,13 +11,13 @@ type Limits struct {
 	Expiry      Expiry   `json:"expiry"`
 }
 
-// Stampede is what became of very many connections that were opened within a second, one purchase on each, and stayed
+// Stampede is what became of very many connections that were opened within a short time, one purchase on each, and stayed
 // open until all were answered.
 type Stampede struct {
 	Connections int     `json:"connections"`
 	FileLimit   uint64  `json:"fileLimit"` // of each process: what bounds the connections here
 	Accepted    int64   `json:"accepted"`
-	Failed      int64   `json:"failed"` // not answered, or answered with anything else
+	Failed      int64   `json:"failed"` // not answered, or answered with anything but 201, 202, 403 or 409
 	FirstError  string  `json:"firstError,omitempty"`
 	Opened      float64 `json:"openedSeconds"`   // from the first to the last connection
 	Answered    float64 `json:"answeredSeconds"` // from the first connection to the last answer
@@ -28,6 +28,15 @@ type Stampede struct {
 	Idle        float64 `json:"serverMegabytesBefore"`
 	Peak        float64 `json:"serverMegabytesPeak"`
 	Left        float64 `json:"serverMegabytesAfter"`
+	PlainIdle   float64 `json:"plainMegabytesBefore"` // of plain Gin in the same stampede
+	PlainPeak   float64 `json:"plainMegabytesPeak"`
+	PlainFailed int64   `json:"plainFailed"`
+}
+
+// KilobytesEach returns the memory of a connection, of the service and of plain Gin.
+func (s Stampede) KilobytesEach() (service, plain float64) {
+	n := float64(max(s.Connections, 1)) / 1024
+	return (s.Peak - s.Idle) / n, (s.PlainPeak - s.PlainIdle) / n
 }
 
 // LongSale is a sale with more buyers than units, from its start to its last row.

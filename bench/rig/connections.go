@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	reservedFiles = 300    // file descriptors for everything but many connections
+	reservedFiles = 550    // file descriptors for everything but many connections: the service keeps 500
 	portsEach     = 10_000 // connections from one address: the system has some 28,000 ports for them, and finds the last ones slowly
 )
 

@@ -69,7 +69,7 @@ func TestWaitsAreAsDocumented(t *testing.T) {
 		case w.setting:
 			is, err = time.ParseDuration(defaults[w.name])
 		case w.name != "":
-			is, err = constant(filepath.Join("../..", w.file), w.name)
+			is, err = constant(filepath.Join("..", "..", w.file), w.name)
 		default:
 			_ = text(t, w.file) // it exists
 			continue
@@ -115,7 +115,7 @@ func duration(values map[string]ast.Expr, e ast.Expr) (time.Duration, error) {
 		x, errX := duration(values, e.X)
 		y, errY := duration(values, e.Y)
 		if errX == nil && errY == nil && e.Op == token.MUL {
-			return x * y, nil
+			return time.Duration(int64(x) * int64(y)), nil
 		}
 	}
 	return 0, fmt.Errorf("no duration that this test reads: %T", e)
@@ -144,7 +144,7 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 	}
 	timeouts := 0
 	for _, root := range []string{"internal", "cmd/server"} {
-		err := filepath.WalkDir(filepath.Join("../..", root), func(file string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join("..", "..", root), func(file string, d fs.DirEntry, err error) error {
 			dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../")
 			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || isOutside(dir) {
 				return err

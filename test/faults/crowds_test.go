@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -172,7 +171,7 @@ func (r *run) awaitRecorded(n int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.Fatal(fmt.Sprintf("%d of %d accepted orders were recorded within %v", len(rows), n, r.within))
+			r.Fatalf("%d of %d accepted orders were recorded within %v", len(rows), n, r.within)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
