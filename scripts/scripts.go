@@ -12,6 +12,8 @@ var (
 	Correct string
 	//go:embed apply.lua
 	Apply string
+	//go:embed holdings.lua
+	Holdings string
 	//go:embed views.lua
 	Views string
 	//go:embed begin_rebuild.lua

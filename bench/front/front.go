@@ -64,8 +64,8 @@ func (purchases) Order(context.Context, int64, int64, time.Duration) (order.Orde
 	return order.Order{}, order.ErrNotFound
 }
 
-func (purchases) Orders(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
-	return nil, 0, nil
+func (purchases) Orders(context.Context, order.Filter, int64, int) (order.Page, error) {
+	return order.Page{}, nil
 }
 
 func (purchases) Watch(context.Context, int64, int64, func(order.Order, bool) error) error {

@@ -64,7 +64,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 	catalog, repairs, notifier := catalog.New(listings.Index()), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
 	suspects := audit.NewSuspects()
-	lookup := service.NewLookup(ledger, redis, ledger, catalog)
+	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()

@@ -25,6 +25,7 @@ type envelope struct {
 	Data       any        `json:"data"`
 	Total      *int64     `json:"total,omitempty"`
 	Next       string     `json:"next,omitempty"`
+	Stale      bool       `json:"stale,omitempty"` // a store could not be asked in time
 	ServerTime *time.Time `json:"serverTime,omitempty"`
 }
 

@@ -112,7 +112,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, unavailable, order.ErrUnknownOutcome},
 		},
 		"GET /order": {
-			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){asIs, has(order.Queued), has(order.Paid)},
+			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){asIs, has(order.Queued), has(order.Paid), withPurchases(fakePurchases{stale: true})},
 			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
 		},
 		"GET /order/:id": {

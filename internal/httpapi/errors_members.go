@@ -11,12 +11,15 @@ import (
 	"seckill/internal/voucher"
 )
 
-// alreadyBoughtMembers adds the order that the user has, and its status when it is known.
+// alreadyBoughtMembers adds the order that the user has, and its status; "stale" when that is not known.
 func alreadyBoughtMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, e.Status)
-	return append(body, '}')
+	if body = append(body, '}'); e.Status == order.StatusUnknown {
+		body = append(body, `,"stale":true`...)
+	}
+	return body
 }
 
 // orderFailedMembers adds the order that failed, and why.

@@ -16,6 +16,7 @@ type fakePurchases struct {
 	buy    func(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 	order  func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	orders func(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error)
+	stale  bool // what orders returns
 	watch  watch
 }
 
@@ -36,11 +37,12 @@ func (d fakePurchases) Order(ctx context.Context, userID, id int64, wait time.Du
 	return d.order(ctx, userID, id, wait)
 }
 
-func (d fakePurchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+func (d fakePurchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error) {
 	if d.orders == nil {
-		return nil, 0, nil
+		return order.Page{Stale: d.stale}, nil
 	}
-	return d.orders(ctx, f, before, limit)
+	orders, total, err := d.orders(ctx, f, before, limit)
+	return order.Page{Orders: orders, Total: total, Stale: d.stale}, err
 }
 
 func (d fakePurchases) Watch(ctx context.Context, userID, id int64, yield func(order.Order, bool) error) error {

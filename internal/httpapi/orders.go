@@ -87,12 +87,14 @@ func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
 		return answer{}, err
 	}
 	f.UserID = who.userID
-	orders, total, err := a.cfg.Purchases.Orders(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	page, err := a.cfg.Purchases.Orders(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
 		return answer{}, err
 	}
-	e := orderPage(orders, n)
-	e.Total = &total
+	e := orderPage(page.Orders, n)
+	if e.Total = &page.Total; page.Stale { // there may be more than these
+		e.Total, e.Next, e.Stale = nil, "", true
+	}
 	return answer{status: http.StatusOK, envelope: e}, nil
 }
 
@@ -167,7 +169,7 @@ type orderJSON struct {
 	ID            string     `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
 	VoucherID     int64      `json:"voucherId"`
 	UserID        int64      `json:"userId"`
-	Status        string     `json:"status"`
+	Status        string     `json:"status,omitempty"` // absent when it is not known just now
 	Amount        *int64     `json:"amount,omitempty"` // cents
 	Reason        string     `json:"reason,omitempty"` // why it failed
 	CreateTime    *time.Time `json:"createTime,omitempty"`
@@ -196,7 +198,7 @@ type eventJSON struct {
 func orderView(o order.Order) orderJSON {
 	v := orderJSON{
 		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
-		Status: o.Status.String(), Reason: string(o.Reason),
+		Status: shownStatus(o.Status), Reason: string(o.Reason),
 		CreateTime: timeView(o.CreatedAt), PayBefore: timeView(o.PayBefore), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
 		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
 		FailTime: timeView(o.FailedAt), LapseTime: timeView(o.LapsedAt),
@@ -207,9 +209,18 @@ func orderView(o order.Order) orderJSON {
 	return v
 }
 
-// orderAnswer is the answer that shows one order, with its history and its coupon, whose code is shown so.
+// shownStatus is a status as it is shown: "" when it is not known.
+func shownStatus(s order.Status) string {
+	if s == order.StatusUnknown {
+		return ""
+	}
+	return s.String()
+}
+
+// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history if that can
+// be read soon.
 func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
-	v := orderView(o)
+	v, stale := orderView(o), false
 	if a.cfg.Tills != nil {
 		coupon, err := a.cfg.Tills.CouponOf(ctx, o)
 		if err != nil && !errors.Is(err, redemption.ErrNotFound) {
@@ -221,15 +232,14 @@ func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redempti
 	}
 	if a.cfg.Orders != nil {
 		events, err := a.cfg.Orders.History(ctx, o)
-		if err != nil {
+		if stale = errors.Is(err, order.ErrUnavailable); err != nil && !stale {
 			return answer{}, err
 		}
-		v.History = make([]eventJSON, len(events))
-		for i, e := range events {
-			v.History[i] = eventJSON{Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why}
+		for _, e := range events {
+			v.History = append(v.History, eventJSON{Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why})
 		}
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: v}}, nil
+	return answer{status: http.StatusOK, envelope: envelope{Data: v, Stale: stale}}, nil
 }
 
 // timeView is a time as it is shown, or nil for the zero time.

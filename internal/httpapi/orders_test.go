@@ -352,12 +352,28 @@ func TestAdminOrderErrors(t *testing.T) {
 			}
 		}
 	}
-	// An order is not shown with half its history.
+	// An order whose history cannot be read just now is shown without it, and says so.
 	a := newAPI(t, withOrders(fakeOrders{
 		order:   func(int64) (order.Order, error) { return order.Order{ID: 5}, nil },
 		history: func(order.Order) ([]order.Event, error) { return nil, order.ErrUnavailable },
 	}), withPurchases(fakePurchases{order: foundOrder(order.Order{ID: 5})}))
 	for _, target := range []string{"/admin/order/5", "/order/5"} {
-		wantProblem(t, asBoth(t, a, target), http.StatusServiceUnavailable, "UNAVAILABLE")
+		want := `{"success":true,"data":{"id":"5","voucherId":0,"userId":0,"status":"queued"},"stale":true}`
+		if w := asBoth(t, a, target); w.Code != http.StatusOK || w.Body.String() != want {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+// A list that a store did not answer for says so, and neither how many orders there are nor what follows. Of an order
+// whose state is not known the rest is shown.
+func TestStaleOrders(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withPurchases(fakePurchases{stale: true, orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+		return []order.Order{{ID: 6, VoucherID: 3, UserID: 42, Status: order.StatusUnknown}, {ID: 5, VoucherID: 2, UserID: 42}}, 9, nil
+	}}))
+	want := `{"success":true,"data":[{"id":"6","voucherId":3,"userId":42}],"stale":true}`
+	if w := do(t, a, request{method: http.MethodGet, target: "/order?limit=1"}); w.Code != http.StatusOK || w.Body.String() != want {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -25,8 +25,8 @@ type Purchases interface {
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most limit,
-	// and how many of them the user has in all.
-	Orders(ctx context.Context, f order.Filter, before int64, limit int) (orders []order.Order, total int64, err error)
+	// and how many of them the user has in all; as much of it as can be read soon. order.ErrUnavailable.
+	Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error)
 	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It returns nil
 	// after a final state, else yield's error, ctx's, service.ErrStopping when the process stops, order.ErrNotFound or
 	// order.ErrUnavailable.

@@ -115,6 +115,28 @@ func (c Claim) HasRow(row Order) bool {
 	return row.UserID == c.UserID && row.VoucherID == c.VoucherID && (row.ID == c.OrderID || row.Reason == IDCollision)
 }
 
+// Holding is what Redis has of one user in one sale.
+type Holding struct {
+	OrderID int64 // by which they are a holder; 0: none
+	Whole   bool  // what Redis lacks of the sale does not exist: it is not missing, unreadable, or being rebuilt
+	Mark    Mark  // of a whole sale
+}
+
+// Unrecorded says which sales of a partition may have accepted orders without a row.
+type Unrecorded struct {
+	Now         time.Time // by Redis's clock
+	Since       time.Time // those that sold from then on, by Redis's clock; zero: any
+	Rebuilt     []int64   // vouchers whose sale was rebuilt lately, which may queue older orders again
+	DeadLetters bool      // any: an entry waits that cannot be decoded
+}
+
+// Page is a page of a user's orders.
+type Page struct {
+	Orders []Order // newest first; StatusUnknown where only the order itself is certain
+	Total  int64   // of all pages; not known of a stale one
+	Stale  bool    // a store could not be asked in time: orders may be missing
+}
+
 // BuyerKey names one user in one sale.
 type BuyerKey struct{ VoucherID, UserID int64 }
 

@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/order"
 )
 
 // holdersTests are the behaviour of holders and of the units that come back.
 var holdersTests = behaviour{
+	"holdings":                   testHoldings,
+	"unrecorded":                 testUnrecorded,
 	"corrections":                testCorrections,
 	"corrections of many sales":  testCorrectionsOfManySales,
 	"a missing sale":             testCorrectMissingSale,
@@ -111,6 +115,81 @@ func testOutdatedCorrection(t *testing.T, r *rig) {
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
 	if _, err := back(3); !errors.Is(err, order.ErrOutdated) { // what a missing sale contains is unknown
 		t.Errorf("Correct of a missing sale: %v", err)
+	}
+}
+
+// What a user holds, and whether what is not there can be elsewhere: of whole sales only it cannot.
+func testHoldings(t *testing.T, r *rig) {
+	r.open(3, r.hour(5))
+	r.admit(requests(5, 1)...) // user 5, order 1005
+	sales := []order.SaleRef{r.sale, {VoucherID: 8}, {VoucherID: 9}, {VoucherID: 10}, {VoucherID: 11}, {VoucherID: 12}, {VoucherID: 13}}
+	at := func(i int) *rig {
+		other := *r
+		other.sale = sales[i]
+		return &other
+	}
+	at(2).must(r.Begin(r.ctx(), sales[2], 4)) // being rebuilt
+	r.must(r.commands.Set(r.ctx(), r.keys.sale(sales[3]), "x", 0).Err())
+	at(4).open(1, r.hour(1))
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(sales[4]), "x", 0).Err())
+	at(5).open(1, r.hour(1))
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(sales[5]), "5", "nonsense").Err())
+	at(6).open(1, r.hour(1))
+	at(6).set("server", "another")
+
+	held, err := r.Holdings(r.ctx(), 5, sales)
+	r.must(err)
+	others := held[6]
+	if r.mini != nil { // it does not tell who it is
+		others = order.Holding{}
+	}
+	equal(t, []order.Holding{{OrderID: 1005, Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 1}}, {}, {}, {}, {}, {}, {}},
+		append(held[:6:6], others))
+	held, err = r.Holdings(r.ctx(), 6, sales[:1])
+	r.must(err)
+	equal(t, []order.Holding{{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 1}}}, held)
+	held, err = r.Holdings(r.ctx(), 6, nil)
+	r.must(err)
+	equal(t, 0, len(held))
+}
+
+func testUnrecorded(t *testing.T, r *rig) {
+	start := r.now().Truncate(time.Millisecond).UTC()
+	u, err := r.Unrecorded(r.ctx(), 0)
+	r.must(err)
+	if u.Since.Before(start) || u.DeadLetters || len(u.Rebuilt) > 0 {
+		t.Errorf("nothing waits: %+v", u)
+	}
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 2)...)
+	u, err = r.Unrecorded(r.ctx(), 0)
+	r.must(err)
+	entries, err := r.commands.XRange(r.ctx(), r.keys.orders(0), "-", "+").Result()
+	r.must(err)
+	added, _ := addedAt(entries[0].ID)
+	if age := r.now().Sub(u.Now); age < -time.Millisecond || age > time.Minute {
+		t.Errorf("the clock is off by %v", age)
+	}
+	u.Now = time.Time{}
+	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}}, u)
+
+	r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.dead(0), Values: []any{"a", "b"}}).Err())
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), redis.Z{Member: "99", Score: float64(start.Add(-time.Hour).UnixMilli())}).Err())
+	u, err = r.Unrecorded(r.ctx(), 0)
+	r.must(err)
+	if age := r.now().Sub(u.Now); age < -time.Millisecond || age > time.Minute {
+		t.Errorf("the clock is off by %v", age)
+	}
+	u.Now = time.Time{}
+	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}, DeadLetters: true}, u)
+
+	// The clock was set back: how old the entry is cannot be said.
+	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
+	r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.orders(0), ID: "99999999999999-0", Values: []any{"v", "1"}}).Err())
+	u, err = r.Unrecorded(r.ctx(), 0)
+	r.must(err)
+	if !u.Since.IsZero() {
+		t.Errorf("an entry of the future: since %v", u.Since)
 	}
 }
 

@@ -19,7 +19,7 @@ func newScript(source string) script {
 
 // scriptSet is the scripts of this package.
 type scriptSet struct {
-	seckill, correct, apply, views                      script
+	seckill, correct, apply, views, holdings            script
 	begin, setHolders, requeue, publish, drop           script
 	reportHeartbeat, report, roundProgress              script
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
@@ -29,7 +29,7 @@ type scriptSet struct {
 func newScriptSet() scriptSet {
 	return scriptSet{
 		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), apply: newScript(scripts.Apply),
-		views: newScript(scripts.Views),
+		views: newScript(scripts.Views), holdings: newScript(scripts.Holdings),
 		begin: newScript(scripts.BeginRebuild), setHolders: newScript(scripts.SetHolders), requeue: newScript(scripts.Requeue),
 		reportHeartbeat: newScript(scripts.ReportHeartbeat), report: newScript(scripts.Report), roundProgress: newScript(scripts.RoundProgress),
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), acknowledge: newScript(scripts.Acknowledge),

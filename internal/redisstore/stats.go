@@ -81,12 +81,18 @@ func ageOf(entries []redis.XMessage, now time.Time) time.Duration {
 	if len(entries) == 0 {
 		return 0
 	}
-	text, _, _ := strings.Cut(entries[0].ID, "-")
-	added, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0 // the key was written by hand
+	added, known := addedAt(entries[0].ID)
+	if !known {
+		return 0
 	}
-	return max(0, now.Sub(time.UnixMilli(added)))
+	return max(0, now.Sub(added))
+}
+
+// addedAt is when the entry with the id was added, by Redis's clock; not known if its id was written by hand.
+func addedAt(id string) (time.Time, bool) {
+	text, _, _ := strings.Cut(id, "-")
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms).UTC(), err == nil
 }
 
 // Backlog is what waits in a partition.

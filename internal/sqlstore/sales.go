@@ -22,6 +22,15 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	return vs, nil
 }
 
+// SalesAbove implements service.NewSales.
+func (s *Store) SalesAbove(ctx context.Context, voucherID int64) ([]voucher.Voucher, error) {
+	vs, err := scanVouchers(joined(s.read(ctx)).Where("v.id > ? AND s.retired = ?", voucherID, false).Order("v.id"))
+	if err != nil {
+		return nil, readError("reading the newest sales", err)
+	}
+	return vs, nil
+}
+
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
 func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +34,10 @@ type Catalog struct {
 	source Vouchers
 	cache  *otter.Cache[int64, entry]
 
-	mu    sync.RWMutex
-	sales map[int64]order.SaleRef // the sales that Redis is to hold, as SetSales was told last
+	mu     sync.RWMutex
+	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
+	byID   map[int64]int     // index in sales
+	newest int64             // highest id of sales
 }
 
 type entry struct {
@@ -90,26 +93,59 @@ func (c *Catalog) Forget(id int64) { c.cache.Invalidate(id) }
 
 // SetSales remembers the vouchers whose sales Redis is to hold, and forgets those that are no longer among them.
 func (c *Catalog) SetSales(vs []voucher.Voucher) {
-	kept := make(map[int64]order.SaleRef, len(vs))
-	for _, v := range vs {
-		kept[v.ID] = order.SaleOf(v)
+	sales := slices.Clone(vs)
+	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
+	byID, newest := make(map[int64]int, len(sales)), int64(0)
+	for i, v := range sales {
+		byID[v.ID], newest = i, max(newest, v.ID)
 		c.cache.Set(v.ID, entry{voucher: v})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id := range c.sales {
-		if _, still := kept[id]; !still {
+	for id := range c.byID {
+		if _, still := byID[id]; !still {
 			c.cache.Invalidate(id)
 		}
 	}
-	c.sales = kept
+	c.sales, c.byID, c.newest = sales, byID, newest
+}
+
+// MaySell returns the sales that may have sold since then: those that had not ended, and had begun by now or were changed
+// after they were created, when their window may have been another; and those of the given vouchers.
+func (c *Catalog) MaySell(since, now time.Time, also []int64) []voucher.Voucher {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var sales []voucher.Voucher
+	ended := len(c.sales)
+	for i, v := range c.sales {
+		if v.Sale.End.Before(since) {
+			ended = i
+			break
+		}
+		if !v.Sale.Begin.After(now) || v.Sale.LastOperation > 0 {
+			sales = append(sales, v)
+		}
+	}
+	for _, id := range also {
+		if i, kept := c.byID[id]; kept && i >= ended {
+			sales = append(sales, c.sales[i])
+		}
+	}
+	return sales
+}
+
+// Newest returns the highest id of the vouchers whose sales Redis is to hold; 0 without any.
+func (c *Catalog) Newest() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.newest
 }
 
 // Keeps reports whether Redis is to hold the voucher's sale, as SetSales was told last.
 func (c *Catalog) Keeps(voucherID int64) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	_, kept := c.sales[voucherID]
+	_, kept := c.byID[voucherID]
 	return kept
 }
 
@@ -117,9 +153,9 @@ func (c *Catalog) Keeps(voucherID int64) bool {
 func (c *Catalog) Sales() []order.SaleRef {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	sales := make([]order.SaleRef, 0, len(c.sales))
-	for _, sale := range c.sales {
-		sales = append(sales, sale)
+	sales := make([]order.SaleRef, len(c.sales))
+	for i, v := range c.sales {
+		sales[i] = order.SaleOf(v)
 	}
 	return sales
 }

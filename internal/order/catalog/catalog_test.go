@@ -169,3 +169,46 @@ func TestSetSales(t *testing.T) {
 		}
 	})
 }
+
+// Sales that may have sold: inside the window, or with a window that was changed, or named.
+func TestMaySell(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
+		now := time.Now()
+		sale := func(id int64, begin, end time.Duration, operations int64) voucher.Voucher {
+			v := titled(id, "sale")
+			v.Sale = &voucher.Sale{Begin: now.Add(begin), End: now.Add(end), LastOperation: operations}
+			return v
+		}
+		c.SetSales([]voucher.Voucher{
+			sale(1, -3*time.Hour, -2*time.Hour, 0), sale(2, -time.Hour, time.Hour, 0), sale(3, time.Hour, 2*time.Hour, 0),
+			sale(4, time.Hour, 2*time.Hour, 1), sale(5, -3*time.Hour, -time.Minute, 0),
+		})
+		for name, tc := range map[string]struct {
+			since time.Time
+			also  []int64
+			want  []int64
+		}{
+			"now":                  {now, nil, []int64{2, 4}},
+			"a while ago":          {now.Add(-10 * time.Minute), nil, []int64{2, 4, 5}},
+			"ever":                 {time.Time{}, nil, []int64{1, 2, 4, 5}},
+			"and one that is over": {now, []int64{1, 2, 77}, []int64{1, 2, 4}},
+		} {
+			var got []int64
+			for _, v := range c.MaySell(tc.since, now, tc.also) {
+				got = append(got, v.ID)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%s: %v, want %v", name, got, tc.want)
+			}
+		}
+		if c.Newest() != 5 {
+			t.Errorf("the newest is %d", c.Newest())
+		}
+		c.SetSales(nil)
+		if got := c.MaySell(time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
+			t.Errorf("without sales: %v, newest %d", got, c.Newest())
+		}
+	})
+}

@@ -2,6 +2,7 @@ package ordertest
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"seckill/internal/order"
@@ -95,4 +96,18 @@ func (f FakeHolders) HolderOrders(_ context.Context, userID int64, sales []order
 		ids[i] = f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}]
 	}
 	return ids, nil
+}
+
+// Holdings are the holders' orders; every sale is whole, at a mark that the ledger cannot be ahead of.
+func (f FakeHolders) Holdings(_ context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
+	held := make([]order.Holding, len(sales))
+	for i, s := range sales {
+		held[i] = order.Holding{OrderID: f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}], Whole: true, Mark: order.Mark{Epoch: math.MaxInt64}}
+	}
+	return held, nil
+}
+
+// Unrecorded says that any sale may have orders that wait.
+func (f FakeHolders) Unrecorded(context.Context, int) (order.Unrecorded, error) {
+	return order.Unrecorded{DeadLetters: true}, nil
 }

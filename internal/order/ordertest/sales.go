@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"seckill/internal/order"
@@ -65,6 +66,12 @@ func (f *FakeSales) SalesToKeep(context.Context) (vs []voucher.Voucher, err erro
 		return nil
 	})
 	return vs, err
+}
+
+// SalesAbove is SalesToKeep without the older ones.
+func (f *FakeSales) SalesAbove(ctx context.Context, id int64) ([]voucher.Voucher, error) {
+	vs, err := f.SalesToKeep(ctx)
+	return slices.DeleteFunc(vs, func(v voucher.Voucher) bool { return v.ID <= id }), err
 }
 
 func (f *FakeSales) RaiseEpoch(_ context.Context, id, above int64) (epoch int64, err error) {

@@ -4,51 +4,102 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"time"
 
 	"seckill/internal/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
 )
 
-// maxReads is how many queries for single orders are under way at once.
-const maxReads = 4
+const (
+	maxReads = 4 // queries for single orders under way at once
+	// lookupTimeout is how long it may take to find an order; a store that hangs is ErrUnavailable then.
+	lookupTimeout = 700 * time.Millisecond
+	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is certain, the
+	// rest of a list, a history.
+	sideTimeout = 150 * time.Millisecond
+	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
+	clockDoubt = 10 * time.Minute
+)
+
+// partition is the one whose sales are asked. There is one so far.
+const partition = 0
 
 // Lookup finds orders, recorded or still queued, for their owner.
 type Lookup struct {
 	reader  reader
-	holders order.HolderReader
-	sales   order.KeptSales
+	stores  LookupStores
 	catalog *catalog.Catalog
+
+	unrecorded *batch.Batcher[struct{}, order.Unrecorded]
+	newSales   *batch.Batcher[int64, []voucher.Voucher] // above an id
+}
+
+// LookupStores are where an order may stand.
+type LookupStores struct {
+	Rows     order.Reader
+	Holdings Holdings
+	NewSales NewSales
 }
 
 // NewLookup returns a lookup over the ledger and the holders in Redis.
-func NewLookup(rows order.Reader, holders order.HolderReader, sales order.KeptSales, catalog *catalog.Catalog) *Lookup {
-	return &Lookup{reader: newReader(rows), holders: holders, sales: sales, catalog: catalog}
+func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
+	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
+	l.unrecorded = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
+		ctx, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+		defer cancel()
+		u, err := l.stores.Holdings.Unrecorded(ctx, partition)
+		for _, it := range items {
+			it.Answer = u
+		}
+		return err
+	})
+	l.newSales = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[int64, []voucher.Voucher]) error {
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
+		above := items[0].Request
+		for _, it := range items {
+			above = min(above, it.Request)
+		}
+		vs, err := l.stores.NewSales.SalesAbove(ctx, above)
+		for _, it := range items {
+			it.Answer = vs
+		}
+		return err
+	})
+	return l
 }
 
-// Order returns the user's order, or ErrNotFound, also for somebody else's.
+// Order returns the user's order, or ErrNotFound, also for somebody else's. It is ErrUnavailable, never ErrNotFound, while a
+// place where the order may stand cannot be trusted: a store does not answer in time, Redis lacks a sale, or a sale is being
+// rebuilt.
 //
-// An order without a row is queued while its user is a holder with it in a sale. The sales that the catalog knows are asked
-// first. Another instance may have created one a moment ago, so before ErrNotFound the ledger is asked which sales there
-// are, and once more for the row: the order may have got it, and its user be no holder any more, in between.
+// An order without a row is queued while its user is a holder with it in a sale. Before ErrNotFound the ledger is asked once
+// more for the row: the order may have got it, and its user be no holder any more, in between.
 func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
 	o, err := l.recorded(ctx, userID, orderID)
 	if !errors.Is(err, order.ErrNotFound) {
 		return o, err
 	}
-	for _, sales := range []func(context.Context) ([]order.SaleRef, error){l.known, l.fresh} {
-		queued, err := l.queued(ctx, userID, sales)
-		if err != nil {
-			return order.Order{}, err
-		}
-		for _, q := range queued {
-			if q.ID == orderID {
-				return q, nil
-			}
+	queued, all, err := l.queued(ctx, userID)
+	if err != nil {
+		return order.Order{}, err
+	}
+	for _, q := range queued {
+		if q.ID == orderID {
+			return q, nil
 		}
 	}
-	return l.recorded(ctx, userID, orderID)
+	o, err = l.recorded(ctx, userID, orderID)
+	if errors.Is(err, order.ErrNotFound) && !all {
+		return order.Order{}, fmt.Errorf("%w: a sale in which order %d may wait is being rebuilt", order.ErrUnavailable, orderID)
+	}
+	return o, err
 }
 
 // await is Order for a caller who, while the order is queued, waits for up to wait for its row. It is returned as queued
@@ -88,43 +139,76 @@ func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Ord
 	return o, err
 }
 
-// Queued returns the orders with which the user is a holder in Redis, as queued ones; some may have their row already.
-func (l *Lookup) Queued(ctx context.Context, userID int64) ([]order.Order, error) {
-	return l.queued(ctx, userID, l.fresh)
+// queued returns the orders with which the user is a holder in Redis, as queued ones; some may have their row already. all
+// is false when there may be more: a sale cannot be trusted, or the ledger does not say which sales are new.
+//
+// Only sales that can have an accepted order without a row are asked: those that sold since the oldest entry in the stream
+// was added, and those that were rebuilt lately. With dead letters it is all of them: such an entry may be of any.
+func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order, all bool, err error) {
+	var (
+		asking     sync.WaitGroup
+		created    []voucher.Voucher
+		errCreated error
+	)
+	asking.Go(func() { created, errCreated = l.newSales.Do(ctx, l.catalog.Newest()) })
+	defer asking.Wait()
+	u, err := l.unrecorded.Do(ctx, struct{}{})
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	}
+	since, now := u.Since.Add(-clockDoubt), u.Now.Add(clockDoubt)
+	if u.DeadLetters || u.Since.IsZero() {
+		since, now = time.Time{}, time.Unix(math.MaxInt32, 0)
+	}
+	queued, all, err = l.heldIn(ctx, userID, l.catalog.MaySell(since, now, u.Rebuilt))
+	if err != nil {
+		return nil, false, err
+	}
+	if asking.Wait(); errCreated != nil {
+		return queued, false, nil
+	}
+	more, allOfThem, err := l.heldIn(ctx, userID, created)
+	return append(queued, more...), all && allOfThem, err
 }
 
-func (l *Lookup) queued(ctx context.Context, userID int64, which func(context.Context) ([]order.SaleRef, error)) ([]order.Order, error) {
-	sales, err := which(ctx)
-	if err != nil || len(sales) == 0 {
-		return nil, err
+// heldIn returns the orders with which the user is a holder in the sales, as queued ones. all is false when one of the sales
+// cannot be trusted.
+func (l *Lookup) heldIn(ctx context.Context, userID int64, sales []voucher.Voucher) (queued []order.Order, all bool, err error) {
+	if len(sales) == 0 {
+		return nil, true, nil
 	}
-	ids, err := l.holders.HolderOrders(ctx, userID, sales)
+	all = true
+	refs := make([]order.SaleRef, len(sales))
+	for i, v := range sales {
+		refs[i] = order.SaleOf(v)
+	}
+	held, err := l.stores.Holdings.Holdings(ctx, userID, refs)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+		return nil, false, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}
-	var queued []order.Order
-	for i, id := range ids {
-		if id != 0 {
-			queued = append(queued, order.Order{ID: id, UserID: userID, VoucherID: sales[i].VoucherID, Status: order.Queued})
+	for i, h := range held {
+		recorded := order.Mark{Epoch: sales[i].Sale.Epoch, Sequence: sales[i].Sale.Sequence}
+		all = all && h.Whole && !h.Mark.Before(recorded)
+		if h.OrderID != 0 {
+			queued = append(queued, order.Order{ID: h.OrderID, UserID: userID, VoucherID: refs[i].VoucherID, Status: order.Queued})
 		}
 	}
-	return queued, nil
+	return queued, all, nil
 }
 
-// known returns the sales that the catalog remembers.
-func (l *Lookup) known(context.Context) ([]order.SaleRef, error) { return l.catalog.Sales(), nil }
-
-// fresh asks the ledger which sales Redis is to hold.
-func (l *Lookup) fresh(ctx context.Context) ([]order.SaleRef, error) {
-	vs, err := l.sales.SalesToKeep(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+// status returns what became of an order that was accepted, StatusUnknown when the ledger does not say so soon enough.
+func (l *Lookup) status(ctx context.Context, orderID int64) order.Status {
+	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
+	defer cancel()
+	o, err := l.reader.order(ctx, orderID)
+	switch {
+	case errors.Is(err, order.ErrNotFound):
+		return order.Queued
+	case err != nil:
+		return order.StatusUnknown
+	default:
+		return o.Status
 	}
-	sales := make([]order.SaleRef, len(vs))
-	for i, v := range vs {
-		sales[i] = order.SaleOf(v)
-	}
-	return sales, nil
 }
 
 // reader reads orders by id for all that look one up. Few callers have a query each. When many come at once, as when

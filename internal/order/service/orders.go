@@ -78,8 +78,10 @@ func (s *Orders) Find(ctx context.Context, f order.Filter, before int64, limit i
 }
 
 // History returns what happened to the order, oldest first. That it was accepted and recorded follows from the order
-// itself; everything since is in the ledger.
+// itself; everything since is in the ledger. ErrUnavailable when that does not answer soon.
 func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
+	defer cancel()
 	v, err := s.catalog.Find(ctx, o.VoucherID)
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) { // an order of a voucher that does not exist has failed for that reason
 		return nil, err

@@ -50,6 +50,20 @@ type PaymentLedger interface {
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
 }
 
+// Holdings reads who holds what in Redis: redisstore.Store.
+type Holdings interface {
+	// Holdings returns what the user holds in each of the sales, in the order asked.
+	Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error)
+	// Unrecorded says which sales of the partition may have accepted orders without a row.
+	Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error)
+}
+
+// NewSales reads sales that another instance may have created a moment ago: the ledger.
+type NewSales interface {
+	// SalesAbove returns the vouchers with an id above the given one whose sale Redis must hold.
+	SalesAbove(ctx context.Context, voucherID int64) ([]voucher.Voucher, error)
+}
+
 // Provider moves money: a payment service.
 type Provider interface {
 	// Begin makes the provider expect the payment and returns where the buyer pays. Repeating it for the same payment is

@@ -1,14 +1,12 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
+	"seckill/internal/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 )
@@ -29,7 +27,7 @@ const (
 type Purchases struct {
 	admission *admission.Admission
 	lookup    *Lookup
-	rows      order.Reader
+	recorded  *batch.Batcher[ownQuestion, ownRows]
 	ids       order.IDs
 	notifier  *Notifier
 	options   PurchaseOptions
@@ -37,7 +35,7 @@ type Purchases struct {
 
 // NewPurchases returns purchases through an admission.
 func NewPurchases(admission *admission.Admission, lookup *Lookup, rows order.Reader, ids order.IDs, notifier *Notifier, options PurchaseOptions) *Purchases {
-	return &Purchases{admission: admission, lookup: lookup, rows: rows, ids: ids, notifier: notifier, options: options}
+	return &Purchases{admission: admission, lookup: lookup, recorded: newOwnReads(rows), ids: ids, notifier: notifier, options: options}
 }
 
 // Buy asks for one unit of the voucher for the user, and waits for up to wait until the order is recorded. It returns the
@@ -99,15 +97,7 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 		}
 		return &order.AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
 	}
-	recorded, err := p.rows.Recorded(ctx, []int64{bought.OrderID})
-	if err != nil {
-		return bought // the order is certain, its state is not
-	}
-	status, has := recorded[bought.OrderID]
-	if !has {
-		status = order.Queued
-	}
-	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Status: status}
+	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Status: p.lookup.status(ctx, bought.OrderID)}
 }
 
 // Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for up to
@@ -128,59 +118,6 @@ func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.
 
 func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
 	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
-}
-
-// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest first,
-// at most limit, and how many there are in all. Those that are still queued are among them, except where an order may only
-// be named once it has its row.
-func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
-	if before <= 0 {
-		before = math.MaxInt64
-	}
-	queued, err := p.queued(ctx, f)
-	if err != nil {
-		return nil, 0, err
-	}
-	var orders []order.Order
-	var total int64
-	if !f.Waiting {
-		if orders, total, err = p.rows.OrdersOf(ctx, f, before, limit); err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
-		}
-	}
-	recorded := len(orders)
-	for _, q := range queued {
-		if slices.ContainsFunc(orders[:recorded], func(o order.Order) bool { return o.ID == q.ID }) {
-			continue // got its row since
-		}
-		total++
-		if q.ID < before {
-			orders = append(orders, q)
-		}
-	}
-	slices.SortFunc(orders, func(a, b order.Order) int { return cmp.Compare(b.ID, a.ID) })
-	return orders[:min(len(orders), limit)], total, nil
-}
-
-// queued returns the user's orders that have no row yet, may be named, and pass the filter.
-func (p *Purchases) queued(ctx context.Context, f order.Filter) ([]order.Order, error) {
-	if p.options.WaitForRow || f.Status != order.Queued {
-		return nil, nil
-	}
-	queued, err := p.lookup.Queued(ctx, f.UserID)
-	queued = slices.DeleteFunc(queued, func(q order.Order) bool { return !f.Passes(q) })
-	if err != nil || len(queued) == 0 {
-		return nil, err
-	}
-	ids := make([]int64, len(queued))
-	for i, q := range queued {
-		ids[i] = q.ID
-	}
-	recorded, err := p.rows.Recorded(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
-	}
-	return slices.DeleteFunc(queued, func(q order.Order) bool { _, has := recorded[q.ID]; return has }), nil
 }
 
 // Watch calls yield with the user's order at once and then whenever its state has changed, until the order has come to

@@ -58,7 +58,7 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	p.catalog = catalog
 	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
-	p.purchases = NewPurchases(admission, NewLookup(p.rows, p.holders, p.sales, catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
+	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales}, catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
 	return p
 }
 
@@ -140,17 +140,19 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-			p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 55}
-			p.rows.Away = tc.away
-			if tc.row.ID != 0 {
-				p.rows.Put(tc.row)
-			}
-			_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
-			var bought *order.AlreadyBoughtError
-			if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
-				t.Fatalf("error = %v, want order 55, %s", err, tc.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+				p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 55}
+				p.rows.Away = tc.away
+				if tc.row.ID != 0 {
+					p.rows.Put(tc.row)
+				}
+				_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+				var bought *order.AlreadyBoughtError
+				if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
+					t.Fatalf("error = %v, want order 55, %s", err, tc.want)
+				}
+			})
 		})
 	}
 }
@@ -230,8 +232,8 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		if _, err := p.purchases.Order(t.Context(), 3, 66, 0); !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("looked up before it was recorded: error = %v, want ErrUnavailable", err)
 		}
-		if orders, total, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 3}, 0, 10); err != nil || len(orders) != 0 || total != 0 {
-			t.Errorf("listed before it was recorded: %v of %d, %v", orders, total, err)
+		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 3}, 0, 10); err != nil || len(page.Orders) != 0 || page.Total != 0 {
+			t.Errorf("listed before it was recorded: %+v, %v", page, err)
 		}
 		start := time.Now()
 		if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
@@ -336,53 +338,253 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 
 func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 	t.Parallel()
-	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
-	p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Cancelled})
-	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
-	ids := func(orders []order.Order) (ids []int64) {
-		for _, o := range orders {
-			ids = append(ids, o.ID)
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
+		p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Cancelled})
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+		ids := func(orders []order.Order) (ids []int64) {
+			for _, o := range orders {
+				ids = append(ids, o.ID)
+			}
+			return ids
 		}
-		return ids
-	}
-	orders, total, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 2)
-	if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 || orders[0].Status != order.Queued || orders[1].ID != 55 {
-		t.Errorf("first page %v of %d, %v", ids(orders), total, err)
-	}
-	p.rows.Put(order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
-	orders, total, err = p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 5)
-	if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != order.Unpaid {
-		t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
-	}
+		page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 2)
+		orders, total := page.Orders, page.Total
+		if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 || orders[0].Status != order.Queued || orders[1].ID != 55 {
+			t.Errorf("first page %v of %d, %v", ids(orders), total, err)
+		}
+		p.rows.Put(order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+		page, err = p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 5)
+		orders, total = page.Orders, page.Total
+		if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != order.Unpaid {
+			t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
+		}
+	})
 }
 
 // Queued orders are listed where the filter lets them through, and alone where it asks for them.
 func TestOrdersPassTheFilter(t *testing.T) {
 	t.Parallel()
-	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled})
-	p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
-	p.rows.Put(order.Order{ID: 53, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Paid})
-	p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled})
+		p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
+		p.rows.Put(order.Order{ID: 53, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Paid})
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+		for name, tc := range map[string]struct {
+			f    order.Filter
+			want []int64
+		}{
+			"all":               {order.Filter{UserID: 1}, []int64{66, 55, 54}},
+			"of one voucher":    {order.Filter{UserID: 1, VoucherID: ordertest.VoucherA}, []int64{66, 55}},
+			"of another":        {order.Filter{UserID: 1, VoucherID: ordertest.VoucherB}, []int64{54}},
+			"in one state":      {order.Filter{UserID: 1, Status: order.Paid}, []int64{54}},
+			"those that wait":   {order.Filter{UserID: 1, Waiting: true}, []int64{66}},
+			"nobody else's are": {order.Filter{UserID: 3}, nil},
+		} {
+			page, err := p.purchases.Orders(t.Context(), tc.f, 100, 10)
+			var got []int64
+			for _, o := range page.Orders {
+				got = append(got, o.ID)
+			}
+			if !slices.Equal(got, tc.want) || page.Total != int64(len(tc.want)) || page.Stale || err != nil {
+				t.Errorf("%s: %v of %+v, %v; want %v", name, got, page, err, tc.want)
+			}
+		}
+	})
+}
+
+// silentRows answer nothing until the caller gives up.
+type silentRows struct{ ordertest.FakeOrders }
+
+func (*silentRows) OrdersByID(ctx context.Context, _ []int64) (map[int64]order.Order, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (*silentRows) OrdersOf(ctx context.Context, _ order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
+	<-ctx.Done()
+	return nil, 0, ctx.Err()
+}
+
+func (*silentRows) SalesAbove(ctx context.Context, _ int64) ([]voucher.Voucher, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// While the ledger hangs what is certain is answered soon: a winner's order, and a list with it. What is not known is
+// unavailable, and never not found.
+func TestTheLedgerHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		rows := &silentRows{}
+		p.purchases.lookup.reader, p.purchases.recorded = newReader(rows), newOwnReads(rows)
+		p.purchases.lookup.stores.NewSales = rows
+		p.catalog.SetSales(p.sales.Kept)
+		p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 66}
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+		within := func(what string, limit time.Duration, ask func()) {
+			start := time.Now()
+			ask()
+			if took := time.Since(start); took > limit {
+				t.Errorf("%s took %v, want at most %v", what, took, limit)
+			}
+		}
+		var callers sync.WaitGroup
+		for range 1000 {
+			callers.Go(func() {
+				within("a repeat", sideTimeout, func() {
+					_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 || bought.Status != order.StatusUnknown {
+						t.Errorf("a repeat: %v", err)
+					}
+				})
+				within("a list", sideTimeout, func() {
+					page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
+					if err != nil || !page.Stale || len(page.Orders) != 1 || page.Orders[0].ID != 66 || page.Orders[0].Status != order.StatusUnknown {
+						t.Errorf("a list: %+v, %v", page, err)
+					}
+				})
+				within("an order", lookupTimeout, func() {
+					if _, err := p.purchases.Order(t.Context(), 1, 66, 0); !errors.Is(err, order.ErrUnavailable) {
+						t.Errorf("an order: %v", err)
+					}
+				})
+				within("nobody's list", sideTimeout, func() {
+					if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 9}, 0, 10); !errors.Is(err, order.ErrUnavailable) {
+						t.Errorf("nobody's list: %+v, %v", page, err)
+					}
+				})
+			})
+		}
+		callers.Wait()
+		time.Sleep(10 * pollTimeout) // for the queries that were given up
+	})
+}
+
+// doubtful are holders in a Redis that has not everything.
+type doubtful struct {
+	ordertest.FakeHolders
+	held order.Holding
+	err  error
+}
+
+func (d *doubtful) Holdings(_ context.Context, _ int64, sales []order.SaleRef) ([]order.Holding, error) {
+	return slices.Repeat([]order.Holding{d.held}, len(sales)), d.err
+}
+
+// An order that is not found is not there only if every place where it may stand can be trusted.
+func TestNeverNotFoundInDoubt(t *testing.T) {
+	t.Parallel()
+	sale := ordertest.VoucherAt(3, 7)
 	for name, tc := range map[string]struct {
-		f    order.Filter
-		want []int64
+		held     order.Holding
+		err      error
+		newSales bool // the ledger does not say which are new
+		want     error
+		listed   bool
 	}{
-		"all":               {order.Filter{UserID: 1}, []int64{66, 55, 54}},
-		"of one voucher":    {order.Filter{UserID: 1, VoucherID: ordertest.VoucherA}, []int64{66, 55}},
-		"of another":        {order.Filter{UserID: 1, VoucherID: ordertest.VoucherB}, []int64{54}},
-		"in one state":      {order.Filter{UserID: 1, Status: order.Paid}, []int64{54}},
-		"those that wait":   {order.Filter{UserID: 1, Waiting: true}, []int64{66}},
-		"nobody else's are": {order.Filter{UserID: 3}, nil},
+		"whole":                        {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, want: order.ErrNotFound},
+		"missing or being rebuilt":     {held: order.Holding{}, want: order.ErrUnavailable},
+		"of an older epoch":            {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 2, Sequence: 9}}, want: order.ErrUnavailable},
+		"without its tail":             {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 6}}, want: order.ErrUnavailable},
+		"Redis is away":                {err: errors.New("away"), want: order.ErrUnavailable},
+		"new sales are not known":      {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, newSales: true, want: order.ErrUnavailable},
+		"being rebuilt, but held here": {held: order.Holding{OrderID: 66}, listed: true},
 	} {
-		orders, total, err := p.purchases.Orders(t.Context(), tc.f, 100, 10)
-		var got []int64
-		for _, o := range orders {
-			got = append(got, o.ID)
-		}
-		if !slices.Equal(got, tc.want) || total != int64(len(tc.want)) || err != nil {
-			t.Errorf("%s: %v of %d, %v; want %v", name, got, total, err, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPurchases(t, PurchaseOptions{}, sale)
+				p.catalog.SetSales([]voucher.Voucher{sale})
+				p.purchases.lookup.stores.Holdings = &doubtful{held: tc.held, err: tc.err}
+				if tc.newSales {
+					p.sales.Before["sales"] = 1 << 30
+				}
+				o, err := p.purchases.Order(t.Context(), 1, 66, 0)
+				if !errors.Is(err, tc.want) || tc.listed != (o.ID == 66 && o.Status == order.Queued) {
+					t.Errorf("order %+v, %v; want %v", o, err, tc.want)
+				}
+				page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
+				if doubt := !errors.Is(tc.want, order.ErrNotFound); page.Stale != doubt || err != nil || tc.listed != (len(page.Orders) == 1) {
+					t.Errorf("list %+v, %v", page, err)
+				}
+			})
+		})
 	}
+}
+
+// An order that gets its row while a list is made is in it once.
+func TestAnOrderIsRecordedWhileItIsListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		late := &lateRow{FakeOrders: p.rows, row: order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid}}
+		p.purchases.lookup.reader, p.purchases.recorded = newReader(late), newOwnReads(late)
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
+		page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
+		if err != nil || len(page.Orders) != 1 || page.Total != 1 || page.Orders[0].Status != order.Unpaid {
+			t.Errorf("%+v, %v", page, err)
+		}
+	})
+}
+
+// lateRow is written after the user's rows were listed.
+type lateRow struct {
+	*ordertest.FakeOrders
+	row order.Order
+}
+
+func (r *lateRow) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+	r.Put(r.row)
+	return r.FakeOrders.OrdersByID(ctx, ids)
+}
+
+// countedHoldings count the sales that they are asked for. Nothing waits in the stream.
+type countedHoldings struct {
+	ordertest.FakeHolders
+	sales int
+}
+
+func (h *countedHoldings) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
+	h.sales += len(sales)
+	return h.FakeHolders.Holdings(ctx, userID, sales)
+}
+
+func (*countedHoldings) Unrecorded(context.Context, int) (order.Unrecorded, error) {
+	return order.Unrecorded{Now: time.Now(), Since: time.Now()}, nil
+}
+
+// What a buyer asks about their orders does not cost more with 3,000 sales that are over or have not begun.
+func TestQuestionsDoNotGrowWithSales(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+		var sales []voucher.Voucher
+		for id := range int64(3000) {
+			v := ordertest.VoucherAt(1, 0)
+			begin := time.Now().Add(-10 * time.Hour)
+			if id%2 == 0 {
+				begin = time.Now().Add(time.Hour)
+			}
+			v.ID, v.Sale = 1000+id, &voucher.Sale{Epoch: 1, Begin: begin, End: begin.Add(time.Hour)}
+			sales = append(sales, v)
+		}
+		running := ordertest.VoucherAt(1, 0)
+		running.Sale.Begin, running.Sale.End = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		p := newPurchases(t, PurchaseOptions{}, append(sales, running)...)
+		p.catalog.SetSales(p.sales.Kept)
+		counted := &countedHoldings{FakeHolders: ordertest.FakeHolders{{VoucherID: running.ID, UserID: 1}: 66}}
+		p.purchases.lookup.stores.Holdings = counted
+		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10); err != nil || len(page.Orders) != 1 || page.Stale {
+			t.Errorf("%+v, %v", page, err)
+		}
+		if _, err := p.purchases.Order(t.Context(), 1, 7, 0); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("an unknown order: %v", err)
+		}
+		if counted.sales != 2 {
+			t.Errorf("%d sales were asked in two questions, want one each", counted.sales)
+		}
+	})
 }

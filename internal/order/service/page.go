@@ -1,0 +1,111 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"seckill/internal/batch"
+	"seckill/internal/order"
+)
+
+// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest first,
+// at most limit, and how many there are in all. Those that are still queued are among them, except where an order may only
+// be named once it has its row.
+//
+// The stores are asked at the same time and for sideTimeout at most. What one of them answered is returned, as stale, when
+// the other did not; without any of it ErrUnavailable.
+func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
+	defer cancel()
+	var (
+		asking sync.WaitGroup
+		rows   ownRows
+		queued []order.Order
+		all    bool
+		errs   [2]error
+	)
+	if !f.Waiting { // what has a row does not wait
+		asking.Go(func() { rows, errs[0] = p.recorded.Do(ctx, ownQuestion{f, before, limit}) })
+	}
+	asking.Go(func() { queued, all, errs[1] = p.queued(ctx, f) })
+	asking.Wait()
+	if errs[0] != nil && (errs[1] != nil || len(queued) == 0) {
+		return order.Page{}, fmt.Errorf("%w: %w", order.ErrUnavailable, errors.Join(errs[:]...))
+	}
+	page := order.Page{Orders: slices.Clone(rows.orders), Total: rows.total, Stale: errs[0] != nil || errs[1] != nil || !all}
+	for _, q := range queued {
+		if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
+			continue // it has its row
+		}
+		switch row, err := p.lookup.reader.order(ctx, q.ID); {
+		case errors.Is(err, order.ErrNotFound):
+		case err != nil:
+			q.Status, page.Stale = order.StatusUnknown, true
+		case !f.Passes(row) || rows.covers(row.ID, limit):
+			continue // it is of another page, or of none
+		default:
+			q = row // it got its row after the others were read
+		}
+		page.Total++
+		if q.ID < before {
+			page.Orders = append(page.Orders, q)
+		}
+	}
+	slices.SortFunc(page.Orders, func(a, b order.Order) int { return cmp.Compare(b.ID, a.ID) })
+	page.Orders = page.Orders[:min(len(page.Orders), limit)]
+	return page, nil
+}
+
+// maxOwnReads is how many queries for buyers' own orders are under way at once: while the ledger hangs, further callers
+// wait for sideTimeout and cost nothing.
+const maxOwnReads = 8
+
+// ownQuestion asks for recorded orders of a user.
+type ownQuestion struct {
+	filter order.Filter
+	before int64
+	limit  int
+}
+
+// ownRows are recorded orders of a user.
+type ownRows struct {
+	orders []order.Order
+	total  int64
+}
+
+// covers reports whether an order that is recorded and not among the rows is on a later page, rather than newer than the
+// query.
+func (r ownRows) covers(id int64, limit int) bool {
+	return len(r.orders) >= limit && id < r.orders[len(r.orders)-1].ID
+}
+
+func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
+	return batch.New(batch.Options{Size: 1, Calls: maxOwnReads}, func(ctx context.Context, items []*batch.Item[ownQuestion, ownRows]) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
+		for _, it := range items {
+			q := it.Request
+			if it.Answer.orders, it.Answer.total, err = rows.OrdersOf(ctx, q.filter, q.before, q.limit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when there may be more.
+func (p *Purchases) queued(ctx context.Context, f order.Filter) (queued []order.Order, all bool, err error) {
+	if p.options.WaitForRow || f.Status != order.Queued {
+		return nil, true, nil
+	}
+	queued, all, err = p.lookup.queued(ctx, f.UserID)
+	return slices.DeleteFunc(queued, func(q order.Order) bool { return !f.Passes(q) }), all, err
+}

@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+// Holdings implements service.Holdings. An order id that cannot be read is none, in a sale that is not whole.
+func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
+	held := make([]order.Holding, len(sales))
+	for _, part := range viewParts(sales) {
+		raw, err := s.scripts.holdings.run(ctx, s.commands, s.viewKeys(sales, part), userID)
+		if err != nil {
+			return nil, fmt.Errorf("what user %d holds in %d sales: %w", userID, len(part), err)
+		}
+		r := newReply(raw)
+		for _, i := range part {
+			held[i] = r.holding()
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	return held, nil
+}
+
+// holding reads what scripts/holdings.lua answers for one sale.
+func (r *reply) holding() (h order.Holding) {
+	text := r.text()
+	h.Whole = r.number() == 1
+	h.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
+	if text == "" {
+		return h
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 {
+		return order.Holding{}
+	}
+	h.OrderID = id
+	return h
+}
+
+// rebuiltLately is how much longer than the oldest entry a rebuild may be ago whose entries wait.
+const rebuiltLately = 10 * time.Minute
+
+// Unrecorded implements service.Holdings.
+func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error) {
+	var (
+		now   *redis.TimeCmd
+		first *redis.XMessageSliceCmd
+		dead  *redis.IntCmd
+	)
+	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		now = p.Time(ctx)
+		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
+		dead = p.XLen(ctx, s.keys.dead(partition))
+		return nil
+	})
+	if err != nil {
+		return order.Unrecorded{}, translate(err)
+	}
+	u := order.Unrecorded{DeadLetters: dead.Val() > 0, Now: now.Val().UTC(), Since: now.Val().UTC()}
+	if entries := first.Val(); len(entries) > 0 {
+		// An id in the future is of a time before the clock was set back: then it is not known how long ago that was.
+		if added, known := addedAt(entries[0].ID); known && !added.After(u.Since) {
+			u.Since = added
+		} else {
+			u.Since = time.Time{}
+		}
+	}
+	rebuilt, err := s.commands.ZRangeByScore(ctx, s.keys.stops(partition), &redis.ZRangeBy{
+		Min: strconv.FormatInt(u.Since.Add(-rebuiltLately).UnixMilli(), 10), Max: "+inf",
+	}).Result()
+	if err != nil {
+		return order.Unrecorded{}, translate(err)
+	}
+	for _, text := range rebuilt {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+			u.Rebuilt = append(u.Rebuilt, id)
+		}
+	}
+	return u, nil
+}
