@@ -190,7 +190,7 @@ func TestACrowdCostsFiveCallsASecond(t *testing.T) {
 			})
 		}
 		crowd.Wait()
-		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions != 1 {
+		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions > 2 { // who comes while the first question is under way shares a second one
 			t.Errorf("Redis was asked %d times, the ledger for texts %d times, for ids %d times", s.sets, s.queries, s.questions)
 		}
 	})
