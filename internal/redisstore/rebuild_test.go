@@ -27,6 +27,9 @@ var rebuildTests = behaviour{
 }
 
 func testBuildFromNothing(t *testing.T, r *rig) {
+	if err := r.Begin(r.ctx(), r.sale, 0); !errors.Is(err, order.ErrSuperseded) || r.view().Mode != order.SaleMissing {
+		t.Errorf("Begin at epoch 0: %v, want ErrSuperseded; the sale is %v", err, r.view().Mode)
+	}
 	for range 2 { // again, as after a lost answer
 		r.must(r.Begin(r.ctx(), r.sale, 1))
 	}

@@ -115,9 +115,9 @@ func (c *RedisCluster) Failover(replica int) {
 	})
 }
 
-// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does:
-// one batch of keys after the other, while both nodes serve the slot.
-func (c *RedisCluster) MoveSlot(key string, to int) {
+// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does: one key after the
+// other, with a pause before each, while both nodes serve the slot.
+func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	c.tb.Helper()
 	slot, from := c.slot(key), c.Master(key)
 	c.do(to, "cluster", "setslot", slot, "importing", c.id(from))
@@ -127,18 +127,15 @@ func (c *RedisCluster) MoveSlot(key string, to int) {
 		c.tb.Fatal(err)
 	}
 	for {
-		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 10).Result()
+		<-time.After(pause)
+		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 1).Result()
 		if err != nil {
 			c.tb.Fatal(err)
 		}
 		if len(keys) == 0 {
 			break
 		}
-		args := []any{"migrate", host, port, "", 0, 10_000, "replace", "keys"}
-		for _, k := range keys {
-			args = append(args, k)
-		}
-		c.do(from, args...)
+		c.do(from, "migrate", host, port, keys[0], 0, 10_000, "replace")
 	}
 	c.do(to, "cluster", "setslot", slot, "node", c.id(to))
 	c.do(from, "cluster", "setslot", slot, "node", c.id(to))
@@ -227,10 +224,15 @@ func (c *RedisCluster) client(i int) *redis.Client {
 	return c.known[i]
 }
 
-// eventually tries again and again.
 func (c *RedisCluster) eventually(what string, ok func() error) {
 	c.tb.Helper()
-	ctx, cancel := context.WithTimeout(c.tb.Context(), clusterPatience)
+	eventually(c.tb, what, ok)
+}
+
+// eventually tries again and again, and fails the test in the end.
+func eventually(tb testing.TB, what string, ok func() error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), clusterPatience)
 	defer cancel()
 	for {
 		err := ok()
@@ -239,7 +241,7 @@ func (c *RedisCluster) eventually(what string, ok func() error) {
 		}
 		select {
 		case <-ctx.Done():
-			c.tb.Fatalf("testkit: %s did not come in time: %v", what, err)
+			tb.Fatalf("testkit: %s did not come in time: %v", what, err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

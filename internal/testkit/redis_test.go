@@ -91,7 +91,7 @@ func TestStartRedisClusterOf(t *testing.T) {
 		}
 	}
 	c.AddNode()
-	c.MoveSlot("{slot}", len(c.Nodes)-1)
+	c.MoveSlot("{slot}", len(c.Nodes)-1, 0)
 	if got := c.Master("{slot}"); got != len(c.Nodes)-1 {
 		t.Errorf("node %d serves the slot, want the new one", got)
 	}

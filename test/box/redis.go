@@ -13,12 +13,12 @@ import (
 // Redis is the service's Redis as the tests read it. The key names are repeated here on purpose: operators and instances
 // of other versions rely on them, so a change must break these tests.
 type Redis struct {
-	*redis.Client
+	redis.UniversalClient
 	prefix string
 }
 
 // NewRedis returns a reader of the Redis of servers with the key prefix.
-func NewRedis(client *redis.Client, prefix string) *Redis { return &Redis{client, prefix} }
+func NewRedis(client redis.UniversalClient, prefix string) *Redis { return &Redis{client, prefix} }
 
 // SaleKey returns the key of a sale's hash.
 func (r *Redis) SaleKey(voucher int64) string {

@@ -93,7 +93,12 @@ func SiteOn(tb testing.TB, instances int, redisAddr, prefix, dsn string) *Site {
 // EmptySite returns a site without instances; the tests read its stores at the given addresses.
 func EmptySite(tb testing.TB, redisAddr, prefix, dsn string) *Site {
 	tb.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: redisAddr})
+	return EmptySiteOn(tb, redis.NewClient(&redis.Options{Addr: redisAddr}), prefix, dsn)
+}
+
+// EmptySiteOn is EmptySite on whatever kind of Redis the client knows, which is closed at the end of the test.
+func EmptySiteOn(tb testing.TB, rdb redis.UniversalClient, prefix, dsn string) *Site {
+	tb.Helper()
 	tb.Cleanup(func() { _ = rdb.Close() }) // nothing is in flight any more
 	return &Site{Client: NewClient(tb), Redis: NewRedis(rdb, prefix), Ledger: OpenLedger(tb, "mysql", dsn)}
 }

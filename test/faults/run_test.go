@@ -23,7 +23,8 @@ type run struct {
 	// rand makes every choice that a scenario leaves to chance; the same seed makes the same ones.
 	rand *rand.Rand
 
-	redis   *testkit.RedisServer
+	redis   *testkit.RedisServer  // nil on a cluster, and with Sentinels
+	cluster *testkit.RedisCluster // nil but on a cluster
 	mysql   *testkit.MariaDBServer
 	site    *box.Site
 	proxies []proxyPair // of each instance
@@ -39,6 +40,8 @@ type run struct {
 	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild means
 	// that the service had to repair its own damage.
 	rebuilt bool
+	// rebuilds is how often the sale may be rebuilt then; 0 for any number.
+	rebuilds int64
 	// dead is how many dead letters the scenario has caused.
 	dead int64
 
@@ -73,9 +76,8 @@ type deployment struct {
 // durable returns the arguments of a Redis that flushes before it answers.
 func durable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
-// open starts stores, instances with proxies of their own, and a sale.
-func (r *run) open(on deployment) {
-	r.Helper()
+// withDefaults returns the deployment with what it does not say.
+func (on deployment) withDefaults() deployment {
 	if on.instances == 0 {
 		on.instances = 3
 	}
@@ -85,6 +87,13 @@ func (r *run) open(on deployment) {
 	if on.redis == nil {
 		on.redis = durable()
 	}
+	return on
+}
+
+// open starts stores, instances with proxies of their own, and a sale.
+func (r *run) open(on deployment) {
+	r.Helper()
+	on = on.withDefaults()
 	r.redis, r.mysql = testkit.StartRedis(r, on.redis...), testkit.StartMariaDB(r, on.mysql...)
 	dsn := r.mysql.DSN("seckill")
 	r.site = box.EmptySite(r, r.redis.Addr, "", dsn)
@@ -93,6 +102,12 @@ func (r *run) open(on deployment) {
 		r.proxies = append(r.proxies, p)
 		r.site.Add(r, p.redis.Addr, throughProxy(r, dsn, p.mysql), on.settings)
 	}
+	r.start(on)
+}
+
+// start starts the instances and a sale.
+func (r *run) start(on deployment) {
+	r.Helper()
 	r.site.Start(r)
 	r.units = on.units
 	r.buyers = r.site.Buyers(r.site.CreateSale(r, on.units, time.Now().Add(time.Hour)))
@@ -199,7 +214,21 @@ func (r *run) finish() checker.Evidence {
 	if !r.loss && !r.rebuilt {
 		r.expectNoRebuild()
 	}
+	if r.rebuilds > 0 {
+		r.expectRebuilds(r.rebuilds)
+	}
 	return e
+}
+
+// expectRebuilds fails the scenario if the sale was rebuilt more often than that.
+func (r *run) expectRebuilds(most int64) {
+	r.Helper()
+	epoch, err := r.site.Ledger.Epoch(r.Context(), r.buyers.Voucher)
+	r.must(err)
+	r.Logf("rebuilt %d times", epoch-1)
+	if epoch-1 > most {
+		r.Errorf("the sale is at epoch %d: it was rebuilt %d times, want %d at most", epoch, epoch-1, most)
+	}
 }
 
 // expectNoRebuild fails the scenario if the sale was ever rebuilt.

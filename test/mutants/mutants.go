@@ -8,7 +8,22 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers())
+}
+
+// inFailovers are those that matter when another server takes a master's place.
+func inFailovers() []mutant.Mutant {
+	return []mutant.Mutant{
+		serverMutant("no reload of the slot map on dial errors", "F43-dead", "did not happen within",
+			mutant.Change{File: "internal/redisstore/clients.go", From: `	watchSlotMap(client)
+`, To: ``},
+		),
+		serverMutant("an epoch for each try to stop the sale", "F43-slot", "want 2 at most",
+			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	err := r.builder.Begin(ctx, sale, 0)
+`, To: `	err := order.ErrSuperseded
+`},
+		),
+	}
 }
 
 // inAdmission are those between the request and its answer.

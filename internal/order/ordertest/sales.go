@@ -134,8 +134,11 @@ func (f *FakeSales) Holders(context.Context, order.SaleRef) iter.Seq2[order.Clai
 
 func (f *FakeSales) Begin(_ context.Context, s order.SaleRef, epoch int64) error {
 	return f.Call("begin", func() error {
-		if s.VoucherID == f.BadSale {
+		switch {
+		case s.VoucherID == f.BadSale:
 			return ErrAway
+		case epoch == 0:
+			return order.ErrSuperseded
 		}
 		view := f.Redis[s.VoucherID]
 		view.Mode = order.SaleRebuilding

@@ -43,7 +43,8 @@ type SaleReader interface {
 // SaleBuilder writes a sale into Redis step by step, and removes it. Every step of a rebuild carries its epoch and returns
 // ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
 type SaleBuilder interface {
-	// Begin stops the sale (SaleRebuilding) and removes what stands in its place. Holders who ask still get their order.
+	// Begin stops the sale (SaleRebuilding) and removes what stands in its place. Holders who ask still get their order. At
+	// epoch 0, which every sale has passed, it stops nothing and returns ErrSuperseded, if Redis would take it at all.
 	Begin(ctx context.Context, sale order.SaleRef, epoch int64) error
 	// SetHolders makes each claim's user a holder by its order, and removes the fields of other holders in remove.
 	SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error
@@ -96,6 +97,17 @@ func (r *Reconciler) look(ctx context.Context, voucherID int64) (voucher.Voucher
 	return v, views[0], nil
 }
 
+// canStop returns nil if Redis would stop the sale now. While the sale's slot moves to another node of a cluster, key by
+// key, it does not (TRYAGAIN), for as long as that takes. Each instance would try again and again, and raise the epoch
+// each time for a rebuild that cannot even begin.
+func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
+	err := r.builder.Begin(ctx, sale, 0)
+	if errors.Is(err, order.ErrSuperseded) {
+		return nil
+	}
+	return err
+}
+
 // rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
 //
 // The order of reading makes it exact. From Begin on the sale is stopped. Then the stream is read, then the holders, then
@@ -108,6 +120,9 @@ func (r *Reconciler) look(ctx context.Context, voucherID int64) (voucher.Voucher
 // If the process dies anywhere in here the sale stays stopped; the next rebuild, with the next epoch, starts over.
 func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) error {
 	sale := order.SaleOf(v)
+	if err := r.canStop(ctx, sale); err != nil {
+		return fmt.Errorf("stopping the sale: %w", err)
+	}
 	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, epochAbove(v, view))
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)

@@ -267,6 +267,24 @@ func TestSweepRetires(t *testing.T) {
 	}
 }
 
+// While Redis does not stop a sale (its slot moves to another node of a cluster), tries raise no epoch.
+func TestEpochStaysWhileRedisRefuses(t *testing.T) {
+	t.Parallel()
+	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}, Redis: map[int64]order.SaleView{}}
+	r := newTestReconciler(t, f)
+	f.Before["begin"] = 3
+	for range 3 {
+		r.sweep(t.Context())
+	}
+	if epoch := f.Kept[0].Sale.Epoch; epoch != 3 {
+		t.Errorf("the epoch has become %d", epoch)
+	}
+	r.sweep(t.Context())
+	if diff := cmp.Diff(rebuildTo(4), f.Built); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
 // A sale that is behind by operations is the outbox's; one that has to be rebuilt is not, as that contains them.
 func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 	t.Parallel()

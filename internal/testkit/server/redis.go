@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -40,10 +42,14 @@ func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
 		return nil, err
 	}
 	r := &Redis{Dir: p.dir.path, Version: version, proc: p}
+	conf := filepath.Join(r.Dir, "redis.conf") // for what it rewrites itself: a Sentinel demands one
+	if err := os.WriteFile(conf, nil, 0o600); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
 	err = onFreePort(ctx, func(port int) error {
 		r.Addr = localAddr(port)
 		p.args = append([]string{
-			"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", r.Dir, "--daemonize", "no",
+			conf, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", r.Dir, "--daemonize", "no",
 			"--save", "", "--appendonly", "no", "--logfile", "",
 		}, args...)
 		return r.Start(ctx)

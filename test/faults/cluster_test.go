@@ -1,0 +1,128 @@
+package faults
+
+import (
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// Scenarios on a Redis Cluster of three masters with a replica each, and with Sentinels. There are no proxies: nodes name
+// each other's own addresses.
+
+const (
+	// nodeTimeout is after how much silence a master is replaced.
+	nodeTimeout = 2 * time.Second
+	// longestGap is how much longer than Redis itself the service may take. It takes less than two seconds on a machine
+	// that has time for it; this is for one that has not. A client that is told of nothing takes a minute.
+	longestGap = 15 * time.Second
+	// plannedRebuilds is how often a change of masters may have a sale rebuilt: once because another server opened it, and
+	// once more if that was found before the change was over.
+	plannedRebuilds = 2
+)
+
+// openCluster is open on a Redis Cluster.
+func (r *run) openCluster(on deployment) {
+	r.Helper()
+	on = on.withDefaults()
+	r.cluster = testkit.StartRedisClusterOf(r, 3, nodeTimeout, on.redis...)
+	r.openOn(on, redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: r.cluster.Addrs(), ClusterStateReloadInterval: time.Second,
+	}), map[string]string{"SECKILL_REDIS_MODE": "cluster", "SECKILL_REDIS_ADDRS": strings.Join(r.cluster.Addrs(), ",")})
+}
+
+// openSentinels is open on a master with a replica and three Sentinels.
+func (r *run) openSentinels(on deployment) *testkit.RedisSentinels {
+	r.Helper()
+	on = on.withDefaults()
+	s := testkit.StartRedisSentinels(r, nodeTimeout, on.redis...)
+	r.openOn(on, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: s.Name, SentinelAddrs: s.Addrs()}), map[string]string{
+		"SECKILL_REDIS_MODE": "sentinel", "SECKILL_REDIS_MASTER": s.Name, "SECKILL_REDIS_ADDRS": strings.Join(s.Addrs(), ","),
+	})
+	return s
+}
+
+// openOn starts a database, instances that reach Redis with the settings, and a sale.
+func (r *run) openOn(on deployment, rdb redis.UniversalClient, settings map[string]string) {
+	r.Helper()
+	r.mysql = testkit.StartMariaDB(r, on.mysql...)
+	dsn := r.mysql.DSN("seckill")
+	r.site = box.EmptySiteOn(r, rdb, "", dsn)
+	for range on.instances {
+		r.site.Add(r, "", dsn, settings)
+	}
+	r.start(on)
+}
+
+// hotNode returns which node of the cluster has the sale.
+func (r *run) hotNode() int { return r.cluster.Master(r.site.Redis.StreamKey()) }
+
+// awaitSelling waits until purchases are accepted again, and logs how long that took from now on.
+func (r *run) awaitSelling() {
+	r.Helper()
+	start := time.Now()
+	r.faultEnded()
+	r.awaitAccepted(20)
+	gap := time.Since(start)
+	r.Logf("sold again %v after Redis took writes", gap.Round(time.Millisecond))
+	if gap > longestGap {
+		r.Errorf("sold again %v after Redis took writes, want %v at most", gap, longestGap)
+	}
+}
+
+// clusterMasterDead kills the sale's master for good. Its replica takes over; what it had not received yet is requeued by the
+// instances that remember it.
+func clusterMasterDead(r *run) {
+	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
+	r.openCluster(deployment{units: 16_000})
+	r.load(32, 20*time.Millisecond)
+	r.awaitAccepted(300)
+	hot := r.hotNode()
+	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
+	killed := time.Now()
+	r.cluster.Nodes[hot].Kill()
+	key := r.site.Redis.StreamKey() + ":probe"
+	box.Eventually(r, "a replica that takes writes", func() error { return replica.Set(r.Context(), key, 1, 0).Err() })
+	r.Logf("Redis takes writes %v after the kill", time.Since(killed).Round(time.Millisecond))
+	r.awaitSelling()
+	r.finish()
+}
+
+// clusterFailover has the replica of the sale's master take over, as before maintenance: nothing is lost.
+func clusterFailover(r *run) {
+	r.rebuilt, r.rebuilds = true, plannedRebuilds
+	r.openCluster(deployment{units: 16_000})
+	r.load(32, 20*time.Millisecond)
+	r.awaitAccepted(300)
+	r.cluster.Failover(r.cluster.Replica(r.hotNode()))
+	r.awaitSelling()
+	r.finish()
+}
+
+// clusterSlotMoved adds a node to the cluster and moves the sale's slot to it, key by key, under load.
+func clusterSlotMoved(r *run) {
+	r.rebuilt, r.rebuilds = true, plannedRebuilds
+	r.openCluster(deployment{units: 16_000})
+	r.load(32, 20*time.Millisecond)
+	r.awaitAccepted(300)
+	r.cluster.AddNode()
+	r.awaitAccepted(50)
+	r.cluster.MoveSlot(r.site.Redis.StreamKey(), len(r.cluster.Nodes)-1, 300*time.Millisecond)
+	r.awaitSelling()
+	r.finish()
+}
+
+// sentinelFailover has the Sentinels put the replica in the master's place. The old master takes writes until it is told, so
+// instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
+func sentinelFailover(r *run) {
+	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
+	s := r.openSentinels(deployment{units: 16_000})
+	r.load(32, 20*time.Millisecond)
+	r.awaitAccepted(300)
+	s.Failover()
+	r.awaitSelling()
+	r.finish()
+}
