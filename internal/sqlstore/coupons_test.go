@@ -121,6 +121,9 @@ func TestLatePaidOrdersHaveCodes(t *testing.T) {
 		l.applyAll(t, v)
 		l.receives(t, p)
 		l.applyAll(t, v)
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 1 { // reading would make up for it
+			t.Errorf("%d coupons once the order is revived, want 1", n)
+		}
 		if coupon := l.coupon(t, c); coupon.Status != order.Paid || !coupon.ValidUntil.IsZero() {
 			t.Errorf("the revived order has %+v", coupon)
 		}

@@ -98,7 +98,7 @@ func (f *faults) call(name string, do func() error) error {
 func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
-		"ask refund", "open payment", "change stock", "change voucher", "expire due", "begin", "set holders", "publish", "snapshot",
+		"ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "begin", "set holders", "publish", "snapshot",
 	}
 }
 

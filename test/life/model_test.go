@@ -25,6 +25,7 @@ type model struct {
 	payments  []order.Payment  // that were begun with the provider
 	confirmed map[string]bool  // payments whose notice was answered
 	keys      map[string]int64 // changes of stock by idempotency key, including those whose outcome is not known
+	coupons   coupons
 	next      int
 }
 
@@ -35,27 +36,31 @@ func TestLife(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := s.newWorld(t, rt)
 		defer w.end()
-		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}}
+		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons()}
 		rt.Repeat(map[string]func(*rapid.T){
-			"buy":        m.buy,
-			"buy more":   m.buy, // so that it is drawn more often
-			"record":     func(*rapid.T) { w.record() },
-			"pay":        m.pay,
-			"confirm":    m.confirm,
-			"cancel":     m.cancel,
-			"expire":     m.expire,
-			"refund":     m.refund,
-			"restock":    m.restock,
-			"repeat key": m.repeatKey,
-			"pause":      m.pause,
-			"shelf":      m.shelf,
-			"work":       func(*rapid.T) { w.work() },
-			"fault":      m.fault,
-			"crash":      func(*rapid.T) { w.crash() },
-			"redeliver":  m.redeliver,
-			"rebuild":    func(*rapid.T) { w.rebuild() },
-			"quiesce":    m.quiesce,
-			"":           func(*rapid.T) { m.ledgerHolds(rt); m.balanced(rt) },
+			"buy":         m.buy,
+			"buy more":    m.buy, // so that it is drawn more often
+			"record":      func(*rapid.T) { w.record() },
+			"pay":         m.pay,
+			"confirm":     m.confirm,
+			"cancel":      m.cancel,
+			"expire":      m.expire,
+			"refund":      m.refund,
+			"till":        m.till,
+			"till again":  m.till, // so that it is drawn more often
+			"two minutes": m.reservationEnds,
+			"lapse":       m.lapse,
+			"restock":     m.restock,
+			"repeat key":  m.repeatKey,
+			"pause":       m.pause,
+			"shelf":       m.shelf,
+			"work":        func(*rapid.T) { w.work() },
+			"fault":       m.fault,
+			"crash":       func(*rapid.T) { w.crash() },
+			"redeliver":   m.redeliver,
+			"rebuild":     func(*rapid.T) { w.rebuild() },
+			"quiesce":     m.quiesce,
+			"":            func(*rapid.T) { m.ledgerHolds(rt); m.balanced(rt) },
 		})
 		m.quiesce(rt)
 	})
@@ -144,7 +149,7 @@ func (m *model) expire(t *rapid.T) {
 
 func (m *model) refund(t *rapid.T) {
 	id, user := m.anOrder(t)
-	if err := m.w.refund(user, id); err != nil {
+	if err := m.w.refund(user, id); err != nil && !errors.Is(err, order.ErrReserved) {
 		m.w.expectedOrState(t, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/order/outbox"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
+	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
@@ -35,6 +36,7 @@ type process struct {
 	orders      *service.Orders
 	payments    *service.Payments
 	vouchers    *voucher.Service
+	tills       *redemption.Tills
 	ledger      ledger
 	ids         *idworker.Worker
 	newRecorder func() *recorder.Recorder
@@ -87,6 +89,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.payments = service.NewPayments(p.ledger, s.provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, time.Now)
+	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(

@@ -92,6 +92,7 @@ func (m *model) check(t *rapid.T) {
 	}
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
+	m.couponsAddUp(t, v)
 	m.winnersGetTheirOrder(t, live)
 }
 
@@ -135,7 +136,7 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	}
 	for _, o := range v.orders {
 		want := 0
-		if o.status == order.Paid {
+		if o.status == order.Paid || o.status == order.Redeemed || o.status == order.Lapsed {
 			want = 1
 		}
 		if len(paidBy[o.id]) != want {

@@ -118,7 +118,10 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	w.start()
 	now := time.Now()
 	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
-		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00},
+		voucher.Draft{
+			ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00,
+			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
+		},
 		voucher.SaleDraft{Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	w.voucher = created.ID

@@ -1,0 +1,181 @@
+package life
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+	"seckill/internal/order/redemption"
+)
+
+// tills are two tills of the sale's shop, and one of another.
+func tills() []redemption.Till {
+	return []redemption.Till{{ID: 71, ShopID: 1}, {ID: 72, ShopID: 1}, {ID: 73, ShopID: 2}}
+}
+
+// redeemer is who was answered that they have redeemed a coupon.
+type redeemer struct {
+	till int64
+	key  string
+}
+
+// coupons is what the model knows of coupons.
+type coupons struct {
+	redeemed     map[int64]redeemer          // by order
+	maybe        map[int64]map[redeemer]bool // redeems that were sent, answered or not
+	reservations []string                    // ids that were answered
+}
+
+func newCoupons() coupons {
+	return coupons{redeemed: map[int64]redeemer{}, maybe: map[int64]map[redeemer]bool{}, reservations: []string{""}}
+}
+
+// aCode draws an order that has a code, or skips the action.
+func (m *model) aCode(t *rapid.T) (id int64, code string) {
+	var ids []int64
+	m.w.each(t, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT order_id FROM tb_coupon WHERE voucher_id = ? ORDER BY order_id")
+	if len(ids) == 0 {
+		t.Skip("no order has a code")
+	}
+	id = rapid.SampledFrom(ids).Draw(t, "order")
+	return id, m.w.code(t, id)
+}
+
+// till does what a till may ask for with any code, reservation and key, whether that makes sense or not.
+func (m *model) till(t *rapid.T) {
+	id, code := m.aCode(t)
+	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
+		m.injectOne(t, "do", "ask refund", "lapse")
+	}
+	cmd := redemption.Command{
+		Verb: rapid.SampledFrom([]redemption.Verb{redemption.Redeem, redemption.Reserve, redemption.Release, redemption.Validate}).Draw(t, "verb"),
+		Till: rapid.SampledFrom(tills()).Draw(t, "till"),
+		Key:  rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
+	}
+	if rapid.Bool().Draw(t, "named") {
+		cmd.Reservation = rapid.SampledFrom(m.coupons.reservations).Draw(t, "reservation")
+	}
+	if cmd.Verb == redemption.Reserve {
+		m.next++
+		cmd.Reservation = fmt.Sprint("reservation ", m.next)
+	}
+	who := redeemer{cmd.Till.ID, cmd.Key}
+	if cmd.Verb == redemption.Redeem {
+		if m.coupons.maybe[id] == nil {
+			m.coupons.maybe[id] = map[redeemer]bool{}
+		}
+		m.coupons.maybe[id][who] = true
+	}
+	outcome, err := m.w.till(cmd, code)
+	if err != nil {
+		m.w.expected(t, err, redemption.ErrNotFound, redemption.ErrWrongCodes, redemption.ErrRedeemed, redemption.ErrReserved,
+			redemption.ErrReservationOver, redemption.ErrLapsed, redemption.ErrVoid)
+		return
+	}
+	if cmd.Till.ShopID != 1 {
+		t.Fatalf("a till of another shop was answered %+v", outcome)
+	}
+	switch cmd.Verb {
+	case redemption.Reserve:
+		m.coupons.reservations = append(m.coupons.reservations, outcome.Coupon.Reservation.ID)
+	case redemption.Redeem:
+		if first, before := m.coupons.redeemed[id]; before && first != who {
+			t.Fatalf("order %d was redeemed by %+v and by %+v", id, first, who)
+		}
+		m.coupons.redeemed[id] = who
+	default:
+	}
+}
+
+// reservationEnds lets the two minutes of a reservation pass.
+func (m *model) reservationEnds(t *rapid.T) {
+	id, _ := m.aCode(t)
+	m.w.exec(t, "UPDATE tb_coupon SET reserved_until = '2020-01-01' WHERE order_id = ? AND reservation IS NOT NULL", id)
+}
+
+// lapse lets the date of a coupon pass, and lapses what is due.
+func (m *model) lapse(t *rapid.T) {
+	id, _ := m.aCode(t)
+	m.w.exec(t, "UPDATE tb_coupon SET valid_until = '2020-01-01', due_time = '2020-01-01' WHERE order_id = ? AND due_time IS NOT NULL", id)
+	m.w.token++
+	_, _, _ = m.w.alive().ledger.LapseDue(m.w.ctx, m.w.token, 10) // a fault leaves it to a later one
+}
+
+// couponsAddUp checks, once all is quiescent, that a coupon was redeemed once, by a request that was sent, and that who was
+// answered so still is.
+func (m *model) couponsAddUp(t *rapid.T, v view) {
+	for _, o := range v.orders {
+		events := m.w.count("SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status IN (3, 5, 8)", o.id)
+		ends := map[order.Status]int64{order.Redeemed: 1, order.Lapsed: 1, order.Refunding: 1, order.Refunded: 1}
+		if events != ends[o.status] {
+			t.Fatalf("order %d is %s and was redeemed, refunded or lapsed %d times", o.id, o.status, events)
+		}
+		winner, answered := m.coupons.redeemed[o.id]
+		if answered != (o.status == order.Redeemed) && (answered || len(m.coupons.maybe[o.id]) == 0) {
+			t.Fatalf("order %d is %s; redeemed by %+v as was answered: %t", o.id, o.status, winner, answered)
+		}
+		if o.status != order.Redeemed {
+			continue
+		}
+		c := m.w.coupon(t, o.id)
+		by := redeemer{c.RedeemedBy, c.RedeemKey}
+		if answered && by != winner || !m.coupons.maybe[o.id][by] {
+			t.Fatalf("order %d was redeemed by %+v, answered was %+v, sent were %v", o.id, by, winner, m.coupons.maybe[o.id])
+		}
+	}
+}
+
+// coupon reads the coupon of an order past the faults; a zero one is none.
+func (w *world) coupon(t *rapid.T, id int64) redemption.Coupon {
+	orders, err := w.stores.sql.OrdersByID(w.ctx, []int64{id})
+	w.must(t, err)
+	o, has := orders[id]
+	if !has {
+		return redemption.Coupon{}
+	}
+	c, err := w.stores.sql.CouponOf(w.ctx, o)
+	if errors.Is(err, redemption.ErrNotFound) {
+		return redemption.Coupon{}
+	}
+	w.must(t, err)
+	return c
+}
+
+func (w *world) code(t *rapid.T, id int64) string { return string(w.coupon(t, id).Code) }
+
+func (w *world) till(cmd redemption.Command, code string) (redemption.Outcome, error) {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	return w.alive().tills.Do(ctx, cmd, code)
+}
+
+func (w *world) exec(t *rapid.T, query string, args ...any) {
+	_, err := w.db.ExecContext(w.ctx, query, args...)
+	w.must(t, err)
+}
+
+// Do is what tills ask of the ledger.
+func (l ledger) Do(ctx context.Context, cmds []redemption.Command) (outcomes []redemption.Outcome, err error) {
+	err = l.faults.call("do", func() error {
+		outcomes, err = l.Store.Do(ctx, cmds)
+		return err
+	})
+	return outcomes, err
+}
+
+func (l ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
+	err = l.faults.call("lapse", func() error {
+		lapsed, seen, err = l.Store.LapseDue(ctx, token, n)
+		return err
+	})
+	return lapsed, seen, err
+}
