@@ -86,10 +86,20 @@ func (a *API) discardDeadLetter(c *gin.Context, who identity) (answer, error) {
 	return answer{status: http.StatusOK, envelope: envelope{Data: deadLetterView(l)}}, nil
 }
 
+// isEntryID reports whether a text can be the id of an entry of a stream: two numbers with a dash between them. Of others
+// there is no dead letter, and nothing of them belongs into the audit trail.
+func isEntryID(id string) bool {
+	before, after, found := strings.Cut(id, "-")
+	isNumber := func(s string) bool {
+		return s != "" && strings.Trim(s, "0123456789") == ""
+	}
+	return found && len(id) <= maxDeadLetterID && isNumber(before) && isNumber(after)
+}
+
 // command reads which dead letter to act on, and why. Dead letters are not in the ledger, where the audit trail is: the
 // trail's entry is written before the act, so that there is no act without an entry.
 func (a *API) command(c *gin.Context, who identity, action voucher.Action) (id, why string, err error) {
-	if id = c.Param("id"); len(id) > maxDeadLetterID {
+	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter
 	}
 	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
