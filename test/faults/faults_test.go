@@ -81,6 +81,9 @@ func scenarios() []scenario {
 		{"F42-bodies", "300 senders of bodies of 1 MB", "all", false, crowded("bodies", 300)},
 		{"F42-readers", "200 readers of a list of 1 MB", "all", false, crowded("readers", 200)},
 		{"F42-locked", "200 readers and 200 calls of admins whom MySQL keeps waiting", "I3", false, readersOfALockedTable},
+		{"F35", "MySQL hangs for some seconds while winners ask again, readers look, buyers buy", "I3 I6 I12", false, mysqlHangs(100, 6*time.Second)},
+		{"F35-minute", "the same for a minute, 1,000 winners", "I3 I6 I12", true, mysqlHangs(1000, time.Minute)},
+		{"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders", "I3 I12", false, winnersPoll},
 	}
 }
 

@@ -60,6 +60,16 @@ func inAdmission() []mutant.Mutant {
 		serverMutant("holders are ignored", "F02", "want 400 that name the order",
 			mutant.Change{File: script, From: `local current = order_of[user] or holders[i]`, To: `local current = order_of[user]`},
 		),
+		serverMutant("the status of an order is waited for without a bound", "F35", "took",
+			mutant.Change{File: "internal/order/service/lookup.go", From: `	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
+	defer cancel()
+	o, err := l.reader.order(ctx, orderID)
+	switch {`, To: `	o, err := l.reader.order(ctx, orderID)
+	switch {`},
+		),
+		serverMutant("not found while a sale is rebuilt", "F37", "is not found",
+			mutant.Change{File: "internal/order/service/lookup.go", From: `errors.Is(err, order.ErrNotFound) && !all`, To: `errors.Is(err, order.ErrNotFound) && !all && all`},
+		),
 		serverMutant("a lost answer is called a refusal", "F03", "the record is",
 			mutant.Change{
 				File: "internal/order/admission/batcher.go", From: `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})`,

@@ -1,0 +1,179 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"seckill/test/box"
+)
+
+// answerWithin is how long a read or a repeated purchase may take while a store hangs. The service's own bounds are below a
+// second; the rest is for busy machines. Without those bounds it takes as long as a query may, five seconds and more.
+const answerWithin = 3 * time.Second
+
+// What is asked.
+const (
+	askedAgain   = "a repeated purchase"
+	askedOrder   = "an order"
+	askedOrders  = "my orders"
+	askedList    = "a list"
+	askedVoucher = "a voucher"
+)
+
+// asker asks what winners and people who look ask, until it is told to stop.
+type asker struct {
+	r       *run
+	winners [][2]int64 // user, order
+
+	asking sync.WaitGroup
+	end    chan struct{}
+	mu     sync.Mutex
+	counts map[string]int // "an order: 200"
+	wrong  []string
+}
+
+// ask lets each of n winners ask for their order in every way, and as many look at the shop, without a pause longer than the
+// given one, until the returned asker is stopped.
+func (r *run) ask(n int, pause time.Duration) *asker {
+	a := &asker{r: r, end: make(chan struct{}), counts: map[string]int{}}
+	for user, order := range r.buyers.Record.Winners() {
+		if len(a.winners) < n {
+			a.winners = append(a.winners, [2]int64{user, order})
+		}
+	}
+	for i, w := range a.winners {
+		a.asking.Go(func() { a.repeat(r.Context(), i, w, pause) })
+	}
+	return a
+}
+
+func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Duration) {
+	srv := a.r.site.Servers[i%len(a.r.site.Servers)]
+	user, order, voucher := w[0], strconv.FormatInt(w[1], 10), strconv.FormatInt(a.r.buyers.Voucher, 10)
+	for {
+		for _, q := range []struct{ what, method, path, want string }{
+			{askedAgain, http.MethodPost, "/voucher/seckill/" + voucher, `"orderId":"` + order + `"`},
+			{askedOrder, http.MethodGet, "/order/" + order, ""},
+			{askedOrders, http.MethodGet, "/order?limit=5", ""},
+			{askedList, http.MethodGet, "/voucher/list/1?limit=50", `"id":` + voucher + `,`},
+			{askedVoucher, http.MethodGet, "/voucher/" + voucher, `"id":` + voucher + `,`},
+		} {
+			start := time.Now()
+			got, err := a.r.site.Client.Do(ctx, box.Request{Method: q.method, URL: srv.URL(q.path), Token: box.BuyerToken(user)})
+			if ctx.Err() != nil {
+				return
+			}
+			a.judge(q.what, q.want, got, err, time.Since(start))
+		}
+		select {
+		case <-a.end:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// judge counts an answer, and notes one that is wrong: too late, not found, or without what is certain.
+func (a *asker) judge(what, want string, got box.Reply, err error, took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.counts[fmt.Sprintf("%s: %d", what, got.StatusCode)]++
+	unavailable := got.StatusCode == http.StatusServiceUnavailable
+	unknown := got.StatusCode == http.StatusGatewayTimeout && what == askedAgain // Redis was killed under it
+	switch {
+	case err != nil:
+		a.wrong = append(a.wrong, fmt.Sprintf("%s: %v", what, err))
+	case got.StatusCode == http.StatusNotFound:
+		a.wrong = append(a.wrong, fmt.Sprintf("%s is not found: %s", what, got.Body))
+	case took > answerWithin:
+		a.wrong = append(a.wrong, fmt.Sprintf("%s took %v", what, took.Round(time.Millisecond)))
+	case !unavailable && !unknown && want != "" && !strings.Contains(string(got.Body), want):
+		a.wrong = append(a.wrong, fmt.Sprintf("%s lacks %s: %d %.200s", what, want, got.StatusCode, got.Body))
+	case unavailable && got.Header.Get("Retry-After") == "":
+		a.wrong = append(a.wrong, fmt.Sprintf("%s: 503 without Retry-After", what))
+	}
+}
+
+// stop ends the asking and fails the scenario for answers that were wrong.
+func (a *asker) stop() {
+	a.r.Helper()
+	close(a.end)
+	a.r.await("the answer to the last who asked", closedAfter(&a.asking))
+	a.r.Logf("%d winners asked: %v", len(a.winners), a.counts)
+	if len(a.winners) == 0 {
+		a.r.Error("no winner asked")
+	}
+	if n := len(a.wrong); n > 0 {
+		a.r.Errorf("%d answers are wrong, such as %q", n, a.wrong[:min(n, 5)])
+	}
+}
+
+// answered returns how often something was answered with the status.
+func (a *asker) answered(what string, status int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.counts[fmt.Sprintf("%s: %d", what, status)]
+}
+
+// mysqlHangs stops MySQL while winners ask again, readers look, and buyers buy. All are answered; the rows follow.
+func mysqlHangs(winners int, pause time.Duration) func(*run) {
+	return func(r *run) {
+		r.open(deployment{units: 12_000})
+		r.load(16, 100*time.Millisecond)
+		r.awaitAccepted(200 + winners)
+		warm := r.ask(min(winners, 30), 50*time.Millisecond) // every instance has been asked before
+		<-time.After(time.Second)
+		warm.stop()
+		r.mysql.Pause()
+		asking := r.ask(winners, 200*time.Millisecond)
+		r.awaitAccepted(50)
+		<-time.After(pause)
+		r.awaitAccepted(50)
+		asking.stop()
+		for what, status := range map[string]int{
+			askedAgain: http.StatusConflict, askedList: http.StatusOK, askedVoucher: http.StatusOK, askedOrders: http.StatusOK,
+		} {
+			if asking.answered(what, status) == 0 {
+				r.Errorf("%s was never answered %d", what, status)
+			}
+		}
+		r.mysql.Resume()
+		r.faultEnded()
+		r.finish()
+	}
+}
+
+// winnersPoll empties Redis, swaps it away and back, and restarts it, while winners poll their orders: none is ever not
+// found. Orders that wait must not get their rows at once, or nothing would be at stake: the sale's row is locked.
+func winnersPoll(r *run) {
+	r.rebuilt = true
+	r.within = time.Minute
+	r.open(deployment{})
+	r.load(16, 50*time.Millisecond)
+	for _, fault := range []func(){
+		func() { r.must(r.site.Redis.FlushAll(r.Context()).Err()) },
+		func() { r.must(r.site.Redis.Do(r.Context(), "SWAPDB", 0, 1).Err()) },
+		func() { r.must(r.site.Redis.Do(r.Context(), "SWAPDB", 0, 1).Err()) },
+		func() { r.redis.Kill(); r.redis.Start() },
+	} {
+		r.awaitAccepted(100)
+		release := r.site.Ledger.LockSale(r, r.buyers.Voucher)
+		r.awaitAccepted(50) // these wait
+		asking := r.ask(1<<20, 100*time.Millisecond)
+		fault()
+		<-time.After(2 * time.Second)
+		release()
+		<-time.After(2 * time.Second)
+		asking.stop()
+		r.faultEnded()
+	}
+	r.awaitAccepted(50)
+	r.finish()
+}
