@@ -31,6 +31,7 @@ func attacks() map[string]func(*attacker, net.Conn) error {
 		"readers": (*attacker).read,
 		"shops":   (*attacker).readAnyShop,
 		"admins":  (*attacker).readAsAdmin,
+		"odd":     (*attacker).odd,
 	}
 }
 
@@ -145,6 +146,53 @@ func (a *attacker) largeBody(conn net.Conn) error {
 		if err := a.skip(bufio.NewReader(conn)); err != nil {
 			return err
 		}
+	}
+}
+
+// odd does one of four things that no client does: it sends a header byte by byte, a header of 1 MB, a body of 100 MB, or
+// purchases with forged tokens.
+func (a *attacker) odd(conn net.Conn) error {
+	switch rand.IntN(4) {
+	case 0:
+		_, err := io.WriteString(conn, "GET /order HTTP/1.1\r\nHost: x\r\nX: ")
+		for err == nil {
+			time.Sleep(200 * time.Millisecond)
+			_, err = conn.Write([]byte("x"))
+		}
+		return err
+	case 1:
+		return a.pour(conn, "GET /order HTTP/1.1\r\nHost: x\r\nX: ", 1<<20)
+	case 2:
+		return a.pour(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: x\r\nAuthorization: "+box.BuyerToken(1)+"\r\nContent-Length: 104857600\r\n\r\n", 100<<20)
+	default:
+		return a.forge(conn)
+	}
+}
+
+// pour sends a beginning and so many bytes after it, as fast as they are taken.
+func (*attacker) pour(conn net.Conn, beginning string, length int) error {
+	_, err := io.WriteString(conn, beginning)
+	piece := []byte(strings.Repeat("x", 16<<10))
+	for sent := 0; sent < length && err == nil; sent += len(piece) {
+		_, err = conn.Write(piece)
+	}
+	return err
+}
+
+// forge asks to buy with tokens that look right and are not signed with the secret. The attacker's own work is small: the
+// signature is a random one.
+func (a *attacker) forge(conn net.Conn) error {
+	genuine, _, _ := strings.Cut(box.BuyerToken(1), ".")
+	r := bufio.NewReader(conn)
+	for {
+		token := genuine + "." + strings.Repeat("eyJzdWIi", 30) + "." + fmt.Sprintf("%043d", rand.Int64())
+		if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", a.addr, token); err != nil {
+			return err
+		}
+		if err := a.skip(r); err != nil {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

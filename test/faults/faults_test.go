@@ -71,6 +71,7 @@ func scenarios() []scenario {
 		{"F43-slot", "Redis Cluster: the sale's slot moves to a node that is added", "I3 I6", false, clusterSlotMoved},
 		{"F44-planned", "Redis Sentinel: a planned failover", "I1 I2 I3", true, sentinelFailover},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
+		{"F33", "slow headers, headers of 1 MB, bodies of 100 MB, forged tokens, over 300 connections", "all", false, crowded("odd", 300)},
 		{"F34", "three faults that the seed chooses, one after the other", "all", true, mixed},
 		{"F36", "Redis full, with holders that must be corrected", "I3 I5", false, fullWithCorrections},
 		{"F38", "keys of the wrong type and unreadable holders in one sale of three", "I8", false, nonsenseInOneSale},
