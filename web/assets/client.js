@@ -14,6 +14,7 @@
  * @property {number} [total] of lists
  * @property {string} [next] of lists: the cursor of the following page
  * @property {string} [serverTime]
+ * @property {boolean} [stale] of reads: a store could not be asked, and this is what was known last
  * @property {number} retryAfter seconds; 0: not in the answer
  */
 
@@ -33,6 +34,7 @@
  * @property {string} [beginTime]
  * @property {string} [endTime]
  * @property {boolean} [redeemable] a paid order has a code
+ * @property {boolean} [stale] stock and state are not of now
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
 

@@ -224,13 +224,6 @@ func (q *RepairQueue) Load() map[Urgency]RepairLoad {
 	return loads
 }
 
-// UnderRepair reports whether a sale is in the queue because it is wrong or may be, so that an order that is found nowhere may
-// yet be one of its.
-func (q *RepairQueue) UnderRepair() bool {
-	repairs, _, _ := q.repairs()
-	return repairs > 0
-}
-
 // repairs counts the sales that wait for a repair or are being repaired; those of them that have not ended and that this
 // instance has not tried yet; and how many sweeps the longest has seen.
 func (q *RepairQueue) repairs() (all, untried, sweeps int) {

@@ -72,7 +72,8 @@ export class Shop {
     if (answer.success) {
       this.trouble = null;
       const gone = (this.vouchers ?? []).filter((old) => !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
-      this.vouchers = [...answer.data, ...gone.map((v) => ({ ...v, status: 2 }))];
+      const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
+      this.vouchers = [...listed, ...gone.map((v) => ({ ...v, status: 2 }))];
     } else {
       this.trouble = answer;
     }

@@ -15,7 +15,8 @@
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
- * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end.
+ * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end. A stale list
+ * says nothing about stock and pause: the button works, and the answer to the purchase decides.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press]
  * @returns {State}
@@ -31,14 +32,15 @@ export function stateOf(voucher, now, order, press) {
   switch (voucher.saleState) {
     case 'preparing':
     case 'paused':
-      return voucher.saleState;
+      if (!voucher.stale) return voucher.saleState;
+      break;
     case 'ended':
       return 'ended';
     default:
   }
   if (now < Date.parse(voucher.beginTime ?? '')) return 'not_started';
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
-  return (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
+  return voucher.stale || (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
 }
 
 /** Phases in which a press is not answered yet. */
@@ -46,8 +48,8 @@ export const UNDER_WAY = new Set(['asking', 'again', 'busy']);
 
 /** What refusals of a purchase reveal of the sale; the button then says it. @type {Record<string, Partial<Voucher>>} */
 export const LEARNED = {
-  SOLD_OUT: { saleState: 'sold_out', stock: 0 },
+  SOLD_OUT: { saleState: 'sold_out', stock: 0, stale: false },
   ENDED: { saleState: 'ended' },
   OFF_SHELF: { saleState: 'off_shelf' },
-  PAUSED: { saleState: 'paused' },
+  PAUSED: { saleState: 'paused', stale: false },
 };
