@@ -334,3 +334,16 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 		t.Errorf("Recorded = %v, %v; want both orders", got, err)
 	}
 }
+
+// A ping asks a table. A node of a Galera cluster that has lost the majority answers anything that does not.
+func TestPingAsksATable(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		if err := l.Ping(t.Context()); err != nil {
+			t.Errorf("Ping: %v", err)
+		}
+		l.exec(t, "ALTER TABLE tb_voucher RENAME TO tb_elsewhere")
+		if err := l.Ping(t.Context()); err == nil {
+			t.Error("without the table Ping says that all is well")
+		}
+	})
+}

@@ -142,13 +142,13 @@ func fullWithCorrections(r *run) {
 // nonsenseInOneSale writes nonsense into one of three sales, of every kind, again and again. The others sell on and are not
 // rebuilt, an instance that starts meanwhile becomes ready, and the sale mends itself.
 func nonsenseInOneSale(r *run) {
-	r.open(deployment{units: 8000})
+	r.open(deployment{units: 40_000})
 	bad := r.site.Buyers(r.site.CreateSale(r, 1000, time.Now().Add(time.Hour)))
 	other := r.site.Buyers(r.site.CreateSale(r, 1000, time.Now().Add(time.Hour)))
 	next := int64(500_000)
 	users := func(n int) []int64 { next += int64(n); return box.Users(next-int64(n), n) }
 	bad.BuyAll(r.Context(), 20, users(100))
-	r.load(16, 20*time.Millisecond)
+	r.load(4, 20*time.Millisecond) // for minutes
 	r.awaitAccepted(100)
 	rdb, sale, holders := r.site.Redis, r.site.Redis.SaleKey(bad.Voucher), r.site.Redis.BuyersKey(bad.Voucher)
 	r.keepWriting(sale, func() {
