@@ -14,7 +14,8 @@
 //   - exp is there; exp, nbf and iat are numbers of seconds since 1970, from 0 to the end of the year 9999, whose fractions are
 //     cut off. It is not before nbf and before exp, by this machine's clock, without leeway.
 //   - iss, jti and role are text; aud is text or a list of texts. iss is Rules.Issuer, and one of aud is Rules.Audience, when
-//     those are set. The role "admin" makes an admin; any other is a buyer's.
+//     those are set. The role "admin" makes an admin, "till" with a number as shop (from 1 to voucher.MaxID) a till of that
+//     shop; any other is a buyer's.
 //   - Where Rules bound the life of a token, iat is there, exp is no further from it than that, and from now at most a minute
 //     further (the issuer's clock may be ahead).
 //

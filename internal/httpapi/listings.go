@@ -171,13 +171,13 @@ func (r *rendering) list(k pageKey) *prepared {
 	})
 }
 
-// page returns a page, kept if there is room.
+// page returns a page, kept if there is room. There is always room for the one that most ask for: all of it.
 func (r *rendering) page(k pageKey, body func() []byte) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.pages[k]
 	if p == nil {
-		kept := len(r.pages) < maxPages
+		kept := len(r.pages) < maxPages || !k.paged
 		p = prepare(body(), kept)
 		if kept {
 			r.pages[k] = p

@@ -221,7 +221,7 @@ func shownStatus(s order.Status) string {
 // be read soon.
 func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
 	v, stale := orderView(o), false
-	if a.cfg.Tills != nil {
+	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed { // these have none
 		coupon, err := a.cfg.Tills.CouponOf(ctx, o)
 		if err != nil && !errors.Is(err, redemption.ErrNotFound) {
 			return answer{}, err

@@ -62,7 +62,7 @@ func (a *API) wait(values param.Query, who identity) (time.Duration, *invalid.Pr
 	if d > 0 {
 		d = max(0, min(d, who.left(a.cfg.Now())))
 	}
-	if a.busy() {
+	if d > 0 && a.busy() {
 		d = 0
 	}
 	return d, p

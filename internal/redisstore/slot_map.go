@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/bulkhead"
 )
 
 // slotMapPause is the time between two reloads of a cluster's slot map at least: a cluster that is away is not asked by
@@ -73,8 +75,12 @@ func (m *slotMap) reloadAfter(ctx context.Context, err error) {
 	}
 }
 
-// unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time.
+// unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time. Who
+// got no share of the connections has asked none.
 func unreachable(err error) bool {
+	if errors.Is(err, bulkhead.ErrFull) {
+		return false
+	}
 	_, network := errors.AsType[net.Error](err) // a deadline of the context is one, too
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

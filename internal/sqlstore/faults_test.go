@@ -341,7 +341,7 @@ func TestPingAsksATable(t *testing.T) {
 		if err := l.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
-		l.exec(t, "ALTER TABLE tb_voucher RENAME TO tb_elsewhere")
+		l.exec(t, "ALTER TABLE tb_setting RENAME TO tb_elsewhere")
 		if err := l.Ping(t.Context()); err == nil {
 			t.Error("without the table Ping says that all is well")
 		}

@@ -75,7 +75,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	defer share.Release()
 	var none int
-	if err := s.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher WHERE id = 0").Scan(&none); err != nil {
+	if err := s.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none); err != nil {
 		return readError("ping", err)
 	}
 	return nil

@@ -126,7 +126,7 @@ func TestAuditorChecksSuspectsFirst(t *testing.T) {
 	})
 }
 
-// Suspects that are nothing of the kind are not checked again and again.
+// Suspects that are nothing of the kind are not checked again and again, and keep nobody from checking the others.
 func TestAuditorIsNotRushed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,6 +143,9 @@ func TestAuditorIsNotRushed(t *testing.T) {
 		stop()
 		if m.asked > 3*time.Second {
 			t.Errorf("stores were asked for %v of a minute", m.asked)
+		}
+		if m.waited > 2*auditEvery {
+			t.Errorf("a sale was not checked for %v", m.waited)
 		}
 	})
 }

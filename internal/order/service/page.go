@@ -37,7 +37,7 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 	}
 	asking.Go(func() { queued, all, errs[1] = p.queued(ctx, f) })
 	asking.Wait()
-	if errs[0] != nil && (errs[1] != nil || len(queued) == 0) {
+	if (errs[0] != nil || f.Waiting && errs[1] != nil) && len(queued) == 0 || errs[0] != nil && errs[1] != nil {
 		return order.Page{}, fmt.Errorf("%w: %w", order.ErrUnavailable, errors.Join(errs[:]...))
 	}
 	page := order.Page{Orders: slices.Clone(rows.orders), Total: rows.total, Stale: errs[0] != nil || errs[1] != nil || !all}
@@ -49,8 +49,8 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 		case errors.Is(err, order.ErrNotFound):
 		case err != nil:
 			q.Status, page.Stale = order.StatusUnknown, true
-		case !f.Passes(row) || rows.covers(row.ID, limit):
-			continue // it is of another page, or of none
+		case !f.Passes(row) || row.ID >= before || rows.covers(row.ID, limit):
+			continue // it is of another page, or of none, and counted in any case
 		default:
 			q = row // it got its row after the others were read
 		}

@@ -121,6 +121,9 @@ func (s *state) due(now, changed time.Time) time.Time {
 // snapshot is the state as it is shown at the time now.
 func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
 	shown := Snapshot{Content: s.content, Now: clock.at(now), Age: now.Sub(s.liveAt)}
+	if s.liveAt.IsZero() { // no figures yet: as old as the texts
+		shown.Age = now.Sub(s.texts.readAt)
+	}
 	shown.Stale = s.live == nil || shown.Age > staleAfter
 	if since := s.due(now, changed); !since.IsZero() && now.Sub(since) > staleAfter {
 		shown.Stale, shown.Age = true, now.Sub(s.texts.readAt)
