@@ -131,4 +131,6 @@
 // Attempts, waiting, renewal and release are written once, for all of them. Scripts are put together from preludes, so
 // that one text takes and releases holds whether one owner has them or many, and whether there is a queue or not. In
 // the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
+//
+// It is one package because every kind is a small file over the same attempts, waiting and renewal, which nobody else uses.
 package lock

@@ -32,4 +32,7 @@
 //	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
 //	                          errors. All their users are holders still: the next rebuild finds a holder without an entry and
 //	                          without a row and queues the order again, at the latest when the sale is to be retired.
+//
+// It is one package because all files share the keys, the way in which scripts are run and the fields of a sale's hash; a
+// file implements the interfaces of one caller.
 package redisstore

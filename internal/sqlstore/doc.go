@@ -41,4 +41,7 @@
 //
 // The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
 // takes the file's one write lock when it begins, which is stronger.
+//
+// It is one package because transactions cross its subjects: a row of an order, its history, its payment, its coupon and its
+// sale's stock change together. A file has one subject.
 package sqlstore

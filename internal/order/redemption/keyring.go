@@ -15,31 +15,69 @@ type Keyring struct {
 	ledger Ledger
 	now    func() time.Time
 
-	mu     sync.Mutex
-	keys   map[int]Key
-	loaded time.Time // when the keys were asked for last
+	asking chan struct{} // taken by the one who asks the ledger
+
+	mu        sync.Mutex
+	keys      map[int]Key
+	loaded    time.Time // when the keys were last read
+	questions int       // how often the ledger was asked
+	failed    error     // why the last question told nothing
 }
 
 // NewKeyring returns an empty keyring.
 func NewKeyring(ledger Ledger, now func() time.Time) *Keyring {
-	return &Keyring{ledger: ledger, now: now}
+	return &Keyring{ledger: ledger, now: now, asking: make(chan struct{}, 1)}
 }
 
-// Made reports whether one of the keys made the code's checksum.
+// Made reports whether one of the keys made the code's checksum. Its error says that the ledger does not tell the key. Who
+// waits while others ask the ledger shares the failure of their question.
 func (k *Keyring) Made(ctx context.Context, c Code) (bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key, known := k.keys[c.KeyID()]
-	if !known && (k.loaded.IsZero() || k.now().Sub(k.loaded) >= reloadEvery) {
-		keys, err := k.ledger.CouponKeys(ctx)
+	key, known, questions := k.key(c.KeyID())
+	if !known {
+		select {
+		case k.asking <- struct{}{}:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		err := k.ask(ctx, questions)
+		<-k.asking
 		if err != nil {
 			return false, err
 		}
-		k.keys, k.loaded = make(map[int]Key, len(keys)), k.now()
+		key, known, _ = k.key(c.KeyID())
+	}
+	return known && key.Made(c), nil
+}
+
+// key returns a key if it is known, and how often the ledger was asked.
+func (k *Keyring) key(id int) (key Key, known bool, questions int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, known = k.keys[id]
+	return key, known, k.questions
+}
+
+// ask asks the ledger, unless it told its keys a moment ago or failed since it had been asked so often.
+func (k *Keyring) ask(ctx context.Context, questions int) error {
+	k.mu.Lock()
+	recent := !k.loaded.IsZero() && k.now().Sub(k.loaded) < reloadEvery
+	asked, failed := k.questions != questions, k.failed
+	k.mu.Unlock()
+	switch {
+	case asked:
+		return failed
+	case recent:
+		return nil
+	}
+	keys, err := k.ledger.CouponKeys(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.questions, k.failed = k.questions+1, err
+	if err == nil {
+		k.loaded, k.keys = k.now(), make(map[int]Key, len(keys))
 		for _, key := range keys {
 			k.keys[key.ID] = key
 		}
-		key, known = k.keys[c.KeyID()]
 	}
-	return known && key.Made(c), nil
+	return err
 }

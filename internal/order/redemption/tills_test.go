@@ -262,3 +262,40 @@ func TestLapserLapses(t *testing.T) {
 		t.Errorf("%v; notified %v", err, n.outcomes)
 	}
 }
+
+// hangingLedger does not tell its keys until it is released.
+type hangingLedger struct {
+	fakeLedger
+	begun chan struct{}
+}
+
+func (h *hangingLedger) CouponKeys(ctx context.Context) ([]Key, error) {
+	h.begun <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// While the ledger does not tell a key, codes of known keys are checked, and who gives up does not wait for others.
+func TestKeyringWithALedgerThatHangs(t *testing.T) {
+	t.Parallel()
+	known, unknown := key(0, "secret"), key(1, "another")
+	h := &hangingLedger{begun: make(chan struct{}, 1)}
+	k := NewKeyring(h, time.Now)
+	k.keys = map[int]Key{0: known}
+	hangs, release := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { _, err := k.Made(hangs, unknown.NewCode()); first <- err }()
+	<-h.begun
+	if made, err := k.Made(t.Context(), known.NewCode()); !made || err != nil {
+		t.Errorf("a known key: %t, %v", made, err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := k.Made(gone, unknown.NewCode()); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who has gone: %v", err)
+	}
+	release()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+}
