@@ -73,6 +73,9 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	return l
 }
 
+// errOtherOwner is ErrNotFound for an order whose row is another user's: no sale has to be asked to be sure of that.
+var errOtherOwner = fmt.Errorf("%w: another user's", order.ErrNotFound)
+
 // Order returns the user's order, or ErrNotFound, also for somebody else's. It is ErrUnavailable, never ErrNotFound, while a
 // place where the order may stand cannot be trusted: a store does not answer in time, Redis lacks a sale, or a sale is being
 // rebuilt.
@@ -96,7 +99,7 @@ func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order,
 		}
 	}
 	o, err = l.recorded(ctx, userID, orderID)
-	if errors.Is(err, order.ErrNotFound) && !all {
+	if errors.Is(err, order.ErrNotFound) && !all && !errors.Is(err, errOtherOwner) {
 		return order.Order{}, fmt.Errorf("%w: a sale in which order %d may wait is being rebuilt", order.ErrUnavailable, orderID)
 	}
 	return o, err
@@ -134,7 +137,7 @@ func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID in
 func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	o, err := l.reader.order(ctx, orderID)
 	if err == nil && o.UserID != userID {
-		return order.Order{}, order.ErrNotFound
+		return order.Order{}, errOtherOwner
 	}
 	return o, err
 }

@@ -516,6 +516,20 @@ func TestNeverNotFoundInDoubt(t *testing.T) {
 	}
 }
 
+// Whose row an order id has is certain, however much is in doubt: to anybody else it is not found.
+func TestAnotherUsersRowIsNoDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(3, 7))
+		p.catalog.SetSales([]voucher.Voucher{ordertest.VoucherAt(3, 7)})
+		p.purchases.lookup.stores.Holdings = &doubtful{}
+		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+		if o, err := p.purchases.Order(t.Context(), 1, 66, 0); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("order %+v, %v; want ErrNotFound", o, err)
+		}
+	})
+}
+
 // An order that gets its row while a list is made is in it once.
 func TestAnOrderIsRecordedWhileItIsListed(t *testing.T) {
 	t.Parallel()
