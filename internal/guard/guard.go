@@ -1,0 +1,56 @@
+package guard
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+)
+
+// Request is one press of the button, as guards see it.
+type Request struct {
+	SaleID  int64     // the voucher's id
+	Begin   time.Time // of the sale
+	UserID  int64
+	Address netip.Addr // the caller's, behind trusted proxies; the zero one if it is not known
+	Claims  Claims
+	Ticket  string    // header X-Seckill-Ticket; "" without
+	Now     time.Time // by Redis's clock as the instance knows it (rule 12)
+}
+
+// Claims are what the token says of the account.
+type Claims struct {
+	Level int64     // 0: nothing
+	Since time.Time // when the account was made; zero: the token does not say
+}
+
+// Guard decides about requests. It uses no store, and is safe for concurrent use.
+type Guard interface {
+	// Name says which guard it is.
+	Name() Name
+	// Check returns nil if the request may enter a sale with these settings, else why not. It is only asked where the guard
+	// is not off, and does not look at dryRun.
+	Check(s *Settings, r *Request) error
+}
+
+// StoppedError says that a guard stopped a request.
+type StoppedError struct {
+	Guard Name
+	Why   error // what Check returned
+	// OrderKnown: the sale's holders were asked, and the user has no order in it. Else it is not known.
+	OrderKnown bool
+}
+
+func (e *StoppedError) Error() string { return string(e.Guard) + ": " + e.Why.Error() }
+
+// Unwrap returns why.
+func (e *StoppedError) Unwrap() error { return e.Why }
+
+// Why a guard stops a request. Guards return these, or errors that wrap them.
+var (
+	// ErrRateLimited: a [*RateError].
+	ErrRateLimited = errors.New("too many requests")
+	// ErrNotEligible: a [*NotEligibleError].
+	ErrNotEligible = errors.New("the account does not meet the sale's conditions")
+	// ErrCoolDown: a [*CoolDownError].
+	ErrCoolDown = errors.New("orders of the account expired unpaid")
+)

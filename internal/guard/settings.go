@@ -1,0 +1,120 @@
+package guard
+
+// Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they are
+// shared: a [Change] makes new ones.
+type Settings struct {
+	Limits     *Limits     `json:"limits,omitempty"`
+	Conditions *Conditions `json:"conditions,omitempty"`
+	Tickets    *Tickets    `json:"tickets,omitempty"`
+	Challenge  *Challenge  `json:"challenge,omitempty"`
+	CoolDown   *CoolDown   `json:"coolDown,omitempty"`
+}
+
+// Rate is how many requests are let through in a time in the long run, and at once.
+type Rate struct {
+	Requests int64 `json:"requests"`
+	Seconds  int64 `json:"seconds"`
+}
+
+// Limits bound how often a caller may ask for a unit of the sale. A rate that is nil does not bound.
+type Limits struct {
+	PerAddress *Rate `json:"perAddress,omitempty"` // an IPv4 address, or the 64 bits of IPv6 that one line has
+	PerNetwork *Rate `json:"perNetwork,omitempty"` // a /24 of IPv4, a /48 of IPv6
+	PerUser    *Rate `json:"perUser,omitempty"`
+	DryRun     bool  `json:"dryRun,omitempty"`
+}
+
+// Conditions are what an account must be, by the claims of its token. 0 is no condition.
+type Conditions struct {
+	MinLevel   int64 `json:"minLevel,omitempty"`   // claim level
+	MinAgeDays int64 `json:"minAgeDays,omitempty"` // since the time in the claim since
+	DryRun     bool  `json:"dryRun,omitempty"`
+}
+
+// Tickets give every buyer a moment of their own, drawn from the first DelayMs milliseconds of the sale.
+type Tickets struct {
+	DelayMs       int64 `json:"delayMs"`
+	LeadMinutes   int64 `json:"leadMinutes"`   // how long before the sale tickets are given out
+	ExpiryMinutes int64 `json:"expiryMinutes"` // how long a ticket can be used from its moment on
+	DryRun        bool  `json:"dryRun,omitempty"`
+}
+
+// Challenge is the work that a ticket costs: how many hashes a solver tries at most (ALTCHA's maxnumber), half of them on
+// average.
+type Challenge struct {
+	Difficulty    int64 `json:"difficulty"`
+	MaxDifficulty int64 `json:"maxDifficulty"` // for networks and accounts that ask for many tickets
+	DryRun        bool  `json:"dryRun,omitempty"`
+}
+
+// CoolDown is for how long those wait who have let so many orders expire unpaid, of any sale that has one.
+type CoolDown struct {
+	Expired int64 `json:"expired"`
+	Minutes int64 `json:"minutes"` // from the last of them on
+	DryRun  bool  `json:"dryRun,omitempty"`
+}
+
+// Name is the word for a guard in settings, figures, metrics and answers.
+type Name string
+
+// The guards, in the order in which they are asked. A challenge is solved for a ticket, and not asked for with a purchase.
+const (
+	LimitsGuard     Name = "limits"
+	ConditionsGuard Name = "conditions"
+	CoolDownGuard   Name = "coolDown"
+	TicketsGuard    Name = "tickets"
+	ChallengeGuard  Name = "challenge"
+)
+
+// Names returns the names of all guards, in their order.
+func Names() []Name {
+	return []Name{LimitsGuard, ConditionsGuard, CoolDownGuard, TicketsGuard, ChallengeGuard}
+}
+
+// State is whether a guard is on.
+type State string
+
+// The states of a guard.
+const (
+	Off    State = "off"
+	DryRun State = "dryRun"
+	On     State = "on"
+)
+
+// State returns the state of a guard; that of nil settings is Off.
+func (s *Settings) State(n Name) State {
+	if s == nil {
+		return Off
+	}
+	switch n {
+	case LimitsGuard:
+		return stateOf(s.Limits != nil, s.Limits.dryRun)
+	case ConditionsGuard:
+		return stateOf(s.Conditions != nil, s.Conditions.dryRun)
+	case CoolDownGuard:
+		return stateOf(s.CoolDown != nil, s.CoolDown.dryRun)
+	case TicketsGuard:
+		return stateOf(s.Tickets != nil, s.Tickets.dryRun)
+	case ChallengeGuard:
+		return stateOf(s.Challenge != nil, s.Challenge.dryRun)
+	default:
+		return Off
+	}
+}
+
+func stateOf(set bool, dryRun func() bool) State {
+	switch {
+	case !set:
+		return Off
+	case dryRun():
+		return DryRun
+	default:
+		return On
+	}
+}
+
+func (l *Limits) dryRun() bool     { return l.DryRun }
+func (c *Conditions) dryRun() bool { return c.DryRun }
+func (c *CoolDown) dryRun() bool   { return c.DryRun }
+func (t *Tickets) dryRun() bool    { return t.DryRun }
+func (c *Challenge) dryRun() bool  { return c.DryRun }
