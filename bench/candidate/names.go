@@ -29,6 +29,9 @@ const (
 	ManySales   = Service + "; many sales in turn, much stock"
 	SmallSales  = Service + "; many sales in turn, 100 units each"
 	FullSale    = Service + "; one sale, many have bought"
+	GinList     = Gin + "; a list of 50 vouchers"
+	ServiceList = Service + "; a list of 50 vouchers"
+	Readers     = Service + "; at half load, 200 readers of a list of 1 MB"
 	TwoOfThem   = " × 2" // behind a name: two processes
 )
 
@@ -46,6 +49,6 @@ const HMAC = "one HMAC of a token"
 func All() []string {
 	return []string{
 		Gin, Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut, StreamHeld, ServiceHeld,
-		RawScript, RawScripts, RawInsert, HMAC, GinHalf, ServiceHalf, OneSale, ManySales, SmallSales, FullSale,
+		RawScript, RawScripts, RawInsert, HMAC, GinHalf, ServiceHalf, Readers, ServiceList, GinList, OneSale, ManySales, SmallSales, FullSale,
 	}
 }

@@ -17,6 +17,7 @@ import (
 const (
 	probesPerSecond  = 200 // buyers at half load who wait for their row
 	probeConnections = 32
+	longListReaders  = 200
 )
 
 // halfLoad measures latency at half of what the service accepted in this round: requests are sent when they are due,
@@ -27,6 +28,8 @@ type halfLoad struct {
 	// probes are a few more buyers who wait for their rows (?wait=), on connections of their own: from their request
 	// to their answer is an upper bound of the time from acceptance to row, taken by one clock.
 	probes bool
+	// readers read a list of 1 MB meanwhile, each once a second, over connections of their own.
+	readers int
 }
 
 func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
@@ -35,8 +38,13 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 		return t, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
+	if m.readers > 0 {
+		if err = fillLongList(ctx, server); err != nil {
+			return t, err
+		}
+	}
 	burst := r.burst(server, r.plan.Duration)
-	burst.Rate = r.rate(candidate.Service) / 2
+	burst.Rate = r.figure(candidate.Service, result.Rate) / 2
 	probe := burst
 	probe.Connections, probe.Rate, probe.Query, probe.Want = probeConnections, probesPerSecond, "?wait=10s", http.StatusCreated
 	probe.First = int64(len(r.users) - 1 - int(probesPerSecond*(burst.WarmUp+burst.Duration+time.Second).Seconds()))
@@ -44,6 +52,9 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 	var waited rig.Answers
 	if m.probes {
 		group.Go(func() (err error) { waited, err = probe.Send(ctx); return err })
+	}
+	if m.readers > 0 {
+		group.Go(func() error { return m.read(ctx, burst) })
 	}
 	processes := r.stores.Processes(ctx, server)
 	before := processes.Time()
@@ -65,4 +76,12 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 		return t, err
 	}
 	return t, m.audit(ctx, at, server, answers.Want)
+}
+
+// read lets the readers read while a burst of purchases lasts. Those who find too many others are refused, and come again.
+func (m halfLoad) read(ctx context.Context, beside rig.Burst) error {
+	beside.Connections, beside.Rate = m.readers, float64(m.readers)
+	beside.Get, beside.Want, beside.Other = rig.ListPath(), http.StatusOK, http.StatusServiceUnavailable
+	_, err := beside.Send(ctx)
+	return err
 }

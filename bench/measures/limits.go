@@ -11,7 +11,7 @@ import (
 // limitsWarmUp is longer than a comparison's: thousands of connections take a while to open.
 const limitsWarmUp = 2 * time.Second
 
-// FindLimits measures curves in rounds, then the stampede, the long sale, waiting and expiry, once.
+// FindLimits measures curves in rounds, and the stampede, then the long sale, waiting and expiry, once.
 func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
 	patient := *b
 	b = &patient
@@ -34,11 +34,10 @@ func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
 		*axis.to = result.Collect(points.trials)
 	}
 	var err error
-	if l.Stampede, err = b.stampede(ctx); err != nil {
+	if l.Stampedes, err = b.stampedes(ctx); err != nil {
 		return run, fmt.Errorf("stampede: %w", err)
 	}
-	fmt.Fprintf(b.progress, "stampede of %d connections: %d accepted, %d failed, the last after %.2f s\n",
-		l.Stampede.Connections, l.Stampede.Accepted, l.Stampede.Failed, l.Stampede.Answered)
+	l.Stampede = l.Stampedes[0]
 	if l.Sale, err = b.longSale(ctx); err != nil {
 		return run, fmt.Errorf("a long sale: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestFit(t *testing.T) {
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	p := Plan{Rounds: 1, Duration: time.Second, Connections: 10, Sale: SalePlan{Buyers: 1_000_000}}
-	if got := p.users(); got != 80_000 {
+	if got := p.users(); got != 120_000 {
 		t.Errorf("%d users for a comparison", got)
 	}
 	p.Limits = true

@@ -17,6 +17,21 @@ import (
 // stampedeTime is how long the connections of a stampede take to come.
 const stampedeTime = 3 * time.Second
 
+// stampedes are a stampede in each round.
+func (b *Bench) stampedes(ctx context.Context) (all []result.Stampede, err error) {
+	for range b.plan.Rounds {
+		s, err := b.stampede(ctx)
+		if err != nil {
+			return all, err
+		}
+		service, plain := s.KilobytesEach()
+		fmt.Fprintf(b.progress, "stampede of %d connections: %d accepted, %d failed, the last after %.2f s; %.1f KB each, with plain Gin %.1f KB\n",
+			s.Connections, s.Accepted, s.Failed, s.Answered, service, plain)
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 // stampede opens as many connections as the machine allows within seconds, one purchase on each, with ordinary load
 // before and after it; and as many to plain Gin, for what a connection costs there.
 func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {

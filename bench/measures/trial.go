@@ -16,11 +16,11 @@ type round struct {
 	trials []result.Trial // so far
 }
 
-// rate is how many answers a second a candidate has given in this round.
-func (r *round) rate(name string) float64 {
+// figure is what a candidate has shown in this round.
+func (r *round) figure(name string, figure result.Name) float64 {
 	for _, t := range r.trials {
 		if t.Candidate == name {
-			return t.Figures[result.Rate]
+			return t.Figures[figure]
 		}
 	}
 	return 0
@@ -79,6 +79,8 @@ func (b *Bench) logTrial(t result.Trial) {
 		{", redis %.0f", result.RedisTime},
 		{", database %.0f", result.DatabaseTime},
 		{"  %.0f MB", result.ServerMemory},
+		{"  %.0f bytes an answer", result.BodyBytes},
+		{", %.5f store calls", result.StoreCalls},
 	} {
 		if value := t.Figures[part.name]; value > 0 {
 			fmt.Fprintf(&s, part.format, value)

@@ -38,7 +38,7 @@ func Print(run result.Run, w io.Writer) {
 		compared(run).tables(w)
 	}
 	if run.Limits != nil {
-		limits{run.Limits, run.Machine, run.Plan}.tables(w)
+		bounded(run).tables(w)
 	}
 }
 
@@ -91,9 +91,9 @@ func writeComparison(run result.Run, dir string, progress io.Writer) error {
 }
 
 func writeLimits(run result.Run, dir string, progress io.Writer) error {
-	l := limits{run.Limits, run.Machine, run.Plan}
+	l := bounded(run)
 	name := fileName(run.Machine) + "-limits"
-	raw, err := marshal(result.Run{Machine: run.Machine, Plan: run.Plan, Limits: run.Limits})
+	raw, err := marshal(result.Run{Machine: run.Machine, Plan: run.Plan, Limits: l.Limits})
 	if err != nil {
 		return err
 	}

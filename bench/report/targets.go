@@ -28,6 +28,9 @@ func (c comparison) targets() []result.Target {
 		atMost(2.5, c.ratio("P10", "p99 at half load / plain Gin at the same rate", result.P99, candidate.ServiceHalf, candidate.GinHalf)),
 		atMost(70, c.figure("P11", "Redis memory per recorded order", "bytes", candidate.ServiceHeld, result.RecordedBytes)),
 		atMost(85, c.figure("P11", "Redis memory per waiting order", "bytes", candidate.ServiceHeld, result.WaitingBytes)),
+		atLeast(0.7, c.ratio("P14", "lists of 50 vouchers / plain Gin with as long a body", result.Rate, candidate.ServiceList, candidate.GinList)),
+		atMost(0.001, c.figure("P14", "store calls per list", "", candidate.ServiceList, result.StoreCalls)),
+		atMost(1.5, c.ratio("P15", "p99 of purchases with 200 readers of a list of 1 MB / without", result.P99, candidate.Readers, candidate.ServiceHalf)),
 	}
 }
 
@@ -109,8 +112,11 @@ func targetFigure(t result.Target) string {
 		return "–"
 	}
 	digits := 2
-	if s.median >= 20 {
+	switch {
+	case s.median >= 20:
 		digits = 0
+	case s.median < 0.01:
+		digits = 5
 	}
 	return s.text(digits) + unit(t)
 }
@@ -132,9 +138,9 @@ func unit(t result.Target) string {
 }
 
 // targetTable has a row for each target.
-func (c comparison) targetTable() string {
+func targetTable(targets []result.Target) string {
 	rows := [][]string{{"", "Figure", "Median (low–high)", "Target", ""}}
-	for _, t := range c.Targets {
+	for _, t := range targets {
 		rows = append(rows, []string{t.ID, t.What, targetFigure(t), goal(t), verdict(t)})
 	}
 	return grid(rows)

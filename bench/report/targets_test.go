@@ -100,3 +100,33 @@ func TestDrainOf(t *testing.T) {
 		t.Errorf("%s: %v, want %v", got.What, got.Samples, want)
 	}
 }
+
+// TestStampedeTargets: each stampede is a sample of what was answered and of what a connection took; a result from before there
+// were several is one.
+func TestStampedeTargets(t *testing.T) {
+	t.Parallel()
+	good := result.Stampede{Connections: 1024, Accepted: 1024, Idle: 10, Peak: 30, PlainIdle: 5, PlainPeak: 15}
+	bad := result.Stampede{Connections: 1024, Accepted: 768, Failed: 256, Idle: 10, Peak: 22, PlainIdle: 5, PlainPeak: 15}
+	for name, tt := range map[string]struct {
+		limits           result.Limits
+		answered, memory []float64
+		verdicts         [2]string
+	}{
+		"several":    {result.Limits{Stampedes: []result.Stampede{good, bad, bad}}, []float64{1, 0.75, 0.75}, []float64{2, 1.2, 1.2}, [2]string{"missed", "met"}},
+		"one":        {result.Limits{Stampede: good}, []float64{1}, []float64{2}, [2]string{"met", "missed"}},
+		"plain none": {result.Limits{Stampede: result.Stampede{Accepted: 5}}, []float64{1}, nil, [2]string{"met", "missed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			targets := bounded(result.Run{Limits: &tt.limits}).Targets
+			if len(targets) != 2 || !slices.Equal(targets[0].Samples, tt.answered) || !slices.Equal(targets[1].Samples, tt.memory) {
+				t.Fatalf("targets %+v", targets)
+			}
+			for i, want := range tt.verdicts {
+				if got := verdict(targets[i]); got != want {
+					t.Errorf("%s: %s, want %s", targets[i].What, got, want)
+				}
+			}
+		})
+	}
+}

@@ -6,9 +6,12 @@ type Limits struct {
 	Sales       []Series `json:"sales"`       // by sales on sale at once
 	Stock       []Series `json:"stock"`       // by units of one sale; late buyers are refused
 	Stampede    Stampede `json:"stampede"`
-	Sale        LongSale `json:"sale"`
-	Waiting     Waiting  `json:"waiting"`
-	Expiry      Expiry   `json:"expiry"`
+	// Stampedes are all of them, one in each round: Stampede is the first.
+	Stampedes []Stampede `json:"stampedes,omitempty"`
+	Targets   []Target   `json:"targets,omitempty"` // derived from the rest by the report
+	Sale      LongSale   `json:"sale"`
+	Waiting   Waiting    `json:"waiting"`
+	Expiry    Expiry     `json:"expiry"`
 }
 
 // Stampede is what became of very many connections that were opened within a short time, one purchase on each, and stayed

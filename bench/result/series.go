@@ -25,6 +25,8 @@ const (
 	WaitingBytes  Name = "Redis memory per waiting order"
 	RecordedBytes Name = "Redis memory per recorded order"
 	ServerMemory  Name = "server memory" // resident
+	BodyBytes     Name = "length of an answer"
+	StoreCalls    Name = "store calls per answer" // of both stores, less those that they get while nobody reads
 	// LoadProcessors is how many processors the load generator took: what it takes, the candidate has not.
 	LoadProcessors Name = "processors of the load generator"
 	// The processor time of an answer (of a row, where rows are inserted) while the load lasted, by process.
@@ -57,6 +59,8 @@ func units() []struct {
 		{WaitingBytes, "bytes"},
 		{RecordedBytes, "bytes"},
 		{ServerMemory, "MB"},
+		{BodyBytes, "bytes"},
+		{StoreCalls, "calls"},
 		{LoadProcessors, "processors"},
 		{LoadTime, "µs"},
 		{ServerTime, "µs"},

@@ -16,7 +16,7 @@ type Endpoint struct {
 	Vouchers []int64 // users ask for them round robin
 }
 
-// Burst is load: purchases of many users over connections that stay open. Requests are prepared bytes and answers are
+// Burst is load: purchases of many users, or readers of one page, over connections that stay open. Requests are prepared bytes and answers are
 // read with next to no work, because the load generator shares the machine with what it measures.
 type Burst struct {
 	Users       Users
@@ -25,6 +25,7 @@ type Burst struct {
 	First       int64  // users before this one (counted from 0) send nothing
 	Repeats     int64  // requests of each user, on several connections at the same time; 0 is once
 	Query       string // behind the path, with its question mark
+	Get         string // what is read instead, without a token: a path; "" for purchases
 	Want        int    // the status that is counted
 	Other       int    // the only other status that may come; 0 for none
 	WarmUp      time.Duration
@@ -55,7 +56,7 @@ type Answers struct {
 }
 
 // MaxRate is more requests per second than two cores can answer: as many tokens are signed for each second of load.
-const MaxRate = 80_000
+const MaxRate = 120_000
 
 // errTooFewUsers says that there are not enough users for so fast a server.
 var errTooFewUsers = fmt.Errorf("faster than %d requests a second: more tokens are needed", MaxRate)
@@ -112,7 +113,7 @@ func (a *Answers) sum(clients []*client, from, until time.Time) error {
 	all := slices.Concat(latencies...)
 	switch {
 	case a.Want+a.Other == 0:
-		return errors.New("no purchase was answered")
+		return errors.New("no request was answered")
 	case len(all) == 0: // the measured time was too short: the figures stay zero, and show it
 		return nil
 	}

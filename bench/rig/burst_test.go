@@ -97,6 +97,21 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestGet: readers ask for one page, without a token, and need no users.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	s := &fakeServer{}
+	b := s.serve(t)
+	b.Users, b.Get = nil, "/voucher/list/1"
+	a, err := b.Send(t.Context())
+	if err != nil || a.Want != 20 {
+		t.Fatal(a.Want, err)
+	}
+	if s.asked[""] != 20 || s.paths["/voucher/list/1"] != 20 {
+		t.Errorf("asked: %v, %v", s.asked, s.paths)
+	}
+}
+
 // TestRate: requests are sent when they are due, and a slow answer is charged to the requests that it delayed.
 func TestRate(t *testing.T) {
 	t.Parallel()

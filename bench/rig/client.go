@@ -41,7 +41,10 @@ func (c *client) send(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close() }() // every answer has been read
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	tail := []byte(b.Query + " HTTP/1.1\r\nHost: " + to.Addr + "\r\nContent-Length: 0\r\nAuthorization: Bearer ")
+	write := c.purchases(to)
+	if b.Get != "" {
+		write = c.reads(to)
+	}
 	answers := bufio.NewReaderSize(conn, 4096)
 	buffer := make([]byte, 0, 1024)
 	free := time.Now() // since when the connection is idle
@@ -55,12 +58,10 @@ func (c *client) send(ctx context.Context) error {
 			return nil
 		}
 		user := request / b.Repeats
-		if user >= int64(len(b.Users)) {
+		if b.Get == "" && user >= int64(len(b.Users)) {
 			return errTooFewUsers
 		}
-		buffer = append(buffer[:0], "POST /voucher/seckill/"...)
-		buffer = strconv.AppendInt(buffer, to.Vouchers[user%int64(len(to.Vouchers))], 10)
-		buffer = append(append(append(buffer, tail...), b.Users[user]...), "\r\n\r\n"...)
+		buffer = write(buffer[:0], user)
 		if _, err = conn.Write(buffer); err != nil {
 			return err
 		}
@@ -71,6 +72,22 @@ func (c *client) send(ctx context.Context) error {
 		free = time.Now()
 		c.count(user, status, asked, free)
 	}
+}
+
+// purchases writes purchases, each of another user.
+func (c *client) purchases(to Endpoint) func(buffer []byte, user int64) []byte {
+	tail := []byte(c.burst.Query + " HTTP/1.1\r\nHost: " + to.Addr + "\r\nContent-Length: 0\r\nAuthorization: Bearer ")
+	return func(buffer []byte, user int64) []byte {
+		buffer = append(buffer, "POST /voucher/seckill/"...)
+		buffer = strconv.AppendInt(buffer, to.Vouchers[user%int64(len(to.Vouchers))], 10)
+		return append(append(append(buffer, tail...), c.burst.Users[user]...), "\r\n\r\n"...)
+	}
+}
+
+// reads writes the same read again and again. It names no encoding, so that every answer has the whole body.
+func (c *client) reads(to Endpoint) func(buffer []byte, user int64) []byte {
+	request := "GET " + c.burst.Get + " HTTP/1.1\r\nHost: " + to.Addr + "\r\n\r\n"
+	return func(buffer []byte, _ int64) []byte { return append(buffer, request...) }
 }
 
 // await returns when the next request is due, and from when its latency counts; false when the time is over. A request

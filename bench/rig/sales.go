@@ -35,8 +35,8 @@ func (s *Server) CreateSales(ctx context.Context, n int, stock int64) ([]int64, 
 func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
 	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
 	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", token,
-		fmt.Sprintf(`{"shopId":1,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
-			stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
+		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
+			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
 	if err != nil {
 		return 0, err
 	}
@@ -50,6 +50,62 @@ func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
 		return 0, fmt.Errorf("creating a voucher: %s", answer)
 	}
 	return created.Data.ID, nil
+}
+
+// Shop is the shop of every sale.
+const Shop = 1
+
+// ListPath is where the list of the shop is read.
+func ListPath() string { return fmt.Sprintf("/voucher/list/%d", Shop) }
+
+// FillShop puts so many ordinary vouchers beside the sale, each with these rules.
+func (s *Server) FillShop(ctx context.Context, vouchers int, rules string) error {
+	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range vouchers {
+		group.Go(func() error {
+			_, err := post(ctx, "http://"+s.Addr+"/voucher", token,
+				fmt.Sprintf(`{"shopId":%d,"title":"voucher %d","rules":%q,"payValue":1000,"actualValue":10000}`, Shop, i, rules))
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// ListLength waits until the list of the shop shows so many vouchers, and returns how many bytes it has.
+func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		body, err := get(ctx, "http://"+s.Addr+ListPath())
+		if err != nil {
+			return 0, err
+		}
+		var list struct {
+			Total int `json:"total"`
+		}
+		if err = json.Unmarshal(body, &list); err != nil {
+			return 0, fmt.Errorf("the list of the shop: %w", err)
+		}
+		if list.Total == vouchers {
+			return len(body), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("the list shows %d vouchers, want %d", list.Total, vouchers)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// get reads a page, which must be a 200.
+func get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return do(req, http.StatusOK)
 }
 
 // BuyOne buys a unit of a voucher as a user whom NewUsers does not sign for, and waits for the order's row.
@@ -68,14 +124,19 @@ func post(ctx context.Context, url, token, body string) ([]byte, error) {
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
+	return do(req, http.StatusCreated)
+}
+
+// do sends a request and returns its answer, which must have the status.
+func do(req *http.Request, want int) ([]byte, error) {
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end below
 	answer, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusCreated {
-		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, answer)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("%s answers %s: %s", req.URL, resp.Status, answer)
 	}
 	return answer, err
 }

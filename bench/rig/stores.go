@@ -104,6 +104,25 @@ func (s *Stores) UsedMemory(ctx context.Context) (int64, error) {
 	return used, nil
 }
 
+// Calls is how often both stores have been asked so far, by everybody: how often Redis has read from a connection, as a
+// pipeline is one call and a script is one however much it does, and how many statements the database has got.
+func (s *Stores) Calls(ctx context.Context) (int64, error) {
+	info, err := s.Redis.Info(ctx, "stats").Result()
+	if err != nil {
+		return 0, fmt.Errorf("redis: %w", err)
+	}
+	_, rest, _ := strings.Cut(info, "total_reads_processed:")
+	text, _, _ := strings.Cut(rest, "\r")
+	reads, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, errors.New("redis: INFO stats has no total_reads_processed")
+	}
+	var name string
+	var statements int64
+	err = s.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Questions'").Scan(&name, &statements)
+	return reads + statements, err
+}
+
 // awaitIdle waits until Redis does nothing in the background.
 func (s *Stores) awaitIdle(ctx context.Context) error {
 	for {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -15,14 +16,18 @@ const ginStage = "gin"
 // plainAnswer is as long as the service's answer to an accepted purchase.
 const plainAnswer = `{"success":true,"data":{"orderId":"500000000000000001","status":"queued"}}`
 
-// serveGin answers purchases with a constant, by Gin alone: no token, no middleware, no header but those that net/http
+// serveGin answers purchases with a constant, and lists with a constant of so many bytes, by Gin alone: no token, no middleware, no header but those that net/http
 // and Gin set. It is the limit of the HTTP side.
-func serveGin(ctx context.Context, addr string) error {
+func serveGin(ctx context.Context, addr string, listBytes int) error {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	body := []byte(plainAnswer)
 	engine.POST("/voucher/seckill/:id", func(c *gin.Context) {
 		c.Data(http.StatusAccepted, "application/json", body)
+	})
+	list := bytes.Repeat([]byte("x"), listBytes)
+	engine.GET("/voucher/list/:shopId", func(c *gin.Context) {
+		c.Data(http.StatusOK, "application/json", list)
 	})
 	engine.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) }) // the benchmark waits for it
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)

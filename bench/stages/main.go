@@ -21,6 +21,7 @@ import (
 type options struct {
 	stage, addr, redis, prefix, dsn string
 	stock                           int64
+	listBytes                       int
 	join                            bool
 	sell, record                    bool
 }
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&o.prefix, "prefix", "stages:", "in front of every Redis key")
 	flag.StringVar(&o.dsn, "dsn", "", "DSN of an empty MySQL schema")
 	flag.Int64Var(&o.stock, "stock", 1000, "units of the one voucher, whose id is 1")
+	flag.IntVar(&o.listBytes, "list-bytes", 0, "how long the constant answer to a list is; of the stage gin only")
 	flag.BoolVar(&o.join, "join", false, "the tables and the stock are there already")
 	flag.BoolVar(&o.sell, "sell", true, "answer purchases; else the stage only records")
 	flag.BoolVar(&o.record, "record", true, "record what is queued; else the stage only sells")
@@ -48,7 +50,7 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	if o.stage == ginStage {
-		return serveGin(ctx, o.addr)
+		return serveGin(ctx, o.addr, o.listBytes)
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: o.redis, PoolSize: 128, MinIdleConns: 64})
 	defer func() { _ = rdb.Close() }() // nothing is in flight any more
