@@ -17,13 +17,16 @@
 -- Returns 1 (the sale is stopped, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
 -- open at this epoch or a later one).
 --
+-- At epoch 0, which every sale has passed, it answers 0, or with the error with which this Redis refuses writes now: the
+-- caller learns it before the ledger's epoch is raised.
+--
 -- The rebuild may find units in the ledger, and what this Redis holds does not say what instances have cached: it may have
 -- lost its tail, noticed or not. So a sale that was open before sells again only when no instance can have it cached as
 -- sold out any more (the field resumes); until then it is as if paused. A rebuild that dies and the next one are one stop,
 -- unless the server was restarted or another one took over in between: it may have lost that the sale was published, and
 -- sold, since.
 --
--- A key that is no hash is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
+-- A key of another type is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
 -- an epoch that is further ahead than any ledger restored from a backup could be behind.
 
 local MAX_LEAD = 1e9 -- epochs; maxEpochLead in internal/order/recovery is the same
@@ -32,14 +35,16 @@ local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
 end
-local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
-  'resumes', 'stopped', 'server'}
-for _, key in ipairs({KEYS[1], KEYS[3], KEYS[4], KEYS[5]}) do
-  local kind = redis.call('TYPE', key).ok
-  if kind ~= 'hash' and kind ~= 'none' then
-    redis.call('UNLINK', key)
+for i, wanted in ipairs({'hash', 'zset', 'hash', 'hash', 'hash'}) do
+  local kind = redis.call('TYPE', KEYS[i]).ok
+  if kind ~= wanted and kind ~= 'none' then
+    redis.call('UNLINK', KEYS[i])
   end
 end
+-- Changes nothing: XX adds no member, and one that is there keeps its score. A Redis that is full or read-only refuses it.
+redis.call('ZADD', KEYS[2], 'XX', redis.call('ZSCORE', KEYS[2], ARGV[1]) or '0', ARGV[1])
+local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
+  'resumes', 'stopped', 'server'}
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
 local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
   local n = field and string.find(field, '^%d+$') and tonumber(field)

@@ -53,7 +53,7 @@ func TestRefusedWrites(t *testing.T) {
 			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost its tail.
 			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
-			steps := map[string]error{"begin": r.Begin(r.ctx(), r.sale, 2)}
+			steps := map[string]error{"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it could": r.Begin(r.ctx(), r.sale, 0)}
 			if name != "out of memory" { // there it may: TestOutOfMemoryDrains
 				steps["correct"] = second(r.Correct(r.ctx(), []order.Correction{
 					{Sale: r.sale, UserID: 1, OrderID: 1001, NewOrderID: 5, GiveBack: true},

@@ -163,10 +163,12 @@ func nonsenseInOneSale(r *run) {
 		{"holders of another type", func() error { return rdb.Set(r.Context(), holders, "x", 0).Err() }},
 		{"both", func() error { return rdb.MSet(r.Context(), sale, "x", holders, "y").Err() }},
 		{"no numbers", func() error { return rdb.HSet(r.Context(), sale, "epoch", "nan", "stock", "inf").Err() }},
+		{"an epoch of nobody's", func() error { return rdb.HSet(r.Context(), sale, "epoch", "9007199254740991").Err() }},
 		{"a rebuild of nobody's", func() error { return rdb.HSet(r.Context(), sale, "building", "9007199254740991").Err() }},
 		{"holders that are none", func() error { return rdb.HSet(r.Context(), holders, "999999", "xyz", "nobody", "5").Err() }},
 	} {
 		r.must(nonsense.write())
+		bad.BuyAll(r.Context(), 3, users(6)) // who come before any sweep
 		start := time.Now()
 		box.Eventually(r, "mending "+nonsense.name, func() error { return r.mended(bad.Voucher) })
 		r.Logf("%s: mended after %v", nonsense.name, time.Since(start).Round(time.Millisecond))

@@ -160,8 +160,11 @@ func inRecovery() []mutant.Mutant {
 			mutant.Change{File: "scripts/views.lua", From: `local sale = redis.pcall('HMGET', KEYS[i]`, To: `local sale = redis.call('HMGET', KEYS[i]`},
 		),
 		serverMutant("a rebuild leaves what is no hash", "F38", "mending nothing more",
-			mutant.Change{File: "scripts/begin_rebuild.lua", From: `    redis.call('UNLINK', key)
+			mutant.Change{File: "scripts/begin_rebuild.lua", From: `    redis.call('UNLINK', KEYS[i])
 `, To: ``},
+		),
+		serverMutant("an epoch of nobody's is believed", "F38", "an epoch of nobody's",
+			mutant.Change{File: "scripts/seckill.lua", From: `epoch <= known_epoch + MAX_LEAD`, To: `epoch < MAX`},
 		),
 		serverMutant("a rebuild leaves unreadable holders", "F38", "mending holders that are none",
 			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)

@@ -123,7 +123,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.canStop(ctx, sale); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
-	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, epochAbove(v, view))
+	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view))
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
@@ -137,12 +137,15 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
 			return fmt.Errorf("waiting for recovery reports: %w", err)
 		}
-		select {
-		case r.reading <- struct{}{}:
-			defer func() { <-r.reading }()
-		case <-ctx.Done():
-			return ctx.Err()
+		if in.seen.Epoch > epoch {
+			// The ledger was restored from a backup: callers would take this epoch for a Redis that has lost its tail.
+			r.repairs.RequestRepair(sale.VoucherID, in.seen.Epoch)
 		}
+		done, err := r.startReading(ctx, urgencyOf(v, view))
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	if err := r.gather(ctx, sale, &in); err != nil {
 		return err
@@ -167,14 +170,38 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	return nil
 }
 
+// startReading waits until one more rebuild may read; done ends its reading. Sales that have ended wait for each other first:
+// one that sells finds at most maxReadingLate of them before it.
+func (r *Reconciler) startReading(ctx context.Context, u Urgency) (done func(), err error) {
+	turns := []chan struct{}{r.late, r.reading}
+	if u < Ended {
+		turns = turns[1:]
+	}
+	for i, turn := range turns {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			release(turns[:i])
+			return nil, ctx.Err()
+		}
+	}
+	return func() { release(turns) }, nil
+}
+
+func release(turns []chan struct{}) {
+	for _, turn := range turns {
+		<-turn
+	}
+}
+
 // maxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further ahead was
-// written by hand; scripts/begin_rebuild.lua ignores it as well.
+// written by hand; scripts/begin_rebuild.lua and scripts/seckill.lua ignore it as well.
 const maxEpochLead = 1e9
 
-// epochAbove returns the highest epoch that Redis knows of the sale, which the rebuild's must exceed.
-func epochAbove(v voucher.Voucher, view order.SaleView) int64 {
+// epochAbove returns the highest epoch that is known of the sale, which the rebuild's must exceed.
+func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 	above := v.Sale.Epoch
-	for _, epoch := range []int64{view.Mark.Epoch, view.Building} {
+	for _, epoch := range []int64{view.Mark.Epoch, view.Building, r.repairs.badEpoch(v.ID, v.Sale.Epoch)} {
 		if epoch-v.Sale.Epoch <= maxEpochLead {
 			above = max(above, epoch)
 		}

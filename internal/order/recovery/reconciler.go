@@ -33,6 +33,7 @@ const (
 	maxWork        = 64          // sales worked on at a time; most of the time rebuilds wait for recovery reports
 	maxBackground  = 32          // of them that have ended: those that sell find room at once
 	maxReading     = 4           // rebuilds at a time that read: each has all orders of its sale in memory and a transaction open
+	maxReadingLate = 2           // of them of sales that have ended
 	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another instance, or
 	// the call that created the sale, is rebuilding it.
 	quietSweeps = 5
@@ -67,6 +68,7 @@ type Reconciler struct {
 	observer Observer
 	log      *slog.Logger
 	reading  chan struct{} // a semaphore of maxReading
+	late     chan struct{} // one of maxReadingLate, taken before reading by rebuilds of sales that have ended
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // see Ready
@@ -92,7 +94,7 @@ func New(stores Stores, catalog *catalog.Catalog, repairs *RepairQueue, observer
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, locker: stores.Locker,
 		reports: stores.Reports, outbox: stores.Outbox, catalog: catalog, repairs: repairs, suspects: stores.Suspects,
 		observer: observer, log: log,
-		reading: make(chan struct{}, maxReading),
+		reading: make(chan struct{}, maxReading), late: make(chan struct{}, maxReadingLate),
 	}
 }
 
@@ -292,7 +294,7 @@ func (r *Reconciler) inspect(ctx context.Context) ([]voucher.Voucher, []order.Sa
 // that the ledger was restored from a backup (or, without the lock, that the sale was rebuilt in between).
 func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) (bool, error) {
 	if view.Mode == order.SaleMissing || view.Mode == order.SaleRebuilding ||
-		view.Mark.Epoch <= r.repairs.badEpoch(v.ID) || view.Mark.Epoch > v.Sale.Epoch ||
+		view.Mark.Epoch <= r.repairs.badEpoch(v.ID, v.Sale.Epoch) || view.Mark.Epoch > v.Sale.Epoch ||
 		view.Mark.Before(order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}) {
 		return true, nil
 	}

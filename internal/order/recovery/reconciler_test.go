@@ -285,6 +285,35 @@ func TestEpochStaysWhileRedisRefuses(t *testing.T) {
 	}
 }
 
+// An epoch that was written by hand and reported as bad keeps nobody from selling: no rebuild would get beyond it.
+func TestBadEpochOfNobodys(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		bad   int64
+		built []string
+	}{
+		"written by hand":             {bad: 1<<53 - 1},
+		"of the ledger before":        {bad: 12, built: rebuildTo(13)},
+		"that is known to be outdone": {bad: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := ordertest.VoucherAt(3, 9)
+			f := &ordertest.FakeSales{Kept: []voucher.Voucher{v}, Redis: map[int64]order.SaleView{
+				v.ID: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin},
+			}}
+			r := newTestReconciler(t, f)
+			r.repairs.RequestRepair(v.ID, tc.bad)
+			for range 3 {
+				r.sweepAndServe(t.Context())
+			}
+			if diff := cmp.Diff(tc.built, f.Built); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A sale that is behind by operations is the outbox's; one that has to be rebuilt is not, as that contains them.
 func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func (q *RepairQueue) add(voucherID int64, u Urgency) {
 		return
 	case u < j.urgency:
 		j.urgency = u
-	case j.state == jobWaits:
+	case j.state == jobWaits, j.state == jobDelayed: // callers do not make it sooner, however many ask
 		return
 	}
 	q.enqueue(j)
@@ -242,14 +242,21 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	return all, untried, sweeps
 }
 
-// badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch.
-func (q *RepairQueue) badEpoch(voucherID int64) int64 {
+// badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a ledger at
+// the given epoch can have had is forgotten: no rebuild would get beyond it.
+func (q *RepairQueue) badEpoch(voucherID, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if epoch, has := q.badEpochs[voucherID]; has {
+	epoch, has := q.badEpochs[voucherID]
+	switch {
+	case !has:
+		return order.NoBadEpoch
+	case epoch-ledger > maxEpochLead:
+		delete(q.badEpochs, voucherID)
+		return order.NoBadEpoch
+	default:
 		return epoch
 	}
-	return order.NoBadEpoch
 }
 
 // rebuilt forgets bad epochs below the given one, which the sale has now.

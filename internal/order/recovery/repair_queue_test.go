@@ -77,6 +77,28 @@ func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	}
 }
 
+// What failed waits for the next sweep, however many callers ask meanwhile: each try costs the stores as much as the first.
+func TestQueueDelaysWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewRepairQueue()
+		q.found(1, Running)
+		q.taken()
+		q.done(1, jobFailed)
+		for range 20 {
+			time.Sleep(minInterval)
+			q.RequestRepair(1, order.NoBadEpoch)
+		}
+		if got := q.taken(); len(got) > 0 {
+			t.Errorf("before the sweep: %v", got)
+		}
+		q.sweep(map[int64]Urgency{1: Running})
+		if got := q.taken(); !slices.Equal(got, []int64{1}) {
+			t.Errorf("after it: %v", got)
+		}
+	})
+}
+
 // Ended sales leave room for those that sell: one that is reported while thousands of them wait is repaired at once.
 func TestRunningSalesNeedNotWaitForEndedOnes(t *testing.T) {
 	t.Parallel()

@@ -1,12 +1,16 @@
 package recovery
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
@@ -90,6 +94,49 @@ func TestManyRoundsRunAtOnce(t *testing.T) {
 		}
 		if most != maxReading {
 			t.Errorf("%d were read at a time", most)
+		}
+	})
+}
+
+// A running sale's rebuild does not wait behind those of ended ones, however long these read.
+func TestEndedSalesLeaveRoomToRead(t *testing.T) {
+	t.Parallel()
+	r := newTestReconciler(t, &ordertest.FakeSales{})
+	for range maxReadingLate {
+		if _, err := r.startReading(t.Context(), Ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() {
+		_, err := r.startReading(waiting, Ended)
+		stopped <- err
+	}()
+	for range maxReading - maxReadingLate {
+		if _, err := r.startReading(t.Context(), Running); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Errorf("one more that has ended: %v", err)
+	}
+}
+
+// Instances that have seen a later epoch than a restored ledger has would refuse the sale for ever: it is rebuilt beyond theirs.
+func TestRebuildOvertakesWhatInstancesHaveSeen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}}
+		f.Progress = order.RoundProgress{Since: minRoundTime, Seen: order.Mark{Epoch: 40, Sequence: 5}}
+		r := newTestReconciler(t, f)
+		r.reports = f
+		for range 3 {
+			r.sweepAndServe(t.Context())
+		}
+		if diff := cmp.Diff(append(rebuildTo(4), rebuildTo(41)...), f.Built); diff != "" {
+			t.Errorf("steps (-want +got):\n%s", diff)
 		}
 	})
 }
