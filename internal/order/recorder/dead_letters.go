@@ -62,7 +62,8 @@ func NewDeadLetters(
 	return &DeadLetters{
 		stores: stores, partition: partition, resolver: judge, notifier: notifier, log: log,
 		finisher: finisher{
-			stores: Stores{Holders: stores.Corrections, Outbox: stores.Outbox}, partition: partition, resolver: judge,
+			rejected: new(rejections),
+			stores:   Stores{Holders: stores.Corrections, Outbox: stores.Outbox}, partition: partition, resolver: judge,
 			retrier: retrier{observer: observer, log: log}, repairs: repairs, observer: observer, log: log,
 		},
 	}
@@ -204,7 +205,7 @@ func (d *DeadLetters) settle(ctx context.Context, l *DeadLetter, cause error) er
 	}
 	decision := decisions[0]
 	switch {
-	case decision.Freed() && !d.finisher.free(ctx, []order.Claim{l.Claim}):
+	case decision.Freed() && len(d.finisher.free(ctx, []order.Claim{l.Claim})) > 0:
 		return fmt.Errorf("%w: the operations of voucher %d are not applied yet", order.ErrUnavailable, l.Claim.VoucherID)
 	case !decision.Freed() && decision.Correction != nil && len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
 		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet", order.ErrUnavailable, l.Claim.OrderID)

@@ -7,8 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-
-	"github.com/cenkalti/backoff/v5"
+	"sync"
 
 	"seckill/internal/order"
 )
@@ -24,6 +23,32 @@ type finisher struct {
 	observer  Observer
 	again     *rereading
 	log       *slog.Logger
+
+	rejected *rejections
+}
+
+// rejections remembers for which sales Redis rejected the last correction for good.
+type rejections struct {
+	mu    sync.Mutex
+	sales map[int64]bool
+}
+
+// note remembers it, and reports whether it was otherwise before.
+func (r *rejections) note(voucherID int64, rejected bool) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sales[voucherID] == rejected {
+		return false
+	}
+	if !rejected {
+		delete(r.sales, voucherID)
+		return true
+	}
+	if r.sales == nil {
+		r.sales = make(map[int64]bool)
+	}
+	r.sales[voucherID] = true
+	return true
 }
 
 // run finishes what comes in until there is no more. When ctx has ended, what is not finished stays pending.
@@ -36,12 +61,7 @@ func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 
 // finish removes every entry of the batch from the stream, except those that must be delivered again.
 func (f *finisher) finish(ctx context.Context, b *batch) {
-	left := make(map[int64]bool) // by order id
-	if !f.free(ctx, b.freed) {
-		for _, claim := range b.freed {
-			left[claim.OrderID] = true
-		}
-	}
+	left := f.free(ctx, b.freed)
 	maps.Copy(left, f.correct(ctx, b.corrections))
 	// What is left is read again soon, which corrects Redis then, and holds up no others.
 	settled := slices.DeleteFunc(b.settled, func(e order.Entry) bool { return left[e.Claim.OrderID] })
@@ -52,93 +72,106 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 	f.deadLetter(ctx, b.unreadable)
 }
 
-// free flushes the operations that gave back the units of cancelled and refunded orders, corrects Redis after that, and
-// reports whether it could. Such an order's unit must not be given back twice. If the order still makes its user a holder
-// then, a late call of admission did so; it took another unit, which goes back. The order may have been revived by one of
-// the operations, or be revived at any moment: so the ledger is read again, and its answer is valid only until Redis has
-// applied a later operation.
-func (f *finisher) free(ctx context.Context, freed []order.Claim) bool {
-	if len(freed) == 0 {
-		return true
+// free corrects Redis about cancelled and refunded orders, and returns the orders for which it could not.
+func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int64]bool) {
+	sales := make(map[int64][]order.Claim)
+	for _, c := range freed {
+		sales[c.VoucherID] = append(sales[c.VoucherID], c)
 	}
-	grace, cancel := context.WithTimeout(ctx, flushGrace)
-	defer cancel()
-	return f.retrier.retry(grace, func(ctx context.Context) error {
-		if err := f.flushOutbox(ctx, freed); err != nil {
-			return err
-		}
-		call, cancel := context.WithTimeout(ctx, commitTimeout)
-		defer cancel()
-		decisions, _, err := f.resolver.settle(call, freed, nil)
-		if err != nil {
-			return err
-		}
-		var corrections []order.Correction
-		for _, d := range decisions {
-			if d.Early {
-				return fmt.Errorf("order %d: %w", d.Claim.OrderID, order.ErrOutdated)
-			}
-			if d.Correction != nil {
-				corrections = append(corrections, *d.Correction)
-			}
-		}
-		return f.correctOnce(ctx, corrections)
-	})
-}
-
-// flushOutbox flushes the pending operations of the claims' sales.
-func (f *finisher) flushOutbox(ctx context.Context, claims []order.Claim) error {
-	done := make(map[int64]bool)
-	for _, c := range claims {
-		if done[c.VoucherID] {
-			continue
-		}
-		done[c.VoucherID] = true
-		call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
-		err := f.stores.Outbox.Flush(call, c.VoucherID)
-		cancel()
-		if err != nil {
-			return err
+	left = make(map[int64]bool)
+	for _, voucherID := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, voucherID int64) error {
+		return f.freeSale(ctx, sales[voucherID])
+	}) {
+		for _, c := range sales[voucherID] {
+			left[c.OrderID] = true
 		}
 	}
-	return nil
-}
-
-// correct corrects Redis where the ledger decided otherwise. It tries for correctGrace, each sale by itself, and returns the
-// orders whose corrections it could not make.
-func (f *finisher) correct(ctx context.Context, corrections []order.Correction) map[int64]bool {
-	left := make(map[int64]bool)
-	if len(corrections) == 0 {
-		return left
-	}
-	bySale := make(map[int64][]order.Correction)
-	for _, c := range corrections {
-		bySale[c.Sale.VoucherID] = append(bySale[c.Sale.VoucherID], c)
-		left[c.OrderID] = true
-	}
-	grace, cancel := context.WithTimeout(ctx, correctGrace)
-	defer cancel()
-	f.retrier.retry(grace, func(ctx context.Context) error {
-		var failed []error
-		for voucherID, some := range bySale {
-			err := f.correctOnce(ctx, some)
-			if err == nil {
-				for _, c := range some {
-					delete(left, c.OrderID)
-				}
-			}
-			if err == nil || errors.Is(err, order.ErrRejected) {
-				delete(bySale, voucherID)
-				continue
-			}
-			failed = append(failed, err)
-		}
-		return errors.Join(failed...)
-	})
 	return left
 }
 
-// correctOnce is one try of correct. Retrying cannot help against a permanent error.
+// freeSale flushes the operations that gave back the units of cancelled and refunded orders of one sale, and corrects Redis
+// after that. Such an order's unit must not be given back twice. If the order still makes its user a holder then, a late call
+// of admission did so; it took another unit, which goes back. The order may have been revived by one of the operations, or be
+// revived at any moment: so the ledger is read again, and its answer is valid only until Redis has applied a later operation.
+func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
+	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
+		return err
+	}
+	decisions, _, err := f.resolver.settle(ctx, freed, nil)
+	if err != nil {
+		return err
+	}
+	var corrections []order.Correction
+	for _, d := range decisions {
+		if d.Early {
+			return fmt.Errorf("order %d: %w", d.Claim.OrderID, order.ErrOutdated)
+		}
+		if d.Correction != nil {
+			corrections = append(corrections, *d.Correction)
+		}
+	}
+	return f.correctOnce(ctx, corrections)
+}
+
+// correct corrects Redis where the ledger decided otherwise, and returns the orders for which it could not.
+func (f *finisher) correct(ctx context.Context, corrections []order.Correction) (left map[int64]bool) {
+	sales := make(map[int64][]order.Correction)
+	for _, c := range corrections {
+		sales[c.Sale.VoucherID] = append(sales[c.Sale.VoucherID], c)
+	}
+	left = make(map[int64]bool)
+	for _, voucherID := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, voucherID int64) error {
+		return f.correctOnce(ctx, sales[voucherID])
+	}) {
+		for _, c := range sales[voucherID] {
+			left[c.OrderID] = true
+		}
+	}
+	return left
+}
+
+// each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the sales
+// for which it did not succeed.
+func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx context.Context, voucherID int64) error) (failed []int64) {
+	if len(sales) == 0 {
+		return nil
+	}
+	grace, cancel := context.WithTimeout(ctx, correctGrace)
+	defer cancel()
+	f.retrier.retry(grace, func(context.Context) error {
+		var again []int64
+		var errs []error
+		for _, voucherID := range sales {
+			switch err := f.try(ctx, voucherID, step); {
+			case err == nil:
+			case errors.Is(err, order.ErrRejected):
+				failed = append(failed, voucherID)
+			default:
+				again, errs = append(again, voucherID), append(errs, err)
+			}
+		}
+		sales = again
+		return errors.Join(errs...)
+	})
+	return append(failed, sales...)
+}
+
+// try takes the step for one sale, and logs when Redis begins and ceases to reject it for good.
+func (f *finisher) try(ctx context.Context, voucherID int64, step func(ctx context.Context, voucherID int64) error) error {
+	call, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	err := step(call, voucherID)
+	rejected := errors.Is(err, order.ErrRejected)
+	switch {
+	case rejected && f.rejected.note(voucherID, true):
+		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending", "voucher", voucherID, "error", err)
+	case err == nil && f.rejected.note(voucherID, false):
+		f.log.InfoContext(ctx, "Redis takes corrections of the sale again", "voucher", voucherID)
+	}
+	return err
+}
+
+// correctOnce corrects holders of one sale.
 func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correction) error {
 	for i := range corrections {
 		corrections[i].Sale.Partition = f.partition
@@ -146,10 +179,6 @@ func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correcti
 	rebuilding, err := f.stores.Holders.Correct(ctx, corrections)
 	for voucherID, epoch := range rebuilding {
 		f.repairs.RequestRepair(voucherID, epoch) // that rebuild may have counted the unit as taken, and would lack it
-	}
-	if errors.Is(err, order.ErrRejected) {
-		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending", "error", err)
-		return backoff.Permanent(err)
 	}
 	return err
 }

@@ -73,8 +73,8 @@ const (
 	commitTimeout  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
 	maxConflicts   = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
 	againAfter     = 5 * time.Second  // when own entries are read again of which some could not be corrected
-	correctGrace   = time.Second      // how long a batch waits for the corrections of its sales
-	flushGrace     = 5 * time.Second  // how long a batch waits for the operations of its sales to be applied
+	correctGrace   = time.Second      // how long corrections of a batch's sales are repeated before it goes on without
+	stepTimeout    = 5 * time.Second  // one try to correct one sale, its operations first
 	finishTimeout  = 10 * time.Second // for batches in progress when the recorder is stopped
 )
 
@@ -164,7 +164,7 @@ func (r *Recorder) record(ctx context.Context) {
 	}
 	finisher := finisher{
 		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,
-		observer: r.observer, again: again, log: r.log,
+		observer: r.observer, again: again, log: r.log, rejected: new(rejections),
 	}
 	var stages sync.WaitGroup
 	stages.Go(func() { fetcher.run(ctx, work, read) })

@@ -1,8 +1,11 @@
 package recorder
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,7 +277,7 @@ func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
-		time.Sleep(2 * flushGrace)
+		time.Sleep(2 * correctGrace)
 		f.Mu.Lock()
 		if len(f.Pending) != 1 || f.Pending[0].Claim.OrderID != 1 || len(f.Acknowledged) != 1 || f.Given != 0 {
 			t.Errorf("pending %v, acknowledged %v, given back %d", f.Pending, f.Acknowledged, f.Given)
@@ -374,6 +377,34 @@ func (g *forgetful) Acknowledge(ctx context.Context, keys []string) (int, error)
 	default:
 		return g.FakeStores.Acknowledge(ctx, keys)
 	}
+}
+
+// A correction that Redis refuses for good is tried every few seconds, and said once, and once more when it was made.
+func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
+		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
+		f.Stuck = map[int64]bool{1: true}
+		var text bytes.Buffer
+		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 1},
+			f, f, ordertest.NopObserver{}, slog.New(slog.NewTextHandler(&text, nil)))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(5 * againAfter)
+		f.Mu.Lock()
+		f.Stuck = nil
+		f.Mu.Unlock()
+		time.Sleep(2 * againAfter)
+		stop()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if n, again := strings.Count(text.String(), "Redis rejects"), strings.Count(text.String(), "corrections of the sale again"); n != 1 || again != 1 {
+			t.Errorf("said %d times, and %d times that it is over:\n%s", n, again, text.String())
+		}
+	})
 }
 
 // A correction that Redis refuses for good holds up nobody else; its entry stays pending.
