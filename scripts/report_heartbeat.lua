@@ -20,6 +20,8 @@ redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 local old = string.format('(%.0f', now - keep)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
+-- Far in the future: the clock was set back since.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep), '+inf')
 local answer = {}
 for i, text in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')) do
   answer[i] = tonumber(text)

@@ -38,7 +38,9 @@ for i = 1, #reports, 2 do
   end
 end
 local answer = {1, now - (tonumber(sale[3] or '') or now), high_epoch, high_seq}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], string.format('%.0f', now - alive), '+inf')) do
+-- A heartbeat far in the future is none: the clock was set back since.
+local from, to = string.format('%.0f', now - alive), string.format('%.0f', now + alive)
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, to)) do
   if not done[name] then
     answer[#answer + 1] = name
   end

@@ -35,10 +35,14 @@ end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
--- A heartbeat far in the future is as old as one far in the past: the clock was set back since.
+-- A heartbeat far in the future is none: the clock was set back since, and a consumer that lives would have sent another.
+-- Redis then says 0 of how long it has been idle, for as long as the clock is behind.
 local function silent(name, idle)
-  local heartbeat = call('ZSCORE', consumers_key, name)
-  local quiet = not heartbeat or math.abs(now - tonumber(heartbeat)) > silence
+  local heartbeat = tonumber(call('ZSCORE', consumers_key, name) or '')
+  if heartbeat and heartbeat - now > silence then
+    return true
+  end
+  local quiet = not heartbeat or now - heartbeat > silence
   return quiet and (idle < 0 or idle > silence) -- below 0: not known
 end
 
@@ -138,10 +142,13 @@ if left > 0 then
 end
 
 -- Heartbeats of consumers that died before they read anything.
-local old = string.format('%.0f', now - silence)
-for _, name in ipairs(call('ZRANGEBYSCORE', consumers_key, '-inf', '(' .. old, 'LIMIT', '0', '100')) do
-  if not present[name] and name ~= self then
-    call('ZREM', consumers_key, name)
+local function forget(from, to)
+  for _, name in ipairs(call('ZRANGEBYSCORE', consumers_key, from, to, 'LIMIT', '0', '100')) do
+    if not present[name] and name ~= self then
+      call('ZREM', consumers_key, name)
+    end
   end
 end
+forget('-inf', string.format('(%.0f', now - silence))
+forget(string.format('(%.0f', now + silence), '+inf')
 return {taken, gone, removed}

@@ -99,6 +99,9 @@
 //	                                 back in the background. Release does not mind, it has its own timeout
 //	Redis leaves calls unanswered    256 may go on in the background; then calls that could be left fail at once
 //	the holder dies                  the lock is free after the lease; waiters know how long that is
+//	the same, and Redis's clock is   a mutex is free after two leases: who asks for it sees that its time to live is
+//	set back                         longer than its lease, and ends it a lease later. Other kinds: when the clock has
+//	                                 caught up
 //	the holder is frozen             Err says that the lock is lost, at the first call after it runs again
 //	Redis cannot be reached          TryLock, Lock and Release return its error, to all who wait in the process; a holder
 //	                                 is told of the loss in time

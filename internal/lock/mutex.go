@@ -41,9 +41,12 @@ func (m mutex) acquire(c claim, floor int64) call {
 	return call{
 		mutexAcquire,
 		[]string{m.keys.lock, m.keys.latch(c.request), m.keys.slot},
-		[]any{c.request, c.ms(), floor, c.listens, m.label},
+		[]any{c.request, c.ms(), floor, c.listens, m.signature(c)},
 	}
 }
+
+// signature says whose a hold is, and for how long: other processes see by it that a time to live is longer than the lease.
+func (m mutex) signature(c claim) string { return m.label + " " + strconv.FormatInt(c.ms(), 10) }
 
 func (m mutex) renew(c claim, lease time.Duration) call {
 	return call{mutexRenew, []string{m.keys.lock}, []any{c.request, lease.Milliseconds()}}
@@ -77,7 +80,7 @@ func (m mutex) handOff(from claim, e ending, to claim, floor int64) call {
 		[]string{m.keys.lock, m.keys.latch(from.request), m.keys.slot, m.keys.latch(to.request)},
 		[]any{
 			from.request, latchTime.Milliseconds(), m.keys.lock, e.token, memory,
-			to.request, to.ms(), floor, m.label,
+			to.request, to.ms(), floor, m.signature(to),
 		},
 	}
 }

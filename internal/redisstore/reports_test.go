@@ -72,6 +72,8 @@ func (r *rig) reported() []order.Claim {
 }
 
 func testStops(t *testing.T, r *rig) {
+	ahead := member(r.now().Add(time.Hour), "dead since before the clock was set back")
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), ahead).Err())
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a"))
 	r.must(r.Begin(r.ctx(), r.sale, 1))
 	first := r.reporterHeartbeat("a")
@@ -82,6 +84,10 @@ func testStops(t *testing.T, r *rig) {
 	if second := r.reporterHeartbeat("a"); second.Stopped <= first.Stopped {
 		t.Errorf("stopped at %d, and then at %d", first.Stopped, second.Stopped)
 	}
+	reporters, err := r.commands.ZRange(r.ctx(), r.keys.reporters(0), 0, -1).Result()
+	r.must(err)
+	slices.Sort(reporters)
+	equal(t, []string{"a", "b"}, reporters)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
 }
@@ -91,6 +97,8 @@ func testReport(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
 	r.reporterHeartbeat("b")
+	ahead := member(r.now().Add(time.Hour), "dead since before the clock was set back")
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), ahead).Err())
 	state := r.progress(2)
 	slices.Sort(state.Missing)
 	equal(t, []string{"a", "b"}, state.Missing)

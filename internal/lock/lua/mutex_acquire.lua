@@ -1,8 +1,8 @@
 -- Takes the mutex for an owner, and hands out the next fencing token with it. After mutex_take.lua,
 -- which begins it and sets found and state, and token.lua.
 --
--- The lock's key says who has the mutex, "owner token since label", with " w" behind it when somebody listens for the
--- release; or, for a while after a release, "-token since" with the last token. No owner begins with "-". From the token
+-- The lock's key says who has the mutex, "owner token since label lease", with " w" behind it when somebody listens for
+-- the release; or, for a while after a release, "-token since" with the last token. No owner begins with "-". From the token
 -- since on, every holder who is not there any more has released. Without the key the mutex is free too, and nobody knows
 -- what became of the last holder: their lease was over, or Redis lost the key.
 --
@@ -18,11 +18,12 @@
 -- ARGV[2]  lease, milliseconds
 -- ARGV[3]  the highest token that the client has seen
 -- ARGV[4]  "1": the owner listens, and is to hear of the release
--- ARGV[5]  label of the owner's process, without spaces, after one
+-- ARGV[5]  label of the owner's process, without spaces, and the lease again, a space before each
 --
 -- Returns  token       text: the lock is this owner's for a lease from now
 --          {0, ms}     another owner has it, for so long if they do not renew (-1: for ever, which only a foreign
---                      key can be); nothing was changed, but for the mark that somebody listens
+--                      key can be); nothing was changed, but for the mark that somebody listens, and for a time to live
+--                      that is longer than the owner's lease
 --          {-1, 0}     this owner has released or given up already; nothing was changed
 
 if found[2] then
@@ -35,6 +36,12 @@ if state and string.byte(state) ~= 45 then -- not "-"
     return string.match(state, '^ (%d+)', size + 1)
   end
   local left = redis.call('PTTL', KEYS[1])
+  -- Redis's clock was set back since. A holder who lives has a whole lease to renew in; a dead one goes with it.
+  local lease = tonumber(string.match(state, '^%S+ %d+ %d+ %S+ (%d+)'))
+  if lease and left > lease then
+    redis.call('PEXPIRE', KEYS[1], lease)
+    left = lease
+  end
   if ARGV[4] == '1' and left > 0 and string.sub(state, -2) ~= ' w' then
     redis.call('SET', KEYS[1], state .. ' w', 'KEEPTTL')
   end

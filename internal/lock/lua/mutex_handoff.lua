@@ -14,7 +14,7 @@
 -- ARGV[6]  the next one
 -- ARGV[7]  their lease, milliseconds
 -- ARGV[8]  the highest token that the client has seen
--- ARGV[9]  label of the process, after a space
+-- ARGV[9]  label of the process and the next one's lease, a space before each
 --
 -- Returns  {1, token}  the next one has it for a lease from now; also when this is repeated
 --          {2, 0}      released, now or by an earlier call, and the next one does not have it: they had given up
