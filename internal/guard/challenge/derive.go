@@ -1,0 +1,16 @@
+package challenge
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/crypto/scrypt"
+)
+
+// derive returns the key that belongs to a counter. As ALTCHA has it, the password is the nonce followed by the counter in four
+// bytes.
+func derive(nonce, salt []byte, counter uint32) ([]byte, error) {
+	password := make([]byte, 0, len(nonce)+4)
+	password = append(password, nonce...)
+	password = binary.BigEndian.AppendUint32(password, counter)
+	return scrypt.Key(password, salt, cost, blockSize, parallelism, keyLength)
+}

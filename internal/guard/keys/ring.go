@@ -1,0 +1,186 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// reloadEvery is how often salts are read: several times within RotationLead.
+	reloadEvery = 10 * time.Second
+	// unknownFor is how long an unknown id may be a salt that this instance has not read yet, and the least time between two reads.
+	unknownFor = time.Second
+	// readTimeout bounds one read.
+	readTimeout = time.Second
+	// maxDerived is how many keys are remembered. A sale that is asked for needs four of each salt in use.
+	maxDerived = 16_384
+)
+
+// ErrUnknownYet says that the salt is not known and is being looked for: ask again in a second.
+var ErrUnknownYet = errors.New("the key is not known yet")
+
+// ErrNotKnown says that there is no salt with the id.
+var ErrNotKnown = errors.New("there is no such key")
+
+// Salts is where the salts stand: sqlstore.Store.
+type Salts interface {
+	// GuardSalts returns all salts in the order of their ids, at least one: it makes the first.
+	GuardSalts(ctx context.Context) ([]Salt, error)
+}
+
+// Ring has the keys of all sales.
+type Ring struct {
+	secret []byte
+	source Salts
+	now    func() time.Time
+	log    *slog.Logger
+	wanted chan struct{} // a read is wanted soon
+
+	mu      sync.RWMutex
+	salts   []Salt // in the order of their ids
+	loaded  time.Time
+	asked   time.Time // when the read began that an unknown id waits for
+	derived map[derivation]*Key
+}
+
+// derivation names a key. Seeds have no salt, which is salted false.
+type derivation struct {
+	purpose Purpose
+	saleID  int64
+	saltID  uint16
+	salted  bool
+}
+
+// NewRing returns a ring without salts: Load reads them, and Run keeps reading them.
+func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger) *Ring {
+	return &Ring{
+		secret: []byte(secret), source: source, now: now, log: log,
+		wanted: make(chan struct{}, 1), derived: map[derivation]*Key{},
+	}
+}
+
+// Load reads the salts once. A ring without them can neither sign nor check.
+func (r *Ring) Load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	began := r.now()
+	salts, err := r.source.GuardSalts(ctx)
+	if err == nil && len(salts) == 0 {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return fmt.Errorf("the salts of guards: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.salts, r.loaded = salts, began
+	return nil
+}
+
+// Run reads the salts every ten seconds, and soon after somebody met an unknown one, until ctx ends.
+func (r *Ring) Run(ctx context.Context) error {
+	ticker := time.NewTicker(reloadEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-r.wanted:
+		}
+		if err := r.Load(ctx); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the salts of guards could not be read; those that are known go on", "error", err)
+		}
+	}
+}
+
+// Current returns the key to sign with, and the id of its salt: the newest that is in use. ErrNotKnown before Load.
+func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
+	now := r.now()
+	r.mu.RLock()
+	salts := r.salts
+	r.mu.RUnlock()
+	if len(salts) == 0 {
+		return nil, 0, ErrNotKnown
+	}
+	current := salts[0]
+	for _, s := range salts[1:] {
+		if !s.UsedFrom.After(now) {
+			current = s
+		}
+	}
+	return r.derive(derivation{purpose, saleID, current.ID, true}, current.Value[:]), current.ID, nil
+}
+
+// Find returns the key that a signature names. ErrUnknownYet, ErrNotKnown.
+func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) {
+	name := derivation{purpose, saleID, saltID, true}
+	r.mu.RLock()
+	key, known := r.derived[name]
+	salts := r.salts
+	r.mu.RUnlock()
+	if known {
+		return key, nil
+	}
+	for _, s := range salts {
+		if s.ID == saltID {
+			return r.derive(name, s.Value[:]), nil
+		}
+	}
+	return nil, r.unknown()
+}
+
+// Seed returns the key of a purpose that no rotation changes.
+func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
+	name := derivation{purpose: purpose, saleID: saleID}
+	r.mu.RLock()
+	key, known := r.derived[name]
+	r.mu.RUnlock()
+	if known {
+		return key
+	}
+	return r.derive(name, nil)
+}
+
+// unknown asks for one read for all callers, at most once a second, and says what an unknown id is meanwhile.
+func (r *Ring) unknown() error {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case now.Sub(r.loaded) < unknownFor: // it would have been read: a salt is stored a minute before its first use
+		return ErrNotKnown
+	case r.asked.After(r.loaded) && now.Sub(r.asked) < unknownFor:
+		return ErrUnknownYet
+	case r.asked.After(r.loaded) && now.Sub(r.asked) < 2*readTimeout: // the read failed or hangs
+		return ErrNotKnown
+	}
+	r.asked = now
+	select {
+	case r.wanted <- struct{}{}:
+	default:
+	}
+	return ErrUnknownYet
+}
+
+// derive makes a key and remembers it. All are forgotten when there are too many: making one takes some microseconds.
+func (r *Ring) derive(name derivation, salt []byte) *Key {
+	r.mu.RLock()
+	key, known := r.derived[name]
+	r.mu.RUnlock()
+	if known {
+		return key
+	}
+	key = newKey(r.secret, salt, name.purpose, name.saleID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.derived) >= maxDerived {
+		clear(r.derived)
+	}
+	r.derived[name] = key
+	return key
+}
