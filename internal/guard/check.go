@@ -15,8 +15,8 @@ const (
 	MaxDelayMs       = 10 * 60 * 1000
 	MaxLeadMinutes   = 24 * 60
 	MaxExpiryMinutes = 24 * 60
-	MinDifficulty    = 1_000
-	MaxDifficulty    = 10_000_000
+	MinDifficulty    = 2
+	MaxDifficulty    = 64 // some 0.7 seconds on a slow telephone
 	MaxExpired       = 100
 	MaxCoolDown      = 7 * 24 * 60 // minutes
 )

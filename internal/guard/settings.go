@@ -39,8 +39,8 @@ type Tickets struct {
 	DryRun        bool  `json:"dryRun,omitempty"`
 }
 
-// Challenge is the work that a ticket costs: how many hashes a solver tries at most (ALTCHA's maxnumber), half of them on
-// average.
+// Challenge is the work that a ticket costs: how many tries a solver needs at most, three quarters of them on average. A try
+// takes scrypt with half a mebibyte: some ten milliseconds on a slow telephone.
 type Challenge struct {
 	Difficulty    int64 `json:"difficulty"`
 	MaxDifficulty int64 `json:"maxDifficulty"` // for networks and accounts that ask for many tickets

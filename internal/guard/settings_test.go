@@ -13,7 +13,7 @@ func all() *Settings {
 		Limits:     &Limits{PerAddress: &Rate{20, 10}, PerNetwork: &Rate{200, 10}, PerUser: &Rate{5, 10}},
 		Conditions: &Conditions{MinLevel: 2, MinAgeDays: 7},
 		Tickets:    &Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30},
-		Challenge:  &Challenge{Difficulty: 50_000, MaxDifficulty: 1_000_000},
+		Challenge:  &Challenge{Difficulty: 16, MaxDifficulty: 64},
 		CoolDown:   &CoolDown{Expired: 2, Minutes: 30},
 	}
 }
@@ -36,7 +36,7 @@ func TestSettingsCheck(t *testing.T) {
 		"a delay of an hour":        {func(s *Settings) { s.Tickets.DelayMs = 3_600_000 }, []string{"guards.tickets.delayMs"}},
 		"tickets without a time":    {func(s *Settings) { s.Tickets = &Tickets{} }, []string{"guards.tickets.leadMinutes", "guards.tickets.expiryMinutes"}},
 		"a challenge alone":         {func(s *Settings) { s.Tickets = nil }, []string{"guards.challenge"}},
-		"a challenge upside down":   {func(s *Settings) { s.Challenge.MaxDifficulty = 1_000 }, []string{"guards.challenge.maxDifficulty"}},
+		"a challenge upside down":   {func(s *Settings) { s.Challenge.MaxDifficulty = 8 }, []string{"guards.challenge.maxDifficulty"}},
 		"a challenge for a century": {func(s *Settings) { s.Challenge.MaxDifficulty = 1 << 50 }, []string{"guards.challenge.maxDifficulty"}},
 		"cooling down at once":      {func(s *Settings) { s.CoolDown.Expired = 0 }, []string{"guards.coolDown.expired"}},
 		"cooling down for a month":  {func(s *Settings) { s.CoolDown.Minutes = 43_200 }, []string{"guards.coolDown.minutes"}},

@@ -120,10 +120,10 @@ func New(k Keys, now func() time.Time) *Challenges {
 	return &Challenges{keys: k, recent: newRecent(now), making: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// Make returns a challenge for the caller. It takes at most so many tries as hardest says, and fewer where little was asked
-// lately. ErrBusy, keys.ErrNotKnown, ctx's error.
-func (c *Challenges) Make(ctx context.Context, who Caller, hardest int, now time.Time) (Challenge, error) {
-	difficulty := c.recent.difficulty(who, hardest)
+// Make returns a challenge for the caller. It takes at most easiest tries where little was asked lately, and never more than
+// hardest. ErrBusy, keys.ErrNotKnown, ctx's error.
+func (c *Challenges) Make(ctx context.Context, who Caller, easiest, hardest int, now time.Time) (Challenge, error) {
+	difficulty := c.recent.difficulty(who, easiest, hardest)
 	ctx, cancel := context.WithTimeout(ctx, busyWait)
 	defer cancel()
 	select {

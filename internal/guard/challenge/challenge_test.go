@@ -42,7 +42,7 @@ func newChallenges(t testing.TB) (*challenge.Challenges, *keys.Ring) {
 
 func solved(t testing.TB, cs *challenge.Challenges, who challenge.Caller) challenge.Payload {
 	t.Helper()
-	made, err := cs.Make(t.Context(), who, 4, start)
+	made, err := cs.Make(t.Context(), who, 4, 4, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestBusy(t *testing.T) {
 	cancel()
 	var busy bool
 	for range 1000 { // select takes either of two that are ready
-		_, err := cs.Make(ctx, someone, 2, start)
+		_, err := cs.Make(ctx, someone, 2, 2, start)
 		busy = busy || errors.Is(err, challenge.ErrBusy)
 	}
 	if !busy {
@@ -220,7 +220,7 @@ func BenchmarkMake(b *testing.B) {
 	cs, _ := newChallenges(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := cs.Make(b.Context(), someone, 64, start); err != nil {
+		if _, err := cs.Make(b.Context(), someone, 64, 64, start); err != nil {
 			b.Fatal(err)
 		}
 	}

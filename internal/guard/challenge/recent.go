@@ -13,7 +13,6 @@ const (
 	// cells is how many counters a generation has: two of them with 4 bytes each make half a mebibyte, however many ask.
 	cells = 1 << 16
 
-	easiest         = 16 // tries of somebody who has not asked lately
 	accountFree     = 2  // challenges of an account in the window that cost no more than the first
 	networkCrowd    = 64 // accounts of a network that cost no more than one: people behind one address
 	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
@@ -37,13 +36,15 @@ func newRecent(now func() time.Time) *recent {
 	}
 }
 
-// difficulty counts an ask, and returns how many tries the challenge may take: hardest at most.
-func (r *recent) difficulty(who Caller, hardest int) int {
+// difficulty counts an ask, and returns how many tries the challenge may take: easiest without other asks lately, hardest at
+// most.
+func (r *recent) difficulty(who Caller, easiest, hardest int) int {
 	hardest = min(max(hardest, MinDifficulty), MaxDifficulty)
+	easiest = min(max(easiest, MinDifficulty), hardest)
 	type account struct{ sale, user int64 }
 	byAccount := r.count(maphash.Comparable(r.seed, account{who.SaleID, who.UserID}))
 	byNetwork := r.count(maphash.Comparable(r.seed, Network(who.Address)))
-	tries := min(easiest, hardest)
+	tries := easiest
 	if byAccount > accountFree {
 		tries += easiest * int(byAccount-accountFree)
 	}
