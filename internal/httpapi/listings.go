@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -31,13 +32,16 @@ type Listings interface {
 // maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. One that is off the shelf exists for admins only.
+// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only.
 func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
 		return answer{}, err
 	}
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
+	if errors.Is(err, voucher.ErrNotFound) && a.isAdmin(c.Request) {
+		return a.showHidden(c.Request.Context(), id)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -51,6 +55,23 @@ func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	tail := appendTime(make([]byte, 0, 96), `,"serverTime":"`, s.Now)
 	tail = append(tail, '}') // of data
 	return answer{status: http.StatusOK, shown: &shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}}, nil
+}
+
+// showHidden shows an admin a voucher that the public does not see, as the ledger has it.
+func (a *API) showHidden(ctx context.Context, id int64) (answer, error) {
+	vs, now, err := a.cfg.Vouchers.All(ctx, 0, id+1, 1)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(vs) == 0 || vs[0].ID != id {
+		return answer{}, voucher.ErrNotFound
+	}
+	view := struct {
+		voucherJSON
+
+		ServerTime *time.Time `json:"serverTime"`
+	}{voucherView(vs[0]), timeView(now)}
+	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
 }
 
 // listVouchers answers GET /voucher/list/:shopId: without limit and before the newest PartSize, else a page.

@@ -84,6 +84,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 		jsonbody.Bool("redeemable", &d.Redemption.ByCode),
 		a.timeField("validUntil", &d.Redemption.ValidUntil),
 		jsonbody.Integer("validDays", &d.Redemption.ValidDays),
+		a.timeField("visibleFrom", &d.VisibleFrom),
 	}
 }
 
@@ -135,6 +136,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(jsonbody.Text, "rules", &change.Rules),
 		jsonbody.Optional(a.timeField, "beginTime", &change.Begin),
 		jsonbody.Optional(a.timeField, "endTime", &change.End),
+		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
@@ -217,9 +219,10 @@ type voucherJSON struct {
 	PayValue    int64          `json:"payValue"`    // cents
 	ActualValue int64          `json:"actualValue"` // cents
 	PayWithin   int64          `json:"payWithinSeconds"`
-	Redeemable  bool           `json:"redeemable,omitempty"` // its orders have codes
-	ValidUntil  *time.Time     `json:"validUntil,omitempty"` // of its coupons
-	ValidDays   int64          `json:"validDays,omitempty"`  // after the payment
+	Redeemable  bool           `json:"redeemable,omitempty"`  // its orders have codes
+	ValidUntil  *time.Time     `json:"validUntil,omitempty"`  // of its coupons
+	ValidDays   int64          `json:"validDays,omitempty"`   // after the payment
+	VisibleFrom *time.Time     `json:"visibleFrom,omitempty"` // before then, for admins only
 	Type        voucher.Kind   `json:"type"`
 	Status      voucher.Status `json:"status"`
 	*saleJSON                  // seckill vouchers only
@@ -242,6 +245,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
 		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: timeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
+		VisibleFrom: timeView(v.VisibleFrom),
 	}
 	if v.Sale == nil {
 		return view

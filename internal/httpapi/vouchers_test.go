@@ -300,6 +300,32 @@ func TestTimesWithoutAZone(t *testing.T) {
 	}
 }
 
+// A hidden voucher exists for admins only, who read it from the ledger, newest first, whichever else there is.
+func TestHiddenFromThePublic(t *testing.T) {
+	t.Parallel()
+	hidden := seckillVoucher()
+	hidden.ID, hidden.VisibleFrom = 5, noon.Add(time.Hour)
+	a := newAPI(t, func(cfg *Config) {
+		cfg.Vouchers = &fakeVouchers{
+			get: func(int64) (voucher.Shown, error) { return voucher.Shown{}, voucher.ErrNotFound },
+			all: func(_, before int64, _ int) ([]voucher.Shown, error) {
+				if before == 6 || before == 8 {
+					return []voucher.Shown{hidden}, nil
+				}
+				return nil, nil
+			},
+		}
+	})
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}), http.StatusNotFound, "NOT_FOUND")
+	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00Z"`) || !strings.Contains(w.Body.String(), `"serverTime"`) {
+		t.Errorf("an admin: %d %s", w.Code, w.Body)
+	}
+	for _, other := range []string{"/voucher/4", "/voucher/7"} {
+		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: other}), http.StatusNotFound, "NOT_FOUND")
+	}
+}
+
 // A voucher that is off the shelf exists for admins only.
 func TestOffTheShelf(t *testing.T) {
 	t.Parallel()

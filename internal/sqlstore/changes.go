@@ -85,6 +85,9 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 		before.Sale = c.sale.sale()
 	}
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
+	if !v.VisibleFrom.Equal(before.VisibleFrom) {
+		row.VisibleFrom = stamp(v.VisibleFrom)
+	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
 		ops = c.saleChanges(*v.Sale, v.Status)
@@ -156,7 +159,7 @@ func modeOf(status voucher.Status, paused bool) order.SaleMode {
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
-	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "version", "update_time").Updates(row).Error
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "version", "update_time").Updates(row).Error
 	if err != nil {
 		return fmt.Errorf("writing the voucher: %w", err)
 	}

@@ -73,6 +73,8 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
 		return row, err
 	case v.Kind != voucher.Ordinary:
 		return row, order.ErrSeckill
+	case v.Hidden(now):
+		return row, voucher.ErrNotFound
 	case v.Status != voucher.OnShelf:
 		return row, voucher.ErrOffShelf
 	}

@@ -27,6 +27,7 @@ type voucherRow struct {
 	Redeemable  bool           `gorm:"column:redeemable"`
 	ValidUntil  *time.Time     `gorm:"column:valid_until"`
 	ValidDays   int64          `gorm:"column:valid_days"`
+	VisibleFrom *time.Time     `gorm:"column:visible_from"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -62,7 +63,7 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
-		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
+		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: at(r.VisibleFrom),
 	}
 }
 

@@ -170,5 +170,13 @@ func (s *Store) ledgerTime(tx *gorm.DB) (time.Time, error) {
 	return now, nil
 }
 
+// ledgerClock is the time by the same clock as an argument of a statement outside transactions.
+func (s *Store) ledgerClock() any {
+	if s.dialect == sqliteDialect {
+		return s.clock()
+	}
+	return gorm.Expr("UTC_TIMESTAMP(3)")
+}
+
 // clock returns this process's time as the tables keep it.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }

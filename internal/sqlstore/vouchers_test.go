@@ -135,7 +135,7 @@ func TestVouchersOfShop(t *testing.T) {
 
 func TestVoucherIDs(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		if ids, shops, err := l.VoucherIDs(t.Context(), 0); err != nil || len(ids)+len(shops) != 0 {
+		if ids, shops, _, err := l.VoucherIDs(t.Context(), 0); err != nil || len(ids)+len(shops) != 0 {
 			t.Errorf("without vouchers: %v of %v, %v", ids, shops, err)
 		}
 		var want []int64
@@ -148,12 +148,63 @@ func TestVoucherIDs(t *testing.T) {
 			want = append(want, v.ID)
 		}
 		for from := range want {
-			ids, shops, err := l.VoucherIDs(t.Context(), want[from]-1)
+			ids, shops, _, err := l.VoucherIDs(t.Context(), want[from]-1)
 			slices.Sort(shops)
 			if err != nil || !slices.Equal(ids, want[from:]) || !slices.Equal(shops, []int64{5, 6, 7}[from:]) {
 				t.Errorf("from %d on: %v of %v, %v", want[from], ids, shops, err)
 			}
 		}
+	})
+}
+
+// A hidden voucher is in no list and cannot be bought until its time, by the ledger's clock, and its id is known as hidden.
+func TestHiddenVoucher(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		hidden := func(from time.Time) int64 {
+			v := draft()
+			v.VisibleFrom = from
+			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := l.Voucher(t.Context(), v.ID); err != nil || !got.VisibleFrom.Equal(from) {
+				t.Fatalf("visible from %v, %v; want %v", got.VisibleFrom, err, from)
+			}
+			return v.ID
+		}
+		later := hidden(recordedAt.Add(time.Hour))
+		now := hidden(recordedAt)
+		check := func(listed []int64, concealed ...int64) {
+			t.Helper()
+			vs, total, err := l.VouchersOfShop(t.Context(), 1, math.MaxInt64, 10)
+			var ids []int64
+			for _, v := range vs {
+				ids = append(ids, v.ID)
+			}
+			if diff := cmp.Diff(listed, ids); err != nil || diff != "" || total != int64(len(listed)) {
+				t.Errorf("%d are listed, %v (-want +got):\n%s", total, err, diff)
+			}
+			known, _, until, err := l.VoucherIDs(t.Context(), 0)
+			if err != nil || !slices.Equal(known, []int64{later, now}) || len(until) != len(concealed) {
+				t.Errorf("%v are known, %v hidden, %v", known, until, err)
+			}
+			for _, id := range concealed {
+				if !until[id].Equal(recordedAt.Add(time.Hour)) {
+					t.Errorf("voucher %d is hidden until %v", id, until[id])
+				}
+			}
+		}
+		check([]int64{now}, later)
+		if _, err := l.RecordDirectSale(t.Context(), 1, 5, later, ""); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("buying a hidden voucher: %v", err)
+		}
+		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, ""); err != nil {
+			t.Errorf("buying at its time: %v", err)
+		}
+		v, err := l.ChangeVoucher(t.Context(), later, admin, func(v *voucher.Voucher) error { v.VisibleFrom = recordedAt; return nil })
+		if err != nil || !v.VisibleFrom.Equal(recordedAt) || v.Version != 2 {
+			t.Fatalf("revealed: %+v, %v", v, err)
+		}
+		check([]int64{now, later})
 	})
 }
 

@@ -104,6 +104,7 @@ func fieldTexts(v Voucher) []fieldText {
 		{"redeemable", flag(v.Redemption.ByCode)},
 		{"validUntil", moment(v.Redemption.ValidUntil)},
 		{"validDays", positive(v.Redemption.ValidDays)},
+		{"visibleFrom", moment(v.VisibleFrom)},
 		{"status", number(int64(v.Status))},
 	}
 	stock, begin, end, paused := "", "", "", ""

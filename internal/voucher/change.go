@@ -21,6 +21,8 @@ type Change struct {
 	Begin    *time.Time // of a seckill voucher
 	End      *time.Time // of a seckill voucher; exclusive
 	OnShelf  *bool
+	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides it.
+	VisibleFrom *time.Time
 }
 
 // concernsSale reports whether Redis has to apply the change.
@@ -46,6 +48,7 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 		}
 	}
 	moved := c.reschedule(v, &r, now)
+	c.reveal(v, &r, now, moved)
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -53,6 +56,22 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 		return ErrRetired
 	}
 	return nil
+}
+
+// reveal changes since when the public sees the voucher, and checks that with the sale's begin if one of them has moved.
+func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
+	if c.VisibleFrom != nil {
+		from := r.visibleFrom(*c.VisibleFrom)
+		if from.After(now) && !v.Hidden(now) {
+			r.bad("visibleFrom", "is in the future, and buyers see the voucher already", `leave it out; "status": 2 takes it off the shelf`)
+			return
+		}
+		moved = moved || !from.Equal(v.VisibleFrom)
+		v.VisibleFrom = from
+	}
+	if moved && v.Sale != nil {
+		r.inTime(v.VisibleFrom, v.Sale.Begin)
+	}
 }
 
 // reschedule changes the sale's window and reports whether it differs now.

@@ -39,7 +39,8 @@ func TestChangeApplies(t *testing.T) {
 			Change{End: new(now.Add(2 * time.Hour).Add(time.Microsecond).In(zone))},
 			func(v *Voucher) { v.Sale.End = now.Add(2 * time.Hour) },
 		},
-		"a later begin": {Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) }},
+		"a later begin":                     {Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) }},
+		"a time to be seen that has passed": {Change{VisibleFrom: new(now.Add(-2 * time.Hour))}, func(v *Voucher) { v.VisibleFrom = now.Add(-2 * time.Hour) }},
 		"another day": {
 			Change{Begin: new(now.Add(24 * time.Hour)), End: new(now.Add(25 * time.Hour))},
 			func(v *Voucher) { v.Sale.Begin, v.Sale.End = now.Add(24*time.Hour), now.Add(25*time.Hour) },
@@ -59,6 +60,28 @@ func TestChangeApplies(t *testing.T) {
 	}
 }
 
+// hidden makes a voucher one that buyers see in a minute and can buy in two.
+func hidden(v *Voucher) {
+	v.VisibleFrom, v.Sale.Begin = now.Add(time.Minute), now.Add(2*time.Minute)
+}
+
+// A hidden voucher is shown sooner, later, or at once.
+func TestHiddenVoucherChangesItsTime(t *testing.T) {
+	t.Parallel()
+	for _, from := range []time.Time{now, now.Add(30 * time.Second), now.Add(2 * time.Minute)} {
+		v := selling()
+		hidden(&v)
+		if err := (Change{VisibleFrom: new(from)}).apply(&v, now); err != nil || !v.VisibleFrom.Equal(from) || v.Hidden(from) {
+			t.Errorf("visible from %v: %+v, %v", from, v, err)
+		}
+	}
+	v := selling()
+	hidden(&v)
+	if err := (Change{Title: new("x"), End: new(now.Add(5 * time.Hour))}).apply(&v, now); err != nil || !v.Hidden(now) {
+		t.Errorf("another change of a hidden voucher: %v", err)
+	}
+}
+
 func TestChangeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -75,6 +98,9 @@ func TestChangeRefuses(t *testing.T) {
 		"an end now":                  {change: Change{End: new(now)}, want: []string{"endTime"}},
 		"a begin beyond the years":    {change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"}},
 		"an end beyond the years":     {change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"}},
+		"hiding what buyers see":      {change: Change{VisibleFrom: new(now.Add(time.Minute))}, want: []string{"visibleFrom"}},
+		"seen after the begin":        {before: hidden, change: Change{VisibleFrom: new(now.Add(2*time.Minute + time.Second))}, want: []string{"visibleFrom"}},
+		"a begin before it is seen":   {before: hidden, change: Change{Begin: new(now.Add(time.Second))}, want: []string{"visibleFrom"}},
 		"everything at once":          {change: Change{Title: new(""), Begin: new(time.Time{}), End: new(now)}, want: []string{"title", "beginTime", "endTime"}},
 		"a window without a sale":     {before: func(v *Voucher) { v.Sale = nil }, change: Change{Begin: new(now), End: new(now)}, want: []string{"beginTime", "endTime"}},
 		"a begin of a sale long over": {before: func(v *Voucher) { v.Sale.End = now.Add(-time.Minute) }, change: Change{Begin: new(now.Add(-3 * time.Hour))}, want: []string{"endTime"}},

@@ -20,6 +20,7 @@ type Draft struct {
 	ActualValue int64         // cents
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 	Redemption  Redemption
+	VisibleFrom time.Time // before then only admins see it; zero: visible at once
 }
 
 // SaleDraft is the sale of a seckill voucher to be created.
@@ -40,6 +41,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	r.number("actualValue", d.ActualValue, 1, MaxMoney)
 	v.PayWithin = r.payWithin(d.PayWithin)
 	v.Redemption = r.redemption(d.Redemption, now)
+	v.VisibleFrom = r.visibleFrom(d.VisibleFrom)
 	return v
 }
 

@@ -56,6 +56,8 @@ func TestDraftRules(t *testing.T) {
 		"no time to pay":               {change: func(d *Draft) { d.PayWithin = -time.Second }, want: []string{"payWithinSeconds"}},
 		"too much time to pay":         {change: func(d *Draft) { d.PayWithin = MaxPayWithin + time.Second }, want: []string{"payWithinSeconds"}},
 		"a part of a second to pay":    {change: func(d *Draft) { d.PayWithin = 1500 * time.Millisecond }, want: []string{"payWithinSeconds"}},
+		"hidden for a while":           {change: func(d *Draft) { d.VisibleFrom = now.Add(time.Minute) }},
+		"hidden before the years":      {change: func(d *Draft) { d.VisibleFrom = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"visibleFrom"}},
 		"everything wrong at once": {
 			change: func(d *Draft) { *d = Draft{PayValue: -1} },
 			want:   []string{"shopId", "title", "payValue", "actualValue"},

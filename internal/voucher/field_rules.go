@@ -102,5 +102,23 @@ func (r *fieldRules) absent(field string, t *time.Time) {
 	}
 }
 
+// visibleFrom returns since when the public sees a voucher, as it is stored; zero is always.
+func (r *fieldRules) visibleFrom(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	if t.Year() < 2000 || t.Year() > 9999 {
+		r.bad("visibleFrom", "is out of range", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999")
+	}
+	return instant(t)
+}
+
+// inTime checks that buyers see a sale before it begins.
+func (r *fieldRules) inTime(visible, begin time.Time) {
+	if visible.After(begin) {
+		r.bad("visibleFrom", "is after beginTime: nobody could buy when the sale begins", "a time not after "+begin.Format(time.RFC3339))
+	}
+}
+
 // instant returns a time as it is stored: Redis and the ledger have milliseconds.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

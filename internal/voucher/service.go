@@ -76,6 +76,7 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	v := d.check(&r, s.now())
 	sale := sd.check(&r, s.now())
 	r.usable(v.Redemption, sale.End)
+	r.inTime(v.VisibleFrom, sale.Begin)
 	if err := r.err(); err != nil {
 		return Shown{}, err
 	}

@@ -54,6 +54,7 @@ type Voucher struct {
 	ActualValue int64         // what it is worth, in cents
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Redemption  Redemption
+	VisibleFrom time.Time // before then only admins see it; zero: always visible
 	Kind        Kind
 	Status      Status
 	Version     int64 // raised by every change
@@ -61,6 +62,9 @@ type Voucher struct {
 	UpdatedAt   time.Time
 	Sale        *Sale // nil for ordinary vouchers
 }
+
+// Hidden reports whether the public does not see the voucher at the time now.
+func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {

@@ -235,3 +235,46 @@ func TestConsoleDeadLetters(t *testing.T) {
 	w.visit(s.url("/admin#/audit"))
 	w.sees("tr[data-action=discard]", "a test wrote it")
 }
+
+// TestConsoleCopy: a copy of a sale has its values and a window to come; hidden, it is in no list of buyers until it is shown.
+func TestConsoleCopy(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("Noodles for ten", 40)
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
+	w.click("[data-act=copy]")
+	w.sees("dialog", "New voucher")
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && document.querySelector('#f-stock').value === '40'")
+	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.click("[name=redeemable]")
+	w.sees("#f-validUntil", "")
+	evaluate[bool](w, `(() => {
+  const at = (hours) => new Date(Date.now() + hours * 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19);
+  document.querySelector('#f-beginTime').value = at(3);
+  document.querySelector('#f-endTime').value = at(4);
+  document.querySelector('#f-visibleFrom').value = at(5);
+  document.querySelector('#f-validUntil').value = at(48);
+  return true; })()`)
+	w.click("[data-act=save]")
+	w.sees("#f-visibleFrom-wrong", "is after beginTime")
+	w.accessible()
+	w.picture("console-copy-desktop", false)
+	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = new Date(Date.now() + 2 * 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19), true")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees(".head", "hidden until")
+	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
+	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); copied == voucher || status != http.StatusNotFound {
+		t.Errorf("a buyer who asks for the hidden copy %d: %d", copied, status)
+	}
+	if status, _ := s.ask(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", copied), 42, nil); status != http.StatusNotFound {
+		t.Errorf("a buyer who wants to buy it: %d", status)
+	}
+	w.click("[data-act=edit]")
+	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = '', true")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.until("!document.querySelector('.head').innerText.includes('hidden until')")
+	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); status != http.StatusOK {
+		t.Errorf("a buyer who asks for it once it is visible: %d", status)
+	}
+}

@@ -91,7 +91,7 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 	b := a.batcher(v)
 	if tooEarly(b.latest.Load()) {
 		b.counts.notStartedFromCache.Add(1)
-		return order.ErrNotStarted
+		return unlessHidden(v, order.ErrNotStarted)
 	}
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	switch b.lookup(request.UserID, recorded) {
@@ -106,7 +106,16 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 	if err != nil {
 		return err
 	}
-	return a.result(v, b, result)
+	return unlessHidden(v, a.result(v, b, result))
+}
+
+// unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public does not
+// see it. A sale is visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+func unlessHidden(v voucher.Voucher, err error) error {
+	if v.Hidden(time.Now()) && (errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf)) {
+		return voucher.ErrNotFound
+	}
+	return err
 }
 
 // Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.

@@ -100,6 +100,23 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 	}
 }
 
+// Before its time a hidden sale is refused like one that does not exist; who has an order of it is told so all the same.
+func TestBuyOfAHiddenSale(t *testing.T) {
+	t.Parallel()
+	hidden := ordertest.VoucherAt(1, 0)
+	hidden.VisibleFrom = time.Now().Add(time.Hour)
+	for code, want := range map[order.Outcome]error{
+		order.NotStarted: voucher.ErrNotFound, order.Paused: voucher.ErrNotFound, order.OffShelf: voucher.ErrNotFound, order.NoSale: voucher.ErrNotFound,
+		order.Accepted: nil, order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
+	} {
+		p := newPurchases(t, PurchaseOptions{}, hidden)
+		p.gate.outcome = order.Result{Outcome: code}
+		if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.Is(err, want) {
+			t.Errorf("%v: error = %v, want %v", code, err, want)
+		}
+	}
+}
+
 func TestBuyWhatCannotBeBought(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0), voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf})

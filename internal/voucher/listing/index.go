@@ -16,8 +16,9 @@ import (
 type IndexLedger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VoucherIDs returns the ids of all vouchers above the given one, in ascending order, and the shops that these are of.
-	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, err error)
+	// VoucherIDs returns the ids of all vouchers above the given one, in ascending order, the shops that these are of, and
+	// since when those are visible that are hidden still, of all vouchers.
+	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
 }
 
 const (
@@ -33,7 +34,8 @@ type Index struct {
 	questions *batch.Batcher[struct{}, struct{}]
 
 	mu     sync.RWMutex
-	ids    []int64 // ascending
+	ids    []int64             // ascending
+	hidden map[int64]time.Time // since when they are visible
 	shops  map[int64]struct{}
 	began  time.Time // when the last question did
 	asking bool      // it is under way
@@ -52,18 +54,23 @@ func NewIndex(ledger IndexLedger, running *sync.WaitGroup) *Index {
 // Voucher returns one voucher as the ledger has it, or voucher.ErrNotFound: an id that does not exist costs no query of its
 // own. It returns ErrUnavailable when that cannot be found out.
 func (x *Index) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
-	if err := x.wantVoucher(ctx, id); err != nil {
+	err := x.want(ctx, func() bool { return x.has(id) })
+	if err != nil {
 		return voucher.Voucher{}, err
 	}
 	return x.ledger.Voucher(ctx, id)
 }
 
-// wantVoucher returns nil if there is such a voucher, else voucher.ErrNotFound, or ErrUnavailable.
-func (x *Index) wantVoucher(ctx context.Context, id int64) error {
-	return x.want(ctx, func() bool {
-		_, found := slices.BinarySearch(x.ids, id)
-		return found
-	})
+// has reports whether there is such a voucher. The caller has the lock.
+func (x *Index) has(id int64) bool {
+	_, found := slices.BinarySearch(x.ids, id)
+	return found
+}
+
+// wantVisible returns nil if there is such a voucher and the public sees it at the time now, else voucher.ErrNotFound, as
+// slowly as for one that does not exist, or ErrUnavailable.
+func (x *Index) wantVisible(ctx context.Context, id int64, now func() time.Time) error {
+	return x.want(ctx, func() bool { return x.has(id) && !now().Before(x.hidden[id]) })
 }
 
 // wantShop returns nil if the shop has vouchers, else voucher.ErrNotFound, or ErrUnavailable.
@@ -111,7 +118,7 @@ func (x *Index) ask(ctx context.Context) error {
 	above := x.begin()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	ids, shops, err := x.ledger.VoucherIDs(ctx, above)
+	ids, shops, hidden, err := x.ledger.VoucherIDs(ctx, above)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asking = false
@@ -122,6 +129,7 @@ func (x *Index) ask(ctx context.Context) error {
 		x.fullAt = x.began
 		clear(x.shops)
 	}
+	x.hidden = hidden
 	kept, _ := slices.BinarySearch(x.ids, above+1)
 	x.ids = append(x.ids[:kept:kept], ids...)
 	for _, shop := range shops {

@@ -129,17 +129,28 @@ func weight(_ key, e *entry) uint32 {
 	return uint32(min(total, math.MaxUint32))
 }
 
-// Voucher returns one voucher, on or off the shelf. voucher.ErrNotFound, ErrUnavailable.
+// Voucher returns one voucher, on or off the shelf, that the public may see by now. voucher.ErrNotFound, ErrUnavailable.
 func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
 	k := key{voucher: id}
 	if e, known := l.cache.GetIfPresent(k); known {
-		return l.get(ctx, e)
+		return l.visible(l.get(ctx, e))
 	}
-	if err := l.index.wantVoucher(ctx, id); err != nil {
+	if err := l.index.wantVisible(ctx, id, l.now); err != nil {
 		return Snapshot{}, err
 	}
-	return l.get(ctx, l.entry(k))
+	return l.visible(l.get(ctx, l.entry(k)))
 }
+
+// visible refuses a voucher whose time to be visible was moved since its id was read.
+func (l *Listings) visible(s Snapshot, err error) (Snapshot, error) {
+	if err == nil && s.Vouchers[0].Hidden(s.Now) {
+		return Snapshot{}, voucher.ErrNotFound
+	}
+	return s, err
+}
+
+// now is the time by Redis's clock, as far as it is known.
+func (l *Listings) now() time.Time { return l.clock.Load().at(time.Now()) }
 
 // List returns the part of the shop's list that has the vouchers with an id below before: the newest of them are in it, and
 // newer ones may be. A shop without vouchers has an empty list. ErrUnavailable.

@@ -79,16 +79,20 @@ func (s *stores) VouchersOfShop(ctx context.Context, shopID, before int64, limit
 	return vs, int64(total), err
 }
 
-func (s *stores) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, err error) {
+func (s *stores) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error) {
 	err = s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.questions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	hidden = make(map[int64]time.Time)
 	for _, v := range s.vouchers {
+		if !v.VisibleFrom.IsZero() {
+			hidden[v.ID] = v.VisibleFrom
+		}
 		if v.ID > above && err == nil {
 			ids, shops = append(ids, v.ID), append(shops, v.ShopID)
 		}
 	}
-	return ids, shops, err
+	return ids, shops, hidden, err
 }
 
 func (s *stores) ListState(ctx context.Context, vs []voucher.Voucher, shops []int64) (Reading, error) {
@@ -358,6 +362,41 @@ func TestPartsOfALongList(t *testing.T) {
 		if _, err := l.List(t.Context(), 1, 150); err != nil || s.queries != before {
 			t.Errorf("%d queries for a part that is known, %v", s.queries-before, err)
 		}
+	})
+}
+
+// A hidden voucher is as unknown to the public as an id that does not exist, and takes as long; from its time on it is there.
+// For purchases and admins it is known all the time. Moving its time takes effect although the id is known.
+func TestHiddenVouchers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		if _, err := l.Voucher(t.Context(), 1); err != nil { // the clock of Redis, an hour ahead, is known then
+			t.Fatal(err)
+		}
+		redis := time.Now().Add(time.Hour)
+		s.set(func() { s.vouchers[1].VisibleFrom = redis.Add(time.Minute) })
+		ask := func(id int64, want error) time.Duration {
+			t.Helper()
+			began := time.Now()
+			if _, err := l.Voucher(t.Context(), id); !errors.Is(err, want) {
+				t.Errorf("voucher %d: %v, want %v", id, err, want)
+			}
+			return time.Since(began)
+		}
+		time.Sleep(renewEvery)
+		hidden := ask(2, voucher.ErrNotFound)
+		time.Sleep(renewEvery)
+		if unknown := ask(3, voucher.ErrNotFound); hidden < unknown/2 || hidden > 2*unknown {
+			t.Errorf("a hidden voucher is refused after %v, an unknown one after %v", hidden, unknown)
+		}
+		if v, err := l.Index().Voucher(t.Context(), 2); err != nil || v.ID != 2 {
+			t.Errorf("for a purchase: %+v, %v", v, err)
+		}
+		time.Sleep(time.Until(redis.Add(time.Minute - time.Hour)))
+		ask(2, nil)
+		s.set(func() { s.vouchers[1].VisibleFrom = redis.Add(time.Hour) })
+		l.Changed(t.Context(), s.vouchers[1])
+		ask(2, voucher.ErrNotFound)
 	})
 }
 

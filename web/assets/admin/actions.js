@@ -4,7 +4,7 @@
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { decided } from '../client.js';
 import { newKey } from './admin-client.js';
-import { VoucherForm } from './form.js';
+import { VoucherForm, copyOf } from './form.js';
 import { Ask, Field, problems, announceChange, tied, trouble } from './parts.js';
 
 /** @param {any} props left is how many units are left to sell */
@@ -32,12 +32,15 @@ export function Actions({ voucher, client, words, left, onDone }) {
     ${sells && (paused ? button('resume', 'primary') : button('pause', 'danger'))}
     ${sells && button('restock')}
     ${button('edit')}
+    ${button('copy')}
     ${off ? button('shelve') : button('unshelve')}
     ${ask('pause', () => change('POST', '/pause'), true)}
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
     ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
+    ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf(voucher, client.clock.now())} onClose=${close}
+      onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
     ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;
 }

@@ -60,7 +60,7 @@ function Changes({ entry: e, words }) {
   const value = (field, text) => {
     if (text === '') return '–';
     if (field === 'payValue' || field === 'actualValue') return money(Number(text));
-    if (field === 'beginTime' || field === 'endTime') return time(text);
+    if (['beginTime', 'endTime', 'visibleFrom', 'validUntil'].includes(field)) return time(text);
     if (field === 'status') return t(text === '1' ? 'state.on_shelf' : 'state.off_shelf');
     if (field === 'paused') return t(text === 'true' ? 'yes' : 'no');
     return text;

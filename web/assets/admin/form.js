@@ -1,5 +1,5 @@
 // @ts-check
-// Creating a voucher, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
+// Creating a voucher, also as a copy of another, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
 // alone knows the rules. The page itself only reports what it cannot read.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
@@ -20,15 +20,30 @@ function local(time) {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** @param {any} props voucher is the one to be changed; without one, a new one is made */
-export function VoucherForm({ client, words, voucher, onClose, onDone }) {
+/** What a new voucher starts with: the values of another, in another window. @param {any} v @param {number} now */
+export function copyOf(v, now) {
+  const days = v.beginTime ? Math.max(0, Math.ceil((now - Date.parse(v.beginTime)) / 86_400_000)) * 86_400_000 : 0; // the same time of day
+  const later = (/** @type {string} */ time) => new Date(Date.parse(time) + days).toISOString();
+  return {
+    ...v, stock: v.issued,
+    ...(v.beginTime && { beginTime: later(v.beginTime), endTime: later(v.endTime) }),
+    validUntil: v.validUntil && Date.parse(v.validUntil) > now + days ? v.validUntil : undefined,
+    visibleFrom: undefined,
+  };
+}
+
+/** @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first */
+export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone }) {
   const { t, has, locale } = words;
-  const [seckill, setSeckill] = useState(voucher ? voucher.type === 1 : true);
-  const [redeemable, setRedeemable] = useState(false);
+  const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
+  const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
   const form = useRef(/** @type {any} */ (null));
+
+  const now = client.clock.now();
+  const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
 
   /** @param {any} e */
   const submit = async (e) => {
@@ -39,14 +54,16 @@ export function VoucherForm({ client, words, voucher, onClose, onDone }) {
     if (Object.keys(unread).length > 0) return say(unread, t('form.wrong', { n: Object.keys(unread).length }));
     setSending(true);
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
+    const visible = text('visibleFrom') ? { visibleFrom: instant(text('visibleFrom')) }
+      : hidden && voucher ? { visibleFrom: new Date(client.clock.now()).toISOString() } : {}; // emptied: visible at once
     const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
     const answer = voucher
-      ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved(window, voucher) } })
+      ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
       : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
-        ...(seckill && { stock: whole(text('stock')) }), ...window,
-        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }) }),
+        ...(seckill && { stock: whole(text('stock')) }), ...window, ...visible,
+        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
     setSending(false);
     if (answer.success) {
@@ -76,29 +93,34 @@ export function VoucherForm({ client, words, voucher, onClose, onDone }) {
     <${Field} name=${name} label=${t(has(`form.${name}`) ? `form.${name}` : `field.${name}`)} wrong=${wrong[name]} class=${kind}>
       <input ...${tied(name, wrong[name])} defaultValue=${value} autocomplete="off" ...${props} />
     <//>`;
-  const now = client.clock.now();
-  const begin = voucher?.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
-  const end = voucher?.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
+  const first = voucher ?? from;
+  const begin = first.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
+  const end = first.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
+  const yuan = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / 100));
+  /** A time that may be left out. @param {string} name */
+  const time = (name) => input(name, { type: 'datetime-local', step: 1, value: first[name] ? local(first[name]) : '' });
   return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
     <form ref=${form} class="grid" noValidate onSubmit=${submit}>
       ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
         ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => setSeckill(kind)} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
       </fieldset>`}
-      ${input('title', { value: voucher?.title, kind: 'wide' })}
-      ${input('subTitle', { value: voucher?.subTitle, kind: 'wide' })}
+      ${input('title', { value: first.title, kind: 'wide' })}
+      ${input('subTitle', { value: first.subTitle, kind: 'wide' })}
       ${!voucher && html`
-        ${input('payValue', { inputmode: 'decimal' })}
-        ${input('actualValue', { inputmode: 'decimal' })}
-        ${input('shopId', { inputmode: 'numeric', value: '1' })}
-        ${seckill && input('stock', { inputmode: 'numeric' })}
-        ${input('payWithin', { inputmode: 'numeric', value: '15' })}
+        ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
+        ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
+        ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
+        ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
+        ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
+        ${time('visibleFrom')}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
-        ${redeemable && input('validDays', { inputmode: 'numeric', kind: 'wide' })}`}
+        ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
       ${seckill && html`
         ${input('beginTime', { type: 'datetime-local', step: 1, value: local(begin), kind: 'from' })}
         ${input('endTime', { type: 'datetime-local', step: 1, value: local(end) })}`}
+      ${hidden && voucher && time('visibleFrom')}
       <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
-        <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${voucher?.rules ?? ''}></textarea>
+        <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${first.rules ?? ''}></textarea>
       <//>
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
       <p class="field-problem wide" role="alert">${problem}</p>

@@ -39,7 +39,7 @@ export function Vouchers({ client, words }) {
         <tbody>
           ${(pages.rows ?? []).map((/** @type {any} */ v) => html`<tr key=${v.id} data-voucher=${v.id}>
             <th scope="row"><a href=${`#/voucher/${v.id}`}>${v.title}</a><span class="soft"> #${v.id}</span></th>
-            <td><${State} voucher=${v} t=${t} /></td>
+            <td><${State} voucher=${v} t=${t} />${Date.parse(v.visibleFrom) > client.clock.now() && html` <span class="soft small-text">${t('hidden.until', { time: moment(v.visibleFrom) })}</span>`}</td>
             <td class="n">${v.shopId}</td>
             <td class="n">${money(v.payValue)} <span class="soft">/ ${money(v.actualValue)}</span></td>
             <td class="n">${v.type === 1 ? html`${number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–'}</td>
