@@ -184,8 +184,9 @@ func cancelEndsTheWait(t *testing.T, s stage) {
 		t.Errorf("%d scripts were called", n)
 	}
 	if s.kind.rival == "" { // one is woken, and not all
-		quickly(t, "a wait behind one who left while asking", unaided, func() { cancelledWhileAsking(t, s) })
-		quickly(t, "a wait behind one who left when it was their turn", unaided, func() { cancelledWhilePassed(t, s) })
+		quickly(t, "a wait behind one who left while asking", func() { cancelledWhileAsking(t, s) })
+		quickly(t, "a wait behind one who left when it was their turn", func() { cancelledWhilePassed(t, s, false) })
+		quickly(t, "the same in another process", func() { cancelledWhilePassed(t, s, true) })
 	}
 }
 
@@ -217,30 +218,39 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 	mustRelease(t, mustReceive(t, second).hold)
 }
 
-// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to him from the same process.
-func cancelledWhilePassed(t *testing.T, s stage) {
+// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to them from the same process. The
+// second one waits there or elsewhere.
+func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var releasing atomic.Bool
 	gone := make(chan struct{})
-	watched := &spy{Client: s.client, failScript: func() error {
+	pass := func() error {
 		if releasing.CompareAndSwap(true, false) {
 			cancel()
 			<-gone
 		}
 		return nil
-	}}
+	}
+	watched := &spy{Client: s.client, failScript: pass, failPipeline: pass}
 	locker := lock.New(watched, s.prefix)
 	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first := s.lockAsync(ctx, t, open())
 	watched.settled(t, before)
-	second := make(chan locked, 1)
+	second, last := make(chan locked, 1), open()
+	other := &spy{Client: s.client}
+	if elsewhere {
+		last = s.through(other)
+	}
 	go func() {
-		h, err := open().Lock(t.Context())
+		h, err := last.Lock(t.Context())
 		second <- locked{h, err, time.Now()}
 	}()
+	if elsewhere {
+		other.settled(t, 0)
+	}
 	eventually(t, "quiet", watched.quiet)
 	go func() {
 		<-ctx.Done()

@@ -113,6 +113,9 @@ func acquireReplyLost(t *testing.T, s stage) {
 	if s.kind.parts == 0 {
 		sharedReplyLost(t, s)
 	}
+	if s.kind.name == "Mutex" {
+		handOffArrivesLate(t, s)
+	}
 }
 
 // sharedReplyLost takes many locks at the same moment, and gives them back at the same moment. The answer to those that
@@ -124,7 +127,7 @@ func sharedReplyLost(t *testing.T, s stage) {
 	for _, releases := range []bool{false, true} {
 		own := s
 		own.prefix += fmt.Sprint("shared", releases, ":")
-		watched := &spy{Client: s.client, losePipelines: true}
+		watched := &spy{Client: s.client, losePipelines: 1}
 		locker := lock.New(watched, own.prefix)
 		open := func(i int) *lock.Lock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
 		take := func(i int) (err error) {
@@ -165,8 +168,8 @@ func sharedReplyLost(t *testing.T, s stage) {
 		if t.Failed() {
 			return
 		}
-		if n := watched.pipelines.Load(); n != 1 {
-			t.Errorf("%d calls shared %d requests, want 1", locks-2, n)
+		if n := watched.lost.Load(); n != locks-2 {
+			t.Errorf("%d calls shared one request, want %d", n, locks-2)
 		}
 		for i, h := range holds {
 			state, err := s.kind.open(lock.New(s.client, own.prefix), strconv.Itoa(i), "").State(t.Context())
@@ -235,6 +238,51 @@ func firstAcquireArrivesLast(t *testing.T, s stage) {
 		if got := s.owner(t); got != "" {
 			t.Fatalf("a ghost took the lock: %q", got)
 		}
+	}
+}
+
+// stuckBatch keeps the first request of several scripts back, and says that its answers were lost.
+type stuckBatch struct {
+	lock.Client
+	kept atomic.Pointer[func() error]
+}
+
+func (*stuckBatch) Options() *redis.Options { return &redis.Options{} }
+
+func (s *stuckBatch) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error) {
+	late := func() error {
+		_, err := s.Client.Pipelined(context.WithoutCancel(ctx), f)
+		return err
+	}
+	if !s.kept.CompareAndSwap(nil, &late) {
+		return s.Client.Pipelined(ctx, f)
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return s.Client.Pipelined(over, f) // nothing is sent, which nobody can know
+}
+
+// handOffArrivesLate delivers a hand-off that was asked again after the next one has released as well.
+func handOffArrivesLate(t *testing.T, s stage) {
+	network := &stuckBatch{Client: s.client}
+	locker := lock.New(network, s.prefix)
+	h := mustLock(t, locker.Mutex("m"))
+	waiting := s.lockAsync(t.Context(), t, locker.Mutex("m"))
+	eventually(t, "handed on", func() bool { // the waiter may not be in line yet
+		mustRelease(t, h)
+		h = mustReceive(t, waiting).hold
+		if network.kept.Load() != nil {
+			return true
+		}
+		waiting = s.lockAsync(t.Context(), t, locker.Mutex("m"))
+		return false
+	})
+	mustRelease(t, h)
+	if err := (*network.kept.Load())(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.owner(t); got != "" {
+		t.Errorf("a ghost took the lock: %q", got)
 	}
 }
 
