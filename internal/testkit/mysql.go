@@ -44,6 +44,20 @@ type MariaDBServer struct {
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDB(tb.Context(), args...)
+	return ownMariaDB(tb, m, err)
+}
+
+// StartMariaDBOnDisk is StartMariaDB with a disk of its own of so many megabytes, which FillDisk fills. It cannot be started
+// again.
+func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBServer {
+	tb.Helper()
+	m, err := server.StartMariaDBOnDisk(tb.Context(), megabytes, args...)
+	return ownMariaDB(tb, m, err)
+}
+
+// ownMariaDB returns a server that was started for the test, and closes it at the end.
+func ownMariaDB(tb testing.TB, m *server.MariaDB, err error) *MariaDBServer {
+	tb.Helper()
 	if err != nil {
 		tb.Fatalf("testkit: start a MariaDB: %v", err)
 	}

@@ -81,6 +81,19 @@ type RedisServer struct {
 func StartRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedis(tb.Context(), args...)
+	return ownRedis(tb, r, err)
+}
+
+// StartRedisBy is StartRedis with a redis-server that goes by the clock.
+func StartRedisBy(tb testing.TB, clock *Clock, args ...string) *RedisServer {
+	tb.Helper()
+	r, err := server.StartRedisBy(tb.Context(), clock.Clock, args...)
+	return ownRedis(tb, r, err)
+}
+
+// ownRedis returns a Redis that was started for the test, and closes it at the end.
+func ownRedis(tb testing.TB, r *server.Redis, err error) *RedisServer {
+	tb.Helper()
 	if err != nil {
 		tb.Fatalf("testkit: start a Redis: %v", err)
 	}

@@ -103,3 +103,19 @@ func TestStartRedisClusterOf(t *testing.T) {
 		}
 	}
 }
+
+func TestRedisGoesByAClock(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(t)
+	client := testkit.StartRedisBy(t, clock).Client()
+	for _, offset := range []time.Duration{0, -time.Hour, time.Hour} {
+		clock.Set(offset)
+		now, err := client.Time(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := time.Since(now) + offset; off.Abs() > time.Minute {
+			t.Errorf("its clock is to be off by %v and says %v, %v more", offset, now, off)
+		}
+	}
+}

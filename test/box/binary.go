@@ -33,10 +33,13 @@ func Binary(tb testing.TB) string {
 	return path
 }
 
-// buildBinary builds the server as it is released: without cgo, and without the race detector, which the packages' own
-// tests use. The file has one name per checkout, so that old binaries do not pile up; it is renamed into place, so that
-// another run never starts half of it.
-func buildBinary() (string, error) {
+// buildBinary builds the server as it is released.
+func buildBinary() (string, error) { return buildServer("server") }
+
+// buildServer builds the server without cgo, and without the race detector, which the packages' own tests use. The file has
+// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
+// half of it. args are more arguments of go build.
+func buildServer(name string, args ...string) (string, error) {
 	gomod, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the checkout: %w", err)
@@ -50,9 +53,10 @@ func buildBinary() (string, error) {
 	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	final := filepath.Join(dir, fmt.Sprintf("server-%x", sha256.Sum256([]byte(root)))[:24])
+	final := filepath.Join(dir, fmt.Sprintf("%s-%.8x", name, sha256.Sum256([]byte(root))))
 	built := fmt.Sprintf("%s.%d", final, os.Getpid())
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", built, "./cmd/server")
+	args = append(append([]string{"build", "-o", built}, args...), "./cmd/server")
+	cmd := exec.CommandContext(context.Background(), "go", args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

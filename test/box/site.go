@@ -157,13 +157,18 @@ func SeckillDraft(shop, stock int64, begin, end time.Time) map[string]any {
 // CreateSale creates a seckill voucher that is on sale until end, and waits until every server sells it.
 func (s *Site) CreateSale(tb testing.TB, stock int64, end time.Time) int64 {
 	tb.Helper()
-	body := SeckillDraft(1, stock, time.Now().Add(-time.Minute), end)
+	id := s.CreateWindow(tb, stock, time.Now().Add(-time.Minute), end)
+	s.AwaitState(tb, id, "on_sale")
+	return id
+}
+
+// CreateWindow creates a seckill voucher that is on sale from begin to end.
+func (s *Site) CreateWindow(tb testing.TB, stock int64, begin, end time.Time) int64 {
+	tb.Helper()
 	r := s.Client.Must(tb, http.StatusCreated, Request{
-		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: AdminToken(), Body: body,
+		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: AdminToken(), Body: SeckillDraft(1, stock, begin, end),
 	})
-	v := Decode[Voucher](tb, r)
-	s.AwaitState(tb, v.ID, "on_sale")
-	return v.ID
+	return Decode[Voucher](tb, r).ID
 }
 
 // AwaitState waits until every server shows the sale in a state.

@@ -13,15 +13,18 @@ const Secret = "black-box-Secret-0123456789-abcdefghij-KLMNOPQRST"
 // AdminID is the user in the administrator's token; no buyer of any test has this id.
 const AdminID = 9_000_001
 
-// BuyerToken returns a token of an ordinary user, valid for an hour.
+// tokenLife is longer than the clocks of tests are wrong.
+const tokenLife = 3 * time.Hour
+
+// BuyerToken returns a token of an ordinary user, valid for three hours.
 func BuyerToken(user int64) string { return Sign(Secret, Claims(user, "")) }
 
-// AdminToken returns a token with the admin role, valid for an hour.
+// AdminToken returns a token with the admin role, valid for three hours.
 func AdminToken() string { return Sign(Secret, Claims(AdminID, "admin")) }
 
 // Claims returns the claims that the service requires; an empty role is left out.
 func Claims(user int64, role string) jwt.MapClaims {
-	c := jwt.MapClaims{"sub": strconv.FormatInt(user, 10), "exp": time.Now().Add(time.Hour).Unix()}
+	c := jwt.MapClaims{"sub": strconv.FormatInt(user, 10), "exp": time.Now().Add(tokenLife).Unix()}
 	if role != "" {
 		c["role"] = role
 	}

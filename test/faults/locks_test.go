@@ -41,7 +41,7 @@ type due struct {
 func (r *run) openDue() *due {
 	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
-	d := &due{run: r, buyers: r.site.Buyers(r.site.CreateSale(r, dueStock, time.Now().Add(time.Hour)))}
+	d := &due{run: r, buyers: r.site.Buyers(r.createSale(dueStock))}
 	d.buyers.Pick = d.pick
 	var watching sync.WaitGroup
 	watching.Go(func() { d.watchFence(ctx) })
@@ -127,12 +127,18 @@ func (d *due) awaitExpired() {
 // holder returns which instance has the expirer's lock, by Redis.
 func (d *due) holder() int {
 	d.Helper()
+	return d.holderOf(expirerLock)
+}
+
+// holderOf returns which instance has the lock, by Redis.
+func (d *due) holderOf(name string) int {
+	d.Helper()
 	client := redis.NewClient(&redis.Options{Addr: d.redis.Addr})
 	defer func() { _ = client.Close() }() // nothing is under way
-	expirer := lock.New(client, locksPrefix).Mutex(expirerLock)
+	mutex := lock.New(client, locksPrefix).Mutex(name)
 	found := -1
-	box.Eventually(d, "a holder of the expirer's lock", func() error {
-		state, err := expirer.State(d.Context())
+	box.Eventually(d, "a holder of the lock "+name, func() error {
+		state, err := mutex.State(d.Context())
 		if err != nil || !state.IsLocked() {
 			return fmt.Errorf("nobody has it (%w)", err)
 		}

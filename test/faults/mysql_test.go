@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -48,6 +49,53 @@ func mysqlSlow(r *run) {
 		p.mysql.Heal()
 	}
 	r.faultEnded()
+	r.finish()
+}
+
+// readOnlyError is that of a server that is read-only.
+const readOnlyError = "1290"
+
+// mysqlReadOnly makes MySQL read-only for users without the right to ignore that, as during a failover.
+func mysqlReadOnly(r *run) {
+	r.open(deployment{units: 8000, plainUser: true})
+	r.refuseWrites(readOnlyError, func() { r.setReadOnly(1) }, func() { r.setReadOnly(0) })
+}
+
+func (r *run) setReadOnly(on int) {
+	r.Helper()
+	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "SET GLOBAL read_only = ?", on)
+	r.must(err)
+}
+
+// mysqlDiskFull leaves MySQL no room for a row more.
+func mysqlDiskFull(r *run) {
+	r.open(deployment{units: 16_000, mysqlDisk: 96, mysql: []string{"--innodb-log-file-size=8M"}})
+	r.refuseWrites("1114", func() { r.must(r.mysql.FillDisk()) }, func() { r.must(r.mysql.FreeDisk()) })
+}
+
+// refuseWrites has MySQL refuse what is written, with an error of this number, and mends it. Redis accepts orders meanwhile;
+// they are not blamed for it: none fails, none becomes a dead letter, and all are recorded once MySQL takes writes. What
+// needs MySQL is refused as something to be asked again later.
+func (r *run) refuseWrites(number string, begin, end func()) {
+	r.Helper()
+	r.load(24, 30*time.Millisecond)
+	for range 2 {
+		r.awaitAccepted(300)
+		before := r.logged("Error " + number)
+		begin()
+		r.awaitLogged("Error "+number, before+5)
+		draft := box.SeckillDraft(1, 10, time.Now(), time.Now().Add(time.Hour))
+		reply, err := r.site.Client.Do(r.Context(), box.Request{
+			Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
+		})
+		r.must(err)
+		if reply.StatusCode != http.StatusServiceUnavailable && (number == readOnlyError || reply.StatusCode != http.StatusCreated) {
+			r.Errorf("a new voucher is answered %d: %s, want 503, or 201 where its page has room", reply.StatusCode, reply.Body)
+		}
+		r.awaitAccepted(100)
+		end()
+		r.faultEnded()
+	}
 	r.finish()
 }
 
@@ -122,13 +170,17 @@ func (r *run) awaitCounted(name string, times int) {
 func (r *run) awaitLogged(text string, times int) {
 	r.Helper()
 	box.Eventually(r, fmt.Sprintf("%q in the logs", text), func() error {
-		n := 0
-		for _, srv := range r.site.Servers {
-			n += strings.Count(srv.Log.String(), text)
-		}
-		if n < times {
+		if n := r.logged(text); n < times {
 			return fmt.Errorf("logged %d times, want %d", n, times)
 		}
 		return nil
 	})
+}
+
+// logged returns how often the instances have logged a text.
+func (r *run) logged(text string) (n int) {
+	for _, srv := range r.site.Servers {
+		n += strings.Count(srv.Log.String(), text)
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -71,6 +72,11 @@ type deployment struct {
 	settings  map[string]string // of every instance, besides the usual ones
 	redis     []string          // arguments of its redis-server instead of the usual ones
 	mysql     []string          // more arguments of its mariadbd
+
+	plainUser  bool             // instances may do everything in their schema, and nothing to the server
+	mysqlDisk  int              // megabytes of a disk of its own; 0: none
+	redisClock *testkit.Clock   // by which Redis goes, instead of the machine's
+	clocks     []*testkit.Clock // by which the instances go
 }
 
 // durable returns the arguments of a Redis that flushes before it answers.
@@ -94,15 +100,43 @@ func (on deployment) withDefaults() deployment {
 func (r *run) open(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
-	r.redis, r.mysql = testkit.StartRedis(r, on.redis...), testkit.StartMariaDB(r, on.mysql...)
+	if on.mysqlDisk > 0 {
+		r.mysql = testkit.StartMariaDBOnDisk(r, on.mysqlDisk, on.mysql...)
+	} else {
+		r.mysql = testkit.StartMariaDB(r, on.mysql...)
+	}
+	if on.redisClock != nil {
+		r.redis = testkit.StartRedisBy(r, on.redisClock, on.redis...)
+	} else {
+		r.redis = testkit.StartRedis(r, on.redis...)
+	}
 	dsn := r.mysql.DSN("seckill")
 	r.site = box.EmptySite(r, r.redis.Addr, "", dsn)
+	if on.plainUser {
+		dsn = r.plainUser(dsn)
+	}
 	for range on.instances {
 		p := proxyPair{testkit.NewProxy(r, r.redis.Addr), testkit.NewProxy(r, r.mysql.Addr)}
 		r.proxies = append(r.proxies, p)
 		r.site.Add(r, p.redis.Addr, throughProxy(r, dsn, p.mysql), on.settings)
 	}
+	for i, clock := range on.clocks {
+		r.site.Servers[i].GoBy(r, clock)
+	}
 	r.start(on)
+}
+
+// plainUser creates a user who may do everything in the schema and nothing to the server, and returns their DSN.
+func (r *run) plainUser(dsn string) string {
+	r.Helper()
+	c, err := mysql.ParseDSN(dsn)
+	r.must(err)
+	c.User, c.Passwd = "shop", crand.Text()
+	for _, statement := range []string{"CREATE USER shop@'%' IDENTIFIED BY '" + c.Passwd + "'", "GRANT ALL ON " + c.DBName + ".* TO shop@'%'"} {
+		_, err := r.site.Ledger.DB.ExecContext(r.Context(), statement)
+		r.must(err)
+	}
+	return c.FormatDSN()
 }
 
 // start starts the instances and a sale.
@@ -110,7 +144,15 @@ func (r *run) start(on deployment) {
 	r.Helper()
 	r.site.Start(r)
 	r.units = on.units
-	r.buyers = r.site.Buyers(r.site.CreateSale(r, on.units, time.Now().Add(time.Hour)))
+	r.buyers = r.site.Buyers(r.createSale(on.units))
+}
+
+// createSale creates a sale that is on for longer than clocks are wrong here.
+func (r *run) createSale(units int64) int64 {
+	r.Helper()
+	id := r.site.CreateWindow(r, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
+	r.site.AwaitState(r, id, "on_sale")
+	return id
 }
 
 // throughProxy returns the DSN with the proxy's address.

@@ -26,11 +26,17 @@ type MariaDB struct {
 	Version  string // such as "10.11.6"
 	password string // of the user "seckill", which has all rights
 	proc     *process
+	disk     string // its own, of StartMariaDBOnDisk
 }
 
 // StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. What is committed is on disk, as in
 // production; only its caches are small. args are appended to the command line, such as "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
+	return startMariaDB(ctx, func(*MariaDB) {}, args)
+}
+
+// startMariaDB is StartMariaDB; change may change the command line before each try.
+func startMariaDB(ctx context.Context, change func(*MariaDB), args []string) (*MariaDB, error) {
 	daemon, installDB, err := MariaDBPrograms(ctx)
 	if err != nil {
 		return nil, err
@@ -44,16 +50,15 @@ func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 		return nil, err
 	}
 	m := &MariaDB{Dir: p.dir.path, Version: version, password: rand.Text(), proc: p}
-	if err := m.run(ctx, installDB, args); err != nil {
+	if err := m.run(ctx, daemon, installDB, args, change); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	return m, nil
 }
 
 // run fills the data directory and starts the server for the first time.
-func (m *MariaDB) run(ctx context.Context, installDB string, args []string) error {
-	data := filepath.Join(m.Dir, "data")
-	if err := copyTemplate(ctx, installDB, m.Version, data); err != nil {
+func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []string, change func(*MariaDB)) error {
+	if err := copyTemplate(ctx, installDB, m.Version, m.data()); err != nil {
 		return err
 	}
 	initFile := filepath.Join(m.Dir, "init.sql")
@@ -65,17 +70,21 @@ func (m *MariaDB) run(ctx context.Context, installDB string, args []string) erro
 		return err
 	}
 	return onFreePort(ctx, func(port int) error {
-		m.Addr = localAddr(port)
+		m.Addr, m.proc.path = localAddr(port), daemon
 		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
-			"--datadir="+data, "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+			"--datadir="+m.data(), "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
 			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
 			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=300",
 			"--character-set-server=utf8mb4", "--performance-schema=OFF")
 		m.proc.args = append(m.proc.args, args...)
+		change(m)
 		return m.Start(ctx)
 	})
 }
+
+// data is the directory of its tables.
+func (m *MariaDB) data() string { return filepath.Join(m.Dir, "data") }
 
 // Start starts the server again after Stop or Kill, with the same port and data, and waits until it has recovered.
 // A running server is left alone.

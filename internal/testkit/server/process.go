@@ -29,6 +29,7 @@ var errExited = errors.New("exited")
 type process struct {
 	path    string
 	args    []string
+	env     []string // besides this process's own
 	dir     *tempDir
 	logPath string
 	cmd     *exec.Cmd
@@ -56,6 +57,7 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error) 
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.dir.path, log, log, procAttr()
+	cmd.Env = append(os.Environ(), p.env...)
 	done, started := make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(done)

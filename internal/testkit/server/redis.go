@@ -29,6 +29,19 @@ type Redis struct {
 // StartRedis starts a redis-server on 127.0.0.1 with nothing kept on disk, unless args say otherwise: they are
 // appended to the command line, such as "--appendonly", "yes".
 func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
+	return startRedis(ctx, nil, args)
+}
+
+// StartRedisBy is StartRedis with a redis-server that goes by the clock.
+func StartRedisBy(ctx context.Context, clock *Clock, args ...string) (*Redis, error) {
+	env, err := clock.environ(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startRedis(ctx, env, args)
+}
+
+func startRedis(ctx context.Context, env, args []string) (*Redis, error) {
 	path, err := RedisProgram(ctx)
 	if err != nil {
 		return nil, err
@@ -41,6 +54,7 @@ func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.env = env
 	r := &Redis{Dir: p.dir.path, Version: version, proc: p}
 	conf := filepath.Join(r.Dir, "redis.conf") // for what it rewrites itself: a Sentinel demands one
 	if err := os.WriteFile(conf, nil, 0o600); err != nil {

@@ -10,15 +10,11 @@ import (
 )
 
 // copyTemplate fills dst with a fresh data directory. Making one takes seconds, so the first process makes it in the
-// user's cache directory and all others copy it; the template is never run. Without a cache directory (no HOME) every
-// server makes its own.
+// user's cache directory and all others copy it; the template is never run. Without a cache directory every server makes
+// its own.
 func copyTemplate(ctx context.Context, installDB, version, dst string) error {
-	cache, err := os.UserCacheDir()
+	cache, err := cacheDir()
 	if err != nil {
-		return makeDataDir(ctx, installDB, dst)
-	}
-	cache = filepath.Join(cache, "seckill-testkit")
-	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return makeDataDir(ctx, installDB, dst)
 	}
 	template := filepath.Join(cache, fmt.Sprintf("mariadb-%s-uid%d", version, os.Geteuid()))
