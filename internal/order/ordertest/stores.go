@@ -311,6 +311,9 @@ func (f *FakeStores) Notify(outcomes map[int64]order.Status) {
 	maps.Copy(f.Outcomes, outcomes)
 }
 
+// Awaited says that nobody waits for a row.
+func (f *FakeStores) Awaited(ctx context.Context) { <-ctx.Done() }
+
 // FakeLedger is FakeStores as a recorder.Ledger.
 type FakeLedger struct{ *FakeStores }
 

@@ -12,12 +12,14 @@ import (
 // fetcher is the Recorder's stage that reads batches from the stream.
 type fetcher struct {
 	queue   Queue
+	callers Callers
 	options Options
 	again   *rereading
 	log     *slog.Logger
 
-	out  chan<- *batch
-	last *batch // the one handed over last, nil before the first
+	out    chan<- *batch
+	last   *batch    // the one handed over last, nil before the first
+	lastAt time.Time // when it was read; zero once a full one was, behind which there is more
 }
 
 // run reads into out until ctx ends and then, with Options.Drain, to the stream's end for as long as work lasts. It
@@ -48,6 +50,7 @@ func (f *fetcher) loop(ctx context.Context) {
 				orphansAt = time.Now()
 			}
 		default:
+			f.gather(ctx)
 			_, err = f.read(ctx, f.next)
 		}
 		if err == nil {
@@ -61,6 +64,18 @@ func (f *fetcher) loop(ctx context.Context) {
 		ownAt = time.Time{}
 		order.Sleep(ctx, backOff.NextBackOff())
 	}
+}
+
+// gather waits until gatherTime has passed since the last read, so that more entries share a transaction and what Redis does for
+// a batch, unless a caller waits for a row. It delays no order that comes to an empty stream by itself.
+func (f *fetcher) gather(ctx context.Context) {
+	since := time.Since(f.lastAt)
+	if since >= gatherTime {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, gatherTime-since)
+	defer cancel()
+	f.callers.Awaited(ctx)
 }
 
 func (f *fetcher) next(ctx context.Context) ([]order.Entry, error) {
@@ -99,6 +114,10 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 		return nil, err
 	}
 	f.last = newBatch(entries)
+	f.lastAt = time.Time{}
+	if len(entries) < f.options.Batch {
+		f.lastAt = time.Now()
+	}
 	f.out <- f.last
 	if len(entries) < f.options.Batch {
 		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting in a

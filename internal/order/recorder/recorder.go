@@ -55,6 +55,13 @@ type HolderCorrector interface {
 	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 }
 
+// Callers are those of this instance who wait for orders: service.Notifier.
+type Callers interface {
+	order.StatusNotifier
+	// Awaited returns once a caller waits for an order to get its row, at once if one does; or when ctx ends.
+	Awaited(ctx context.Context)
+}
+
 // Observer counts what is recorded, for metrics. Its methods must not block.
 type Observer interface {
 	// Recorded: one batch was committed, with so many orders and so many failed rows.
@@ -66,16 +73,17 @@ type Observer interface {
 }
 
 const (
-	nextWait       = time.Second      // how long a read waits for new entries
-	heartbeatEvery = time.Second      // others take over after several are missing
-	orphanEvery    = time.Second      // how often entries of dead consumers are looked for
-	ownEvery       = time.Minute      // how often own entries that could not be finished are read again
-	commitTimeout  = 30 * time.Second // one transaction at most; a lock wait ends much earlier
-	maxConflicts   = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
-	againAfter     = 5 * time.Second  // when own entries are read again of which some could not be corrected
-	correctGrace   = time.Second      // how long corrections of a batch's sales are repeated before it goes on without
-	stepTimeout    = 5 * time.Second  // one try to correct one sale, its operations first
-	finishTimeout  = 10 * time.Second // for batches in progress when the recorder is stopped
+	nextWait       = time.Second           // how long a read waits for new entries
+	heartbeatEvery = time.Second           // others take over after several are missing
+	orphanEvery    = time.Second           // how often entries of dead consumers are looked for
+	gatherTime     = 15 * time.Millisecond // from one read to the next, while nobody waits for a row and the stream is not full
+	ownEvery       = time.Minute           // how often own entries that could not be finished are read again
+	commitTimeout  = 30 * time.Second      // one transaction at most; a lock wait ends much earlier
+	maxConflicts   = 5                     // tries of a batch that the ledger keeps contradicting, before it is halved
+	againAfter     = 5 * time.Second       // when own entries are read again of which some could not be corrected
+	correctGrace   = time.Second           // how long corrections of a batch's sales are repeated before it goes on without
+	stepTimeout    = 5 * time.Second       // one try to correct one sale, its operations first
+	finishTimeout  = 10 * time.Second      // for batches in progress when the recorder is stopped
 )
 
 // Stores are the stores of a Recorder.
@@ -103,7 +111,8 @@ type Options struct {
 //	           → XACK + XDEL
 //
 // The three stages work at the same time, each on another batch: while one is committed, the next is read and the one
-// before is finished. A batch is handed over when the next stage is free. So at most three are in progress, commits come
+// before is finished. While no caller waits for a row, reads are gatherTime apart, so that a transaction has more orders (ADR
+// 27). A batch is handed over when the next stage is free. So at most three are in progress, commits come
 // one after the other and in stream order, and a stage that is stuck stops those before it.
 //
 // The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to the
@@ -112,7 +121,7 @@ type Recorder struct {
 	stores   Stores
 	options  Options
 	repairs  order.RepairRequester
-	notifier order.StatusNotifier
+	callers  Callers
 	observer Observer
 	log      *slog.Logger
 
@@ -120,9 +129,9 @@ type Recorder struct {
 }
 
 // New returns a recorder; Run starts it.
-func New(stores Stores, options Options, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger) *Recorder {
+func New(stores Stores, options Options, repairs order.RepairRequester, callers Callers, observer Observer, log *slog.Logger) *Recorder {
 	return &Recorder{
-		stores: stores, options: options, repairs: repairs, notifier: notifier, observer: observer, log: log,
+		stores: stores, options: options, repairs: repairs, callers: callers, observer: observer, log: log,
 		finishTimeout: finishTimeout,
 	}
 }
@@ -157,9 +166,9 @@ func (r *Recorder) record(ctx context.Context) {
 	retrier := retrier{observer: r.observer, log: r.log}
 	resolver := conflictResolver{ledger: r.stores.Ledger}
 	again := new(rereading)
-	fetcher := fetcher{queue: r.stores.Queue, options: r.options, again: again, log: r.log}
+	fetcher := fetcher{queue: r.stores.Queue, callers: r.callers, options: r.options, again: again, log: r.log}
 	committer := committer{
-		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.notifier,
+		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.callers,
 		observer: r.observer, log: r.log, epochs: make(map[int64]int64),
 	}
 	finisher := finisher{

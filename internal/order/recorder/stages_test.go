@@ -17,6 +17,14 @@ import (
 type gates struct {
 	*ordertest.FakeStores
 	insert, acknowledge, next chan struct{} // nil ones are open, closed ones too
+	waits                     chan struct{} // a caller waits for a row once it is closed; nil: nobody does
+}
+
+func (g gates) Awaited(ctx context.Context) {
+	select {
+	case <-g.waits:
+	case <-ctx.Done():
+	}
 }
 
 func pass(ctx context.Context, gate chan struct{}) error {
@@ -174,6 +182,52 @@ func TestRecorderGathersWhileItCommits(t *testing.T) {
 		if diff := cmp.Diff([]int{1, 6}, r.sizes); diff != "" {
 			t.Errorf("sizes of the batches (-want +got):\n%s", diff)
 		}
+	})
+}
+
+// While nobody waits for a row, orders that come one by one share a transaction; the first is not delayed, nor is any once a
+// caller waits, from that moment on. A full batch is followed by the next at once.
+func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		waitsAfter time.Duration // until a caller waits; 0: from the start
+		want       []int
+	}{
+		"a caller waits all the time":  {0, slices.Repeat([]int{1}, 15)},
+		"nobody waits":                 {time.Hour, []int{1, 4, 5, 5}},
+		"a caller waits after a while": {20200 * time.Microsecond, append([]int{1, 4, 2}, slices.Repeat([]int{1}, 8)...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := ordertest.NewFakeStores(100, numbered(15)...)
+				later := f.Fresh[1:]
+				f.Fresh = f.Fresh[:1:1]
+				g := gates{FakeStores: f, waits: make(chan struct{})}
+				time.AfterFunc(tc.waitsAfter, func() { close(g.waits) })
+				r := run(t, g, Options{Batch: 100})
+				time.Sleep(500 * time.Microsecond) // between two looks of the fake stream, which come every millisecond
+				for _, e := range later {
+					time.Sleep(3 * time.Millisecond)
+					g.look(func() { f.Fresh = append(f.Fresh, e) })
+				}
+				time.Sleep(time.Second)
+				r.end(t)
+				if diff := cmp.Diff(tc.want, r.sizes); diff != "" {
+					t.Errorf("sizes of the batches (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(20)...)
+		began := time.Now()
+		r := run(t, gates{FakeStores: f}, Options{Batch: 5})
+		synctest.Wait()
+		if took := time.Since(began); len(r.sizes) != 4 || took != 0 {
+			t.Errorf("%d full batches within %s, want 4 at once", len(r.sizes), took)
+		}
+		r.end(t)
 	})
 }
 

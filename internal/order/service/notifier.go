@@ -28,6 +28,7 @@ type Notifier struct {
 
 	started time.Time     // what Subscription.tickAt counts from
 	arrived chan struct{} // holds one when somebody began to wait
+	awaited chan struct{} // holds one when somebody subscribed to an order without a row
 	closing chan struct{} // closed once nobody may wait any more
 
 	mu         sync.Mutex
@@ -57,7 +58,7 @@ type Subscription struct {
 func NewNotifier(rows order.Reader, log *slog.Logger) *Notifier {
 	return &Notifier{
 		rows: rows, log: log, started: time.Now(), unrecorded: make(index), recorded: make(index),
-		arrived: make(chan struct{}, 1), closing: make(chan struct{}),
+		arrived: make(chan struct{}, 1), awaited: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 }
 
@@ -73,9 +74,31 @@ func (n *Notifier) SubscribeWithTick(orderID int64, after time.Duration) *Subscr
 func (n *Notifier) subscribe(orderID int64, tickEvery time.Duration) *Subscription {
 	s := &Subscription{notifier: n, orderID: orderID, updates: make(chan order.Status, 1), tickEvery: tickEvery}
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.unrecorded.add(s)
+	n.mu.Unlock()
+	select {
+	case n.awaited <- struct{}{}:
+	default: // somebody else has subscribed before
+	}
 	return s
+}
+
+// Awaited returns once somebody has subscribed to an order without a row, at once if somebody has; or when ctx ends. The
+// recorder, the only one who calls it, gathers orders until then.
+func (n *Notifier) Awaited(ctx context.Context) {
+	for {
+		n.mu.Lock()
+		waits := len(n.unrecorded) > 0
+		n.mu.Unlock()
+		if waits {
+			return
+		}
+		select {
+		case <-n.awaited: // perhaps by somebody who has left again
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Wait returns a status of the order that differs from the known one, as soon as there is one; the known one for a tick;

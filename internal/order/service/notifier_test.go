@@ -347,3 +347,44 @@ func BenchmarkWaiting10000(b *testing.B) {
 	b.ReportMetric(woken/float64(b.N), "ms/10000-woken")
 	b.ReportMetric(0, "ns/op") // says nothing here
 }
+
+// Somebody is awaited from the moment in which they subscribe to an order without a row, until they cancel or know of its row.
+func TestNotifierTellsThatSomebodyWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := NewNotifier(newAskedRows(), ordertest.Quiet())
+		awaited := func(within time.Duration) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			n.Awaited(ctx)
+			return ctx.Err() == nil
+		}
+		if awaited(time.Second) {
+			t.Error("somebody is awaited before anybody subscribed")
+		}
+		subscribed := make(chan *Subscription, 1)
+		time.AfterFunc(time.Second, func() { subscribed <- n.Subscribe(7) })
+		began := time.Now()
+		for range 2 { // the second time at once
+			if !awaited(time.Minute) || time.Since(began) != time.Second {
+				t.Errorf("awaited after %s, want a second", time.Since(began))
+			}
+		}
+		s := <-subscribed
+		n.Notify(map[int64]order.Status{7: order.Unpaid})
+		if status, err := s.Wait(t.Context(), order.Queued); status != order.Unpaid || err != nil {
+			t.Fatal(status, err)
+		}
+		go func() { _, _ = s.Wait(t.Context(), order.Unpaid) }()
+		synctest.Wait()
+		if awaited(time.Second) {
+			t.Error("somebody is awaited who has the row")
+		}
+		s.Cancel()
+		n.Subscribe(8).Cancel()
+		if awaited(time.Second) {
+			t.Error("somebody is awaited who has left")
+		}
+		n.Close()
+	})
+}
