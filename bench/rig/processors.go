@@ -57,7 +57,7 @@ func local(pid, name string) int {
 
 // Time reads the processor time of the processes and of this one, the load generator.
 func (p Processes) Time() ProcessorTime {
-	return ProcessorTime{LoadGenerator: ownTime(), Server: timeOf(p.server), Redis: timeOf(p.redis), Database: timeOf(p.database)}
+	return ProcessorTime{LoadGenerator: ownTime(), Server: TimeOf(p.server), Redis: TimeOf(p.redis), Database: TimeOf(p.database)}
 }
 
 // Since is what the processes have spent since an earlier reading.
@@ -77,8 +77,8 @@ func ownTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// timeOf is a process's time, as Linux shows it in /proc; elsewhere, and for a process that has ended, 0.
-func timeOf(pid int) time.Duration {
+// TimeOf is a process's time, as Linux shows it in /proc; elsewhere, and for a process that has ended, 0.
+func TimeOf(pid int) time.Duration {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

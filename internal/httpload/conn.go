@@ -63,6 +63,7 @@ func New(server *url.URL, timeout time.Duration) (*Conn, error) {
 type Request struct {
 	Method, Path string
 	Token        string
+	Header       string // more lines of the header, each with its end (CRLF)
 	Body         []byte // JSON
 }
 
@@ -150,7 +151,8 @@ func (c *Conn) request(r Request) []byte {
 	if r.Body != nil || r.Method != http.MethodGet {
 		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(r.Body)), 10)
 	}
-	b = append(append(b, "\r\n\r\n"...), r.Body...)
+	b = append(append(b, "\r\n"...), r.Header...)
+	b = append(append(b, "\r\n"...), r.Body...)
 	c.out = b
 	return b
 }
