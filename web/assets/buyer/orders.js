@@ -82,9 +82,11 @@ function Code({ id, title, shop, words: { t, moment }, onClose }) {
     const read = async () => {
       const answer = await shop.client.order(id);
       if (!open) return;
-      setOrder(answer);
-      if (answer.success && answer.data.status === 'paid') setTimeout(() => open && read(), 2_000);
-      else if (answer.success) shop.readOrders();
+      const paid = answer.success && answer.data.status === 'paid';
+      // What was read stays while it cannot be read again: the till needs the code, not our trouble.
+      setOrder((/** @type {any} */ last) => (last?.success && (!answer.success || (paid && answer.stale)) ? last : answer));
+      if (answer.success && !paid) shop.readOrders();
+      else setTimeout(() => open && read(), 2_000);
     };
     read();
     return () => void (open = false);
@@ -95,7 +97,7 @@ function Code({ id, title, shop, words: { t, moment }, onClose }) {
     <div class="stack coupon" aria-live="polite">
       ${!order && html`<p class="soft">${t('loading')}</p>`}
       ${order && !o && html`<p class="note warn">${order.errorMsg || t('code.trouble')}</p>`}
-      ${o && !o.coupon && html`<p class="note">${t('code.none')}</p>`}
+      ${o && !o.coupon && html`<p class="note">${t(order.stale ? 'code.trouble' : 'code.none')}</p>`}
       ${used && html`<p class="note ${o.status === 'redeemed' ? 'good' : 'warn'} coupon-used">${t(`order.${o.status}`)}</p>`}
       ${o && !used && o.coupon && html`
         ${picture && html`<img class="qr" src=${picture} alt=${t('code.qr')} />`}
