@@ -99,6 +99,12 @@ func TestMigrateCommand(t *testing.T) {
 	if err := box.NewServer(t, "instance", settings).Start(); err != nil {
 		t.Error(err)
 	}
+	// The first start makes the key of codes: the first payments, many at once, find it.
+	var keys int
+	ledger := box.OpenLedger(t, "mysql", settings["SECKILL_MYSQL_DSN"])
+	if err := ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM tb_setting WHERE name LIKE 'coupon_key%'").Scan(&keys); err != nil || keys != 1 {
+		t.Errorf("%d keys of codes, %v", keys, err)
+	}
 }
 
 // TestHealthCommand is what a container's health check runs.

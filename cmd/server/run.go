@@ -48,6 +48,10 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return fmt.Errorf("the first order ids: %w", err)
 	}
 
+	if _, err := stores.ledger.CouponKeys(ctx); err != nil { // the first start makes one, not the first payment
+		return fmt.Errorf("the keys of codes: %w", err)
+	}
+
 	// The domain.
 	pay, err := openPayments(ctx, cfg, stores.secret, log)
 	if err != nil {

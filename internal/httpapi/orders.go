@@ -217,24 +217,26 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history if that can
+// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if they can
 // be read soon.
 func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
 	v, stale := orderView(o), false
 	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed { // these have none
-		coupon, err := a.cfg.Tills.CouponOf(ctx, o)
-		if err != nil && !errors.Is(err, redemption.ErrNotFound) {
-			return answer{}, err
-		}
-		if err == nil {
+		switch coupon, err := a.cfg.Tills.CouponOf(ctx, o); {
+		case err == nil:
 			v.Coupon = couponView(coupon, show)
+		case errors.Is(err, order.ErrUnavailable):
+			stale = true
+		case !errors.Is(err, redemption.ErrNotFound):
+			return answer{}, err
 		}
 	}
 	if a.cfg.Orders != nil {
 		events, err := a.cfg.Orders.History(ctx, o)
-		if stale = errors.Is(err, order.ErrUnavailable); err != nil && !stale {
+		if err != nil && !errors.Is(err, order.ErrUnavailable) {
 			return answer{}, err
 		}
+		stale = stale || err != nil
 		for _, e := range events {
 			v.History = append(v.History, eventJSON{Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why})
 		}

@@ -39,6 +39,8 @@ func tillToken(tb testing.TB) string {
 type fakeTills struct {
 	do     func(cmd redemption.Command) (redemption.Outcome, error)
 	coupon redemption.Coupon
+
+	couponErr error
 }
 
 func (f fakeTills) outcome(cmd redemption.Command, code string) (redemption.Outcome, error) {
@@ -66,6 +68,9 @@ func (f fakeTills) Release(_ context.Context, till redemption.Till, code, reserv
 }
 
 func (f fakeTills) CouponOf(context.Context, order.Order) (redemption.Coupon, error) {
+	if f.couponErr != nil {
+		return redemption.Coupon{}, f.couponErr
+	}
 	if f.coupon.Code == "" {
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
@@ -99,6 +104,19 @@ func tills(reasons ...error) []error {
 		errs = append(errs, &redemption.RefusalError{Reason: reason, Coupon: coupon(order.Paid), Till: redemption.Till{ID: tillID}})
 	}
 	return errs
+}
+
+// While the ledger does not tell a coupon, its order is shown without.
+func TestOrderWithoutItsCoupon(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, func(cfg *Config) {
+		has(order.Paid)(cfg)
+		cfg.Tills = fakeTills{couponErr: order.ErrUnavailable}
+	})
+	got := do(t, a, request{target: fmt.Sprint("/order/", orderID), header: map[string]string{"Authorization": token(t, buyerID, "")}})
+	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `"stale":true`) || !strings.Contains(body, `"status":"paid"`) {
+		t.Errorf("%d %s", got.Code, body)
+	}
 }
 
 // What a till sends comes to the service, with who it is by its token; what a till of no shop, a buyer and an admin send does not.

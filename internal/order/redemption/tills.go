@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/batch"
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -14,6 +15,8 @@ const (
 	calls       = 4               // transactions under way at once, of one instance
 	callTimeout = 5 * time.Second // one transaction at most
 	callWait    = 5 * time.Second // a command that would wait for longer is refused at once
+	// couponTimeout is how long an order's answer waits for its coupon.
+	couponTimeout = 150 * time.Millisecond
 )
 
 // Ledger keeps the coupons. Each method is one transaction.
@@ -83,9 +86,16 @@ func (t *Tills) Release(ctx context.Context, till Till, text, reservation string
 	return t.Do(ctx, Command{Verb: Release, Till: till, Reservation: reservation}, text)
 }
 
-// CouponOf returns the coupon of an order for its owner and for admins, or ErrNotFound if it has none.
+// CouponOf returns the coupon of an order for its owner and for admins, or ErrNotFound if it has none. It is
+// order.ErrUnavailable when the ledger does not tell it soon.
 func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
-	return t.ledger.CouponOf(ctx, o)
+	ctx, cancel := context.WithTimeout(ctx, couponTimeout)
+	defer cancel()
+	coupon, err := t.ledger.CouponOf(ctx, o)
+	if errors.Is(err, ErrNotFound) {
+		return coupon, err
+	}
+	return coupon, order.OrUnavailable(err)
 }
 
 // Do does the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of Coupon.Do,
@@ -125,7 +135,7 @@ func (t *Tills) do(ctx context.Context, cmd Command, text string) (outcome Outco
 
 // call is one transaction for commands of many tills.
 func (t *Tills) call(ctx context.Context, items []*batch.Item[Command, Outcome]) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), callTimeout)
 	defer cancel()
 	cmds := make([]Command, len(items))
 	for i, it := range items {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"seckill/internal/order"
@@ -18,6 +19,7 @@ type fakeLedger struct {
 	coupons map[Code]*Coupon
 	keys    []Key
 	fails   error
+	hangs   bool
 	calls   int // of Do
 	asked   int // of CouponKeys
 	due     []order.Order
@@ -38,7 +40,13 @@ func (f *fakeLedger) Do(_ context.Context, cmds []Command) ([]Outcome, error) {
 	return outcomes, f.fails
 }
 
-func (f *fakeLedger) CouponOf(context.Context, order.Order) (Coupon, error) { return paid(), f.fails }
+func (f *fakeLedger) CouponOf(ctx context.Context, _ order.Order) (Coupon, error) {
+	if f.hangs {
+		<-ctx.Done()
+		return Coupon{}, ctx.Err()
+	}
+	return paid(), f.fails
+}
 
 func (f *fakeLedger) CouponKeys(context.Context) ([]Key, error) {
 	f.mu.Lock()
@@ -173,14 +181,39 @@ func TestWhatIsNotFoundIsWrong(t *testing.T) {
 	}
 }
 
+// An order is shown without its coupon while the ledger hangs.
+func TestCouponOfAHangingLedger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tills, f, _ := openTills(new(notes))
+		f.hangs = true
+		start := time.Now()
+		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, order.ErrUnavailable) || time.Since(start) != couponTimeout {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		f.hangs, f.fails = false, ErrNotFound
+		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, ErrNotFound) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("without one: %v", err)
+		}
+	})
+}
+
 func TestRememberedTillsAreBounded(t *testing.T) {
 	t.Parallel()
 	var w wrongCodes
 	for i := range int64(3 * wrongTills) {
-		w.count(i, noon.Add(time.Duration(i)*time.Second))
+		w.count(i, noon.Add(time.Duration(i)*time.Millisecond))
 	}
-	if len(w.full) > wrongTills {
-		t.Errorf("%d tills are remembered", len(w.full))
+	if n := len(w.younger) + len(w.older); n > 2*wrongTills {
+		t.Errorf("%d tills are remembered", n)
+	}
+	last := int64(3*wrongTills - 1)
+	for range wrongBurst {
+		w.count(last, noon)
+	}
+	w.count(last+1, noon.Add(2*wrongBurst*wrongEvery)) // a generation later
+	if w.wait(last, noon) == 0 {
+		t.Error("a till is forgotten before its bucket is full")
 	}
 }
 

@@ -8,21 +8,26 @@ import (
 const (
 	wrongBurst = 10               // wrong codes that a till may send at once
 	wrongEvery = 10 * time.Second // and one more in each of these
-	wrongTills = 10_000           // tills remembered; more are not in one service
+	wrongTills = 10_000           // tills in a generation at most; more are not in one service
 )
 
 // wrongCodes limits how many wrong codes a till may send: a token bucket for each, kept as the time at which it is full
 // again (the generic cell rate algorithm). A till with a full bucket needs no entry.
+//
+// Tills are kept in two generations. When the younger is as old as an empty bucket takes to fill, or has wrongTills, it
+// becomes the older one, and the older one goes: its tills have full buckets, unless there are too many of them.
 type wrongCodes struct {
-	mu   sync.Mutex
-	full map[int64]time.Time
+	mu      sync.Mutex
+	began   time.Time // when the younger generation did
+	younger map[int64]time.Time
+	older   map[int64]time.Time
 }
 
 // wait returns how long the till has to wait before it may ask; 0: not at all.
 func (w *wrongCodes) wait(till int64, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	free := w.full[till].Add(-(wrongBurst - 1) * wrongEvery) // from then on there is a token
+	free := w.full(till).Add(-(wrongBurst - 1) * wrongEvery) // from then on there is a token
 	if !free.After(now) {
 		return 0
 	}
@@ -33,19 +38,20 @@ func (w *wrongCodes) wait(till int64, now time.Time) time.Duration {
 func (w *wrongCodes) count(till int64, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.full == nil {
-		w.full = make(map[int64]time.Time)
-	}
-	if len(w.full) >= wrongTills {
-		for id, full := range w.full {
-			if !full.After(now) {
-				delete(w.full, id)
-			}
-		}
-	}
-	full := w.full[till]
+	full := w.full(till)
 	if full.Before(now) {
 		full = now
 	}
-	w.full[till] = full.Add(wrongEvery)
+	if len(w.younger) >= wrongTills || now.Sub(w.began) >= wrongBurst*wrongEvery {
+		w.older, w.younger, w.began = w.younger, make(map[int64]time.Time), now
+	}
+	w.younger[till] = full.Add(wrongEvery)
+}
+
+// full is when the till's bucket is full; the zero time if it is. The caller has locked.
+func (w *wrongCodes) full(till int64) time.Time {
+	if full, known := w.younger[till]; known {
+		return full
+	}
+	return w.older[till]
 }
