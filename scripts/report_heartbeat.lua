@@ -1,18 +1,29 @@
--- report_heartbeat.lua: a reporter's heartbeat, by Redis's own clock; returns which sales were stopped for a rebuild
--- lately.
+-- report_heartbeat.lua: a reporter's heartbeat, by Redis's own clock; returns which sales were stopped for a rebuild since
+-- its last one.
 --
 -- KEYS (one hash slot)
 --   1  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
 --   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970
 -- ARGV
 --   1  reporter
---   2  keep  for how many milliseconds heartbeats and stops are kept
+--   2  keep   for how many milliseconds heartbeats and stops are kept
+--   3  since  now, as its last heartbeat was answered; 0 for the first
+--   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
 --
--- Returns a flat array: voucher id and time of the stop, milliseconds since 1970, for each stop that is kept.
+-- Returns a flat array: now, milliseconds since 1970; then voucher id and time of the stop, for each stop that is kept and
+-- may be new. One may come twice.
+--
+-- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
 
-local keep = tonumber(ARGV[2])
-if not keep or #ARGV ~= 2 then
+local keep, since, quiet = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if not (keep and since and quiet) or #ARGV ~= 4 then
   return redis.error_reply('ERR report_heartbeat.lua: bad arguments')
+end
+for _, key in ipairs(KEYS) do
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'zset' and kind ~= 'none' then
+    redis.call('UNLINK', key)
+  end
 end
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
@@ -22,8 +33,9 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
 -- Far in the future: the clock was set back since.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep), '+inf')
-local answer = {}
-for i, text in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')) do
-  answer[i] = tonumber(text)
+local answer = {now}
+local from = string.format('%.0f', math.min(since, now - quiet))
+for i, text in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')) do
+  answer[i + 1] = tonumber(text)
 end
 return answer

@@ -16,25 +16,28 @@ import (
 )
 
 const (
-	// stopsKept is how long a stop is returned: also to reporters that come late, because their instance stood still.
-	stopsKept = 10 * time.Minute
+	// stopsKept is how long a stop is kept: for reporters that come late, because their instance stood still.
+	stopsKept = recovery.RoundTTL
+	// clockDoubt is by how much the clock may have been set back since a reporter's last heartbeat, without a stop going
+	// unnoticed.
+	clockDoubt = 10 * time.Second
 	// reporterAlive is for how long after its heartbeat a reporter counts as living. It sends several a second.
 	reporterAlive = 2 * time.Second
 )
 
 // Heartbeat implements recovery.ReportStore.
-func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string) ([]recovery.Round, error) {
+func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
 	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
-		reporter, stopsKept.Milliseconds())
+		reporter, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
-		return nil, fmt.Errorf("heartbeat of a reporter: %w", err)
+		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
 	r := newReply(raw)
-	rounds := make([]recovery.Round, len(r.elements)/2)
-	for i := range rounds {
-		rounds[i] = recovery.Round{Sale: order.SaleRef{VoucherID: r.number(), Partition: partition}, Stopped: r.number()}
+	heard := recovery.Heard{Now: r.number(), Rounds: make([]recovery.Round, len(r.elements)/2)}
+	for i := range heard.Rounds {
+		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{VoucherID: r.number(), Partition: partition}, Stopped: r.number()}
 	}
-	return rounds, r.err
+	return heard, r.err
 }
 
 // reportParts is how many parts of a report share a round trip: 16,000 claims.

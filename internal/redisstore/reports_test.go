@@ -24,15 +24,16 @@ var reportsTests = behaviour{
 	"unreadable report":       testUnreadableReport,
 	"a round that is over":    testRoundOver,
 	"one stop, many rebuilds": testOneStop,
+	"new stops":               testNewStops,
 	"a dead reporter":         testDeadReporter,
 }
 
 // reporterHeartbeat sends a reporter's heartbeat, and returns the round of the rig's sale, if there is one.
 func (r *rig) reporterHeartbeat(reporter string) recovery.Round {
 	r.t.Helper()
-	rounds, err := r.Heartbeat(r.ctx(), r.sale.Partition, reporter)
+	heard, err := r.Heartbeat(r.ctx(), r.sale.Partition, reporter, recovery.Heard{})
 	r.must(err)
-	for _, h := range rounds {
+	for _, h := range heard.Rounds {
 		if h.Sale == r.sale {
 			return h
 		}
@@ -90,6 +91,34 @@ func testStops(t *testing.T, r *rig) {
 	equal(t, []string{"a", "b"}, reporters)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
+}
+
+// testNewStops: a reporter is told what is new, also when the clock was set or the reporter stood still since its last heartbeat.
+func testNewStops(t *testing.T, r *rig) {
+	r.replaceByText(r.keys.stops(0), r.keys.reporters(0))
+	first, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{})
+	r.must(err)
+	equal(t, 0, len(first.Rounds))
+	for id, ago := range map[string]time.Duration{"1": 5 * time.Minute, "2": 2 * time.Second, "3": -time.Second} {
+		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), id)).Err())
+	}
+	for name, tc := range map[string]struct {
+		last recovery.Heard
+		want int
+	}{
+		"the first":                {want: 3},
+		"one after the other":      {last: recovery.Heard{Now: first.Now, Ago: time.Millisecond}, want: 2},
+		"it stood still":           {last: recovery.Heard{Now: first.Now - 6*time.Minute.Milliseconds(), Ago: 6 * time.Minute}, want: 3},
+		"the clock was set ahead":  {last: recovery.Heard{Now: first.Now - time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 3},
+		"the clock was set back":   {last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 2},
+		"both, it stood still too": {last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: 5 * time.Minute}, want: 3},
+	} {
+		heard, err := r.Heartbeat(r.ctx(), 0, "a", tc.last)
+		r.must(err)
+		if len(heard.Rounds) != tc.want {
+			t.Errorf("%s: %v, want %d", name, heard.Rounds, tc.want)
+		}
+	}
 }
 
 func testReport(t *testing.T, r *rig) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // ReportStore takes recovery reports: Redis.
 type ReportStore interface {
-	// Heartbeat records that the reporter is alive, and returns the recovery rounds of lately.
-	Heartbeat(ctx context.Context, partition int, reporter string) ([]Round, error)
+	// Heartbeat records that the reporter is alive, and returns the recovery rounds since its last heartbeat, the zero Heard
+	// before the first: then those of the last RoundTTL. One may come twice.
+	Heartbeat(ctx context.Context, partition int, reporter string, last Heard) (Heard, error)
 	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is harmless.
 	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
 }
@@ -24,6 +26,16 @@ type Round struct {
 	Sale    order.SaleRef
 	Stopped int64 // when the sale was stopped, which names the round: milliseconds since 1970 by Redis's clock
 }
+
+// Heard is the answer to a heartbeat.
+type Heard struct {
+	Now    int64         // by Redis's clock, milliseconds since 1970
+	Ago    time.Duration // since when the heartbeat was sent, for the caller to fill in
+	Rounds []Round
+}
+
+// RoundTTL is for how long a recovery round is told to reporters, and a failed report is retried.
+const RoundTTL = 10 * time.Minute
 
 // Report is what one instance remembers of a sale.
 type Report struct {
@@ -63,22 +75,19 @@ type Reporter struct {
 	reports sync.WaitGroup // those under way
 	slots   chan struct{}  // a semaphore of maxReports
 
+	heard  Heard     // the last heartbeat's answer
+	sentAt time.Time // when that heartbeat was sent
+
 	mu       sync.Mutex
 	reported map[int64]int64 // by voucher id: the round (Round.Stopped) that has this instance's report, or is getting it
+	failed   []Round         // whose reports have to be repeated
 }
 
 // ReporterStores are the stores of a Reporter.
 type ReporterStores struct {
 	Reports ReportStore
-	Holders HolderLookup
+	Holders order.HolderReader
 	Rows    order.Reader
-}
-
-// HolderLookup reads holders in Redis.
-type HolderLookup interface {
-	// OrdersOf returns the order by which each of the users, at most order.MaxOrderIDs, is a holder of the sale, 0 where
-	// they are none that can be read, in one round trip.
-	OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 }
 
 // NewReporter returns the reporter of one partition. The name is unique to the process.
@@ -112,13 +121,16 @@ func (r *Reporter) Run(ctx context.Context) error {
 
 // heartbeat sends one heartbeat and begins the reports that are due.
 func (r *Reporter) heartbeat(ctx context.Context) error {
+	sent := time.Now()
+	r.heard.Ago = sent.Sub(r.sentAt)
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
-	rounds, err := r.stores.Reports.Heartbeat(call, r.partition, r.name)
+	heard, err := r.stores.Reports.Heartbeat(call, r.partition, r.name, r.heard)
 	cancel()
 	if err != nil {
 		return err
 	}
-	due, ids := r.due(rounds)
+	r.heard, r.sentAt = heard, sent
+	due, ids := r.due(heard)
 	if len(due) == 0 {
 		return nil
 	}
@@ -131,18 +143,26 @@ func (r *Reporter) heartbeat(ctx context.Context) error {
 
 // due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that are over
 // are forgotten.
-func (r *Reporter) due(rounds []Round) (due []Round, ids []int64) {
+func (r *Reporter) due(heard Heard) (due []Round, ids []int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reported := make(map[int64]int64, len(rounds))
-	for _, round := range rounds {
-		id := round.Sale.VoucherID
-		if r.reported[id] != round.Stopped {
-			due, ids = append(due, round), append(ids, id)
-		}
-		reported[id] = round.Stopped
+	over := heard.Now - RoundTTL.Milliseconds()
+	maps.DeleteFunc(r.reported, func(_, stopped int64) bool { return stopped < over })
+	take := func(round Round) {
+		due, ids = append(due, round), append(ids, round.Sale.VoucherID)
+		r.reported[round.Sale.VoucherID] = round.Stopped
 	}
-	r.reported = reported
+	for _, round := range heard.Rounds {
+		if r.reported[round.Sale.VoucherID] != round.Stopped {
+			take(round)
+		}
+	}
+	for _, round := range r.failed {
+		if _, again := r.reported[round.Sale.VoucherID]; !again && round.Stopped >= over {
+			take(round)
+		}
+	}
+	r.failed = nil
 	return due, ids
 }
 
@@ -165,6 +185,7 @@ func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Cl
 	defer r.mu.Unlock()
 	if r.reported[round.Sale.VoucherID] == round.Stopped {
 		delete(r.reported, round.Sale.VoucherID)
+		r.failed = append(r.failed, round)
 	}
 }
 

@@ -23,9 +23,18 @@ type fakeReports struct {
 	handedIn []Report
 }
 
-func (f *fakeReports) Heartbeat(context.Context, int, string) (stops []Round, err error) {
-	err = f.Call("heartbeat", func() error { stops = f.stops; return nil })
-	return stops, err
+// Heartbeat tells a round once, as Redis does.
+func (f *fakeReports) Heartbeat(_ context.Context, _ int, _ string, last Heard) (heard Heard, err error) {
+	err = f.Call("heartbeat", func() error {
+		for _, s := range f.stops {
+			heard.Now = max(heard.Now, s.Stopped+1)
+			if s.Stopped >= last.Now {
+				heard.Rounds = append(heard.Rounds, s)
+			}
+		}
+		return nil
+	})
+	return heard, err
 }
 
 func (f *fakeReports) SubmitReport(ctx context.Context, round Round, _ string, t Report) (bool, int64, error) {
