@@ -51,9 +51,9 @@ type Reader interface {
 
 // HolderReader reads the holders of sales in Redis.
 type HolderReader interface {
-	// HolderOrders returns the order by which the user is a holder in each of the sales, 0 where they are none, in one
-	// round trip.
-	HolderOrders(ctx context.Context, userID int64, sales []SaleRef) ([]int64, error)
+	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where they are
+	// none that can be read, in one round trip.
+	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
 }
 
 // ErrBusy says that another instance holds the lock.

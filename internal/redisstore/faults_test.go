@@ -180,7 +180,7 @@ func TestRedisAway(t *testing.T) {
 		"heartbeat": c.Heartbeat(r.ctx()),
 		"next":      second(c.Next(r.ctx(), 1, time.Second)),
 		"views":     second(r.Views(r.ctx(), []order.SaleRef{r.sale})),
-		"held":      second(r.HolderOrders(r.ctx(), 1, []order.SaleRef{r.sale})),
+		"held":      second(r.OrdersOf(r.ctx(), r.sale, []int64{1})),
 		"ping":      r.Ping(r.ctx()),
 	} {
 		if !errors.Is(err, order.ErrUnavailable) {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
-
 	"seckill/internal/order"
 )
 
@@ -96,34 +94,6 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections
 		}
 	}
 	return c, r.err
-}
-
-// HolderOrders returns the order id that the user holds in each of the sales, 0 for none, in one round trip.
-func (s *Store) HolderOrders(ctx context.Context, userID int64, sales []order.SaleRef) ([]int64, error) {
-	if len(sales) == 0 {
-		return nil, nil
-	}
-	user := strconv.FormatInt(userID, 10)
-	held := make([]*redis.StringCmd, len(sales))
-	// A command's own error is read below; the pipeline's is the first of them, and redis.Nil is none.
-	_, _ = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, sale := range sales {
-			held[i] = p.HGet(ctx, s.keys.buyers(sale), user)
-		}
-		return nil
-	})
-	ids := make([]int64, len(sales))
-	for i, cmd := range held {
-		id, err := cmd.Int64()
-		switch {
-		case errors.Is(err, redis.Nil):
-		case err != nil:
-			return nil, fmt.Errorf("orders that user %d holds: %w", userID, translate(err))
-		default:
-			ids[i] = id
-		}
-	}
-	return ids, nil
 }
 
 // OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round trip.

@@ -24,7 +24,6 @@ var holdersTests = behaviour{
 	"returns during a rebuild":   testReturnsDuringRebuild,
 	"a sale beyond repair":       testRejectedCorrection,
 	"corrections out of date":    testOutdatedCorrection,
-	"orders of a holder":         testHolderOrders,
 }
 
 // testCorrections: each acts only while the user holds the order that it names, so repeating changes nothing.
@@ -191,23 +190,6 @@ func testUnrecorded(t *testing.T, r *rig) {
 	if !u.Since.IsZero() {
 		t.Errorf("an entry of the future: since %v", u.Since)
 	}
-}
-
-func testHolderOrders(t *testing.T, r *rig) {
-	var sales []order.SaleRef
-	for voucher := int64(1); voucher <= 3; voucher++ {
-		r.sale.VoucherID = voucher
-		sales = append(sales, r.sale)
-		r.open(1, r.hour(1))
-	}
-	r.sale = sales[1]
-	r.admit(order.Request{UserID: 5, OrderID: math.MaxInt64})
-	held, err := r.HolderOrders(r.ctx(), 5, sales)
-	r.must(err)
-	equal(t, []int64{0, math.MaxInt64, 0}, held)
-	held, err = r.HolderOrders(r.ctx(), 5, nil)
-	r.must(err)
-	equal(t, 0, len(held))
 }
 
 // pass lets time pass: on the in-process server by its clock, on a real one by waiting for its clock.

@@ -112,11 +112,12 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 
 // MaySell returns the sales that may have sold since then: those that had not ended, and had begun by now or were changed
 // after they were created, when their window may have been another; and those of the given vouchers.
-func (c *Catalog) MaySell(since, now time.Time, also []int64) []voucher.Voucher {
+//
+// keeps reports whether a sale was among those that Redis is to hold when it was decided.
+func (c *Catalog) MaySell(since, now time.Time, also []int64) (sales []voucher.Voucher, keeps func(voucherID int64) bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	var sales []voucher.Voucher
-	ended := len(c.sales)
+	byID, ended := c.byID, len(c.sales)
 	for i, v := range c.sales {
 		if v.Sale.End.Before(since) {
 			ended = i
@@ -127,11 +128,14 @@ func (c *Catalog) MaySell(since, now time.Time, also []int64) []voucher.Voucher 
 		}
 	}
 	for _, id := range also {
-		if i, kept := c.byID[id]; kept && i >= ended {
+		if i, kept := byID[id]; kept && i >= ended {
 			sales = append(sales, c.sales[i])
 		}
 	}
-	return sales
+	return sales, func(voucherID int64) bool {
+		_, kept := byID[voucherID] // SetSales replaces the map
+		return kept
+	}
 }
 
 // Newest returns the highest id of the vouchers whose sales Redis is to hold; 0 without any.

@@ -195,7 +195,11 @@ func TestMaySell(t *testing.T) {
 			"and one that is over": {now, []int64{1, 2, 77}, []int64{1, 2, 4}},
 		} {
 			var got []int64
-			for _, v := range c.MaySell(tc.since, now, tc.also) {
+			sales, keeps := c.MaySell(tc.since, now, tc.also)
+			if !keeps(5) || keeps(6) {
+				t.Error("keeps tells others than Keeps")
+			}
+			for _, v := range sales {
 				got = append(got, v.ID)
 			}
 			slices.Sort(got)
@@ -207,7 +211,7 @@ func TestMaySell(t *testing.T) {
 			t.Errorf("the newest is %d", c.Newest())
 		}
 		c.SetSales(nil)
-		if got := c.MaySell(time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
+		if got, _ := c.MaySell(time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
 			t.Errorf("without sales: %v, newest %d", got, c.Newest())
 		}
 	})

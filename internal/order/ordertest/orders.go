@@ -81,19 +81,11 @@ func (f *FakeOrders) Put(o order.Order) {
 // FakeHolders are the holders in Redis.
 type FakeHolders map[order.BuyerKey]int64
 
-// OrdersOf implements recovery.HolderLookup.
+// OrdersOf implements order.HolderReader.
 func (f FakeHolders) OrdersOf(_ context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	ids := make([]int64, len(users))
 	for i, user := range users {
 		ids[i] = f[order.BuyerKey{VoucherID: sale.VoucherID, UserID: user}]
-	}
-	return ids, nil
-}
-
-func (f FakeHolders) HolderOrders(_ context.Context, userID int64, sales []order.SaleRef) ([]int64, error) {
-	ids := make([]int64, len(sales))
-	for i, s := range sales {
-		ids[i] = f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}]
 	}
 	return ids, nil
 }

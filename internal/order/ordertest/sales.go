@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 
 	"seckill/internal/order"
@@ -68,10 +67,15 @@ func (f *FakeSales) SalesToKeep(context.Context) (vs []voucher.Voucher, err erro
 	return vs, err
 }
 
-// SalesAbove is SalesToKeep without the older ones.
-func (f *FakeSales) SalesAbove(ctx context.Context, id int64) ([]voucher.Voucher, error) {
+// SalesAbove returns the ids of SalesToKeep without the older ones.
+func (f *FakeSales) SalesAbove(ctx context.Context, id int64) (ids []int64, err error) {
 	vs, err := f.SalesToKeep(ctx)
-	return slices.DeleteFunc(vs, func(v voucher.Voucher) bool { return v.ID <= id }), err
+	for _, v := range vs {
+		if v.ID > id {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids, err
 }
 
 func (f *FakeSales) RaiseEpoch(_ context.Context, id, above int64) (epoch int64, err error) {

@@ -111,7 +111,7 @@ func (d *DeadLetters) classify(ctx context.Context, l *DeadLetter) error {
 
 // holds reports whether the claim's order makes its user a holder.
 func (d *DeadLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
-	ids, err := d.stores.Holders.HolderOrders(ctx, c.UserID, []order.SaleRef{d.sale(c)})
+	ids, err := d.stores.Holders.OrdersOf(ctx, d.sale(c), []int64{c.UserID})
 	if err != nil {
 		return false, order.OrUnavailable(err)
 	}

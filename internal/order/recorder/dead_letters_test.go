@@ -71,10 +71,10 @@ func (f *fakeDeadLetters) Remove(context.Context, int, string) (removed bool, er
 	return removed, err
 }
 
-func (f *fakeDeadLetters) HolderOrders(_ context.Context, user int64, sales []order.SaleRef) (ids []int64, err error) {
+func (f *fakeDeadLetters) OrdersOf(_ context.Context, sale order.SaleRef, users []int64) (ids []int64, err error) {
 	err = f.Call("holders", func() error {
-		for _, s := range sales {
-			ids = append(ids, f.Holders[order.BuyerKey{VoucherID: s.VoucherID, UserID: user}])
+		for _, user := range users {
+			ids = append(ids, f.Holders[order.BuyerKey{VoucherID: sale.VoucherID, UserID: user}])
 		}
 		return nil
 	})

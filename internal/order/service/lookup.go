@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
 	"seckill/internal/batch"
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -23,6 +25,8 @@ const (
 	sideTimeout = 150 * time.Millisecond
 	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
 	clockDoubt = 10 * time.Minute
+	// lateIDs is how far below the newest voucher new ones are looked for: a transaction that got a lower id may commit later.
+	lateIDs = 1000
 )
 
 // partition is the one whose sales are asked. There is one so far.
@@ -35,7 +39,7 @@ type Lookup struct {
 	catalog *catalog.Catalog
 
 	unrecorded *batch.Batcher[struct{}, order.Unrecorded]
-	newSales   *batch.Batcher[int64, []voucher.Voucher] // above an id
+	newSales   *batch.Batcher[int64, []int64] // above an id
 }
 
 // LookupStores are where an order may stand.
@@ -45,11 +49,12 @@ type LookupStores struct {
 	NewSales NewSales
 }
 
-// NewLookup returns a lookup over the ledger and the holders in Redis.
+// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared questions are purchases', whoever asks them
+// first: payments wait for them too, and there are few at once.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
 	l.unrecorded = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
-		ctx, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
 		defer cancel()
 		u, err := l.stores.Holdings.Unrecorded(ctx, partition)
 		for _, it := range items {
@@ -57,16 +62,16 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 		}
 		return err
 	})
-	l.newSales = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[int64, []voucher.Voucher]) error {
-		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	l.newSales = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[int64, []int64]) error {
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
 		defer cancel()
 		above := items[0].Request
 		for _, it := range items {
 			above = min(above, it.Request)
 		}
-		vs, err := l.stores.NewSales.SalesAbove(ctx, above)
+		ids, err := l.stores.NewSales.SalesAbove(ctx, above)
 		for _, it := range items {
-			it.Answer = vs
+			it.Answer = ids
 		}
 		return err
 	})
@@ -150,10 +155,10 @@ func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Ord
 func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order, all bool, err error) {
 	var (
 		asking     sync.WaitGroup
-		created    []voucher.Voucher
+		newest     []int64
 		errCreated error
 	)
-	asking.Go(func() { created, errCreated = l.newSales.Do(ctx, l.catalog.Newest()) })
+	asking.Go(func() { newest, errCreated = l.newSales.Do(ctx, max(0, l.catalog.Newest()-lateIDs)) })
 	defer asking.Wait()
 	u, err := l.unrecorded.Do(ctx, struct{}{})
 	if err != nil {
@@ -163,15 +168,35 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	if u.DeadLetters || u.Since.IsZero() {
 		since, now = time.Time{}, time.Unix(math.MaxInt32, 0)
 	}
-	queued, all, err = l.heldIn(ctx, userID, l.catalog.MaySell(since, now, u.Rebuilt))
+	sales, keeps := l.catalog.MaySell(since, now, u.Rebuilt)
+	queued, all, err = l.heldIn(ctx, userID, sales)
 	if err != nil {
 		return nil, false, err
 	}
 	if asking.Wait(); errCreated != nil {
 		return queued, false, nil
 	}
+	created, err := l.created(ctx, slices.DeleteFunc(slices.Clone(newest), keeps)) // others share newest
+	if err != nil {
+		return queued, false, nil
+	}
 	more, allOfThem, err := l.heldIn(ctx, userID, created)
 	return append(queued, more...), all && allOfThem, err
+}
+
+// created returns the vouchers of sales that the catalog was not told of yet.
+func (l *Lookup) created(ctx context.Context, ids []int64) ([]voucher.Voucher, error) {
+	vs := make([]voucher.Voucher, 0, len(ids))
+	for _, id := range ids {
+		v, err := l.catalog.Find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if v.Sale != nil && !v.Sale.Retired {
+			vs = append(vs, v)
+		}
+	}
+	return vs, nil
 }
 
 // heldIn returns the orders with which the user is a holder in the sales, as queued ones. all is false when one of the sales
@@ -228,7 +253,7 @@ func newReader(rows order.Reader) reader {
 		for i, it := range items {
 			ids[i] = it.Request
 		}
-		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
 		defer cancel()
 		found, err := rows.OrdersByID(ctx, ids)
 		for _, it := range items {

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher"
 )
 
 // slowRows answers when the test lets it.
@@ -79,5 +81,48 @@ func TestLookupsShareQueries(t *testing.T) {
 				t.Errorf("%d queries, %d wait in the end", rows.queries, r.queries.Waiting())
 			}
 		})
+	}
+}
+
+// A sale whose transaction got its id before another's and was committed after it is found before the catalog hears of it: in
+// between nothing of it is not found.
+func TestSalesThatAreCommittedLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late, newer := ordertest.VoucherAt(1, 0), ordertest.VoucherAt(1, 0)
+		newer.ID = late.ID + 1
+		p := newPurchases(t, PurchaseOptions{}, late, newer)
+		p.catalog.SetSales([]voucher.Voucher{newer})
+		p.holders[order.BuyerKey{VoucherID: late.ID, UserID: 1}] = 66
+		p.holders[order.BuyerKey{VoucherID: newer.ID, UserID: 1}] = 67
+		if o, err := p.purchases.Order(t.Context(), 1, 66, 0); err != nil || o.Status != order.Queued {
+			t.Errorf("order %+v, %v", o, err)
+		}
+		page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
+		if err != nil || len(page.Orders) != 2 || page.Stale {
+			t.Errorf("list %+v, %v; want each order once", page, err)
+		}
+	})
+}
+
+// classOfRows notes whose questions the ledger is asked.
+type classOfRows struct {
+	ordertest.FakeOrders
+	class bulkhead.Class
+}
+
+func (r *classOfRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+	r.class = bulkhead.Of(ctx)
+	return r.FakeOrders.OrdersByID(ctx, ids)
+}
+
+// Payments wait for questions that others share with them: whoever is the first to ask, readers are not shed with them in it.
+func TestSharedQuestionsArePurchases(t *testing.T) {
+	t.Parallel()
+	rows := &classOfRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}}}
+	r := newReader(rows)
+	_, err := r.order(bulkhead.With(t.Context(), bulkhead.OwnRead), 5)
+	if !errors.Is(err, order.ErrNotFound) || rows.class != bulkhead.Purchase {
+		t.Errorf("asked as %v: %v", rows.class, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"seckill/internal/batch"
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -89,7 +90,7 @@ func (r ownRows) covers(id int64, limit int) bool {
 
 func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
 	return batch.New(batch.Options{Size: 1, Calls: maxOwnReads}, func(ctx context.Context, items []*batch.Item[ownQuestion, ownRows]) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), pollTimeout)
 		defer cancel()
 		for _, it := range items {
 			q := it.Request

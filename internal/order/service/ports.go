@@ -60,8 +60,8 @@ type Holdings interface {
 
 // NewSales reads sales that another instance may have created a moment ago: the ledger.
 type NewSales interface {
-	// SalesAbove returns the vouchers with an id above the given one whose sale Redis must hold.
-	SalesAbove(ctx context.Context, voucherID int64) ([]voucher.Voucher, error)
+	// SalesAbove returns the ids above the given one of vouchers whose sale Redis must hold.
+	SalesAbove(ctx context.Context, voucherID int64) ([]int64, error)
 }
 
 // Provider moves money: a payment service.

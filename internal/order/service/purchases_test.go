@@ -425,7 +425,7 @@ func (*silentRows) OrdersOf(ctx context.Context, _ order.Filter, _ int64, _ int)
 	return nil, 0, ctx.Err()
 }
 
-func (*silentRows) SalesAbove(ctx context.Context, _ int64) ([]voucher.Voucher, error) {
+func (*silentRows) SalesAbove(ctx context.Context, _ int64) ([]int64, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
