@@ -23,12 +23,12 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 }
 
 // SalesAbove implements service.NewSales.
-func (s *Store) SalesAbove(ctx context.Context, voucherID int64) ([]voucher.Voucher, error) {
-	vs, err := scanVouchers(joined(s.read(ctx)).Where("v.id > ? AND s.retired = ?", voucherID, false).Order("v.id"))
+func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
+	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	if err != nil {
 		return nil, readError("reading the newest sales", err)
 	}
-	return vs, nil
+	return ids, nil
 }
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no

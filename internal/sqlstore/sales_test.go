@@ -33,7 +33,7 @@ func TestSalesToKeep(t *testing.T) {
 		}
 		if above, err := l.SalesAbove(t.Context(), 0); err != nil || len(above) == 0 {
 			t.Errorf("above 0: %+v, %v", above, err)
-		} else if last := above[len(above)-1].ID; last > 0 {
+		} else if last := above[len(above)-1]; last > 0 {
 			if rest, err := l.SalesAbove(t.Context(), last); err != nil || len(rest) != 0 {
 				t.Errorf("above %d: %+v, %v", last, rest, err)
 			}

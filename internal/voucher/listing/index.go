@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/batch"
+	"seckill/internal/bulkhead"
 	"seckill/internal/voucher"
 )
 
@@ -116,7 +117,8 @@ func (x *Index) ask(ctx context.Context) error {
 		<-time.After(pause)
 	}
 	above := x.begin()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	// A purchase may wait for the question, whoever was the first to ask it.
+	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), readTimeout)
 	defer cancel()
 	ids, shops, hidden, err := x.ledger.VoucherIDs(ctx, above)
 	x.mu.Lock()

@@ -36,14 +36,14 @@ type lane struct {
 }
 
 // start returns the run that a caller at the time now has to wait for: the one under way, or a new one, of job in a
-// goroutine of its own. It returns nil when the last run is too recent; at once says that it does not matter.
-func (l *lane) start(now time.Time, atOnce bool, running *sync.WaitGroup, job func()) *run {
+// goroutine of its own. It returns nil when the last run is too recent, unless that began before what is read was changed.
+func (l *lane) start(now, changed time.Time, running *sync.WaitGroup, job func()) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy {
 		return l.last
 	}
-	if l.last != nil && !atOnce && now.Sub(l.last.began) < renewEvery {
+	if l.last != nil && !changed.After(l.last.began) && now.Sub(l.last.began) < renewEvery {
 		return nil
 	}
 	r := &run{began: now, done: make(chan struct{})}

@@ -13,6 +13,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"seckill/internal/batch"
+	"seckill/internal/bulkhead"
 	"seckill/internal/voucher"
 )
 
@@ -228,7 +229,7 @@ func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
 
 // first waits for an entry's first state.
 func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot, error) {
-	if r := e.texts.start(now, false, &l.running, func() { l.readTexts(context.WithoutCancel(ctx), e) }); r != nil {
+	if r := e.texts.start(now, time.Time{}, &l.running, func() { l.readTexts(forAll(ctx), e) }); r != nil {
 		r.wait(ctx, loadPatience)
 	}
 	if s := e.state.Load(); s != nil {
@@ -246,17 +247,23 @@ func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot
 	}
 }
 
+// forAll returns the context of a job that one caller starts and all wait for: it does not end with that caller, and it is
+// the public's, whoever they are.
+func forAll(ctx context.Context) context.Context {
+	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
+}
+
 // renew reads what is due, as long as a caller may wait for it, and returns the state then.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
-	now, free := time.Now(), context.WithoutCancel(ctx)
+	now, free := time.Now(), forAll(ctx)
 	s := e.state.Load()
-	if r := e.live.start(now, changed.After(s.liveAt), &l.running, func() { l.readLive(free, e) }); r != nil {
+	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
 		r.wait(ctx, renewPatience)
 	}
 	if s = e.state.Load(); s == nil || s.due(now, changed).IsZero() {
 		return s
 	}
-	if r := e.texts.start(now, changed.After(s.texts.readAt), &l.running, func() { l.readTexts(free, e) }); r != nil {
+	if r := e.texts.start(now, changed, &l.running, func() { l.readTexts(free, e) }); r != nil {
 		r.wait(ctx, renewPatience)
 	}
 	return e.state.Load()
@@ -335,7 +342,7 @@ func (l *Listings) call(ctx context.Context, items []*batch.Item[question, Readi
 	for i, it := range items {
 		vs, shops[i] = append(vs, it.Request.selling...), it.Request.shop
 	}
-	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.PublicRead), liveTimeout)
 	defer cancel()
 	r, err := l.redis.ListState(ctx, vs, shops)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/voucher"
 )
 
@@ -27,12 +28,17 @@ type stores struct {
 	takes                    time.Duration
 	ledgerHangs, redisHangs  bool // until the caller gives up
 	ledgerAway, redisAway    bool
-	queries, questions, sets int // of texts, of ids, of live state
+	queries, questions, sets int                     // of texts, of ids, of live state
+	classes                  map[bulkhead.Class]bool // whose calls were made
 }
 
 func (s *stores) call(ctx context.Context, hangs, away *bool, count *int) error {
 	s.mu.Lock()
 	*count++
+	if s.classes == nil {
+		s.classes = make(map[bulkhead.Class]bool)
+	}
+	s.classes[bulkhead.Of(ctx)] = true
 	waits, fails := *hangs, *away
 	s.mu.Unlock()
 	if waits {
@@ -338,6 +344,43 @@ func TestAChangeShows(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While a store fails after a change, it is not asked more often than at other times.
+func TestFailingStoresAreAskedSeldomAfterAChange(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		s.want(t, l, fresh, 20*time.Millisecond)
+		time.Sleep(renewEvery)
+		l.Changed(t.Context(), s.vouchers[0])
+		s.set(func() { s.redisAway, s.ledgerAway, s.queries, s.sets = true, true, 0, 0 })
+		for start := time.Now(); time.Since(start) < 10*renewEvery; {
+			if _, err := l.List(t.Context(), 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if s.queries > 11 || s.sets > 11 {
+			t.Errorf("%d queries and %d calls to Redis in %v", s.queries, s.sets, 10*renewEvery)
+		}
+	})
+}
+
+// What all wait for is the public's, whoever came first; but a purchase may wait for the ids.
+func TestWhoAsksTheStores(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+		admin := bulkhead.With(t.Context(), bulkhead.Admin)
+		for range 2 {
+			if _, err := l.List(admin, 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(textsTTL)
+		}
+		if !s.classes[bulkhead.PublicRead] || !s.classes[bulkhead.Purchase] || len(s.classes) != 2 {
+			t.Errorf("asked as %v", s.classes)
+		}
+	})
 }
 
 // A list longer than a part is reached part by part, from memory.
