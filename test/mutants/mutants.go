@@ -191,6 +191,18 @@ end
 		return Running
 `},
 		),
+		serverMutant("a sweep rebuilds what it finds, one sale after the other", "F39", "the running one sold again after",
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.repairs.found(v.ID, found[v.ID])
+`, To: `			r.tryRebuild(ctx, v.ID)
+`},
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			id, u, ok := r.repairs.next(least)
+			if !ok {`, To: `			id, u, ok := r.repairs.next(least)
+			if ok && u != Retiring {
+				r.repairs.done(id, jobDone)
+				continue
+			}
+			if !ok {`},
+		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.suspects.Suspect(v.ID) //`, To: `			_ = r.suspects //`},
 			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 || failures == maxFailures {`},
