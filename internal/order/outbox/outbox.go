@@ -172,7 +172,7 @@ func (o *Outbox) flushesOf(voucherID int64) *flushes {
 	}
 	options := batch.Options{Calls: 1, Running: &o.running}
 	found, _ := o.flushes.LoadOrStore(voucherID, batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
-		return o.flush(bulkhead.With(ctx, bulkhead.Purchase), voucherID) // who cancels or pays may wait for it, whoever came first
+		return o.flush(bulkhead.With(ctx, bulkhead.Purchase), voucherID) // who cancels or pays may wait for it, even if a job came first
 	}))
 	return found.(*flushes)
 }

@@ -49,8 +49,8 @@ type LookupStores struct {
 	NewSales NewSales
 }
 
-// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared questions are purchases', whoever asks them
-// first: payments wait for them too, and there are few at once.
+// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared questions are purchases', even if a
+// reader asks them first: payments wait for them too, and there are few at once.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
 	l.unrecorded = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {

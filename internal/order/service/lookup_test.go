@@ -116,7 +116,7 @@ func (r *classOfRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]or
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// Payments wait for questions that others share with them: whoever is the first to ask, readers are not shed with them in it.
+// Payments wait for questions that others share with them: these are not shed as readers' are, even if a reader is the first to ask.
 func TestSharedQuestionsArePurchases(t *testing.T) {
 	t.Parallel()
 	rows := &classOfRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}}}

@@ -117,7 +117,7 @@ func (x *Index) ask(ctx context.Context) error {
 		<-time.After(pause)
 	}
 	above := x.begin()
-	// A purchase may wait for the question, whoever was the first to ask it.
+	// A purchase may wait for the question, also when a reader was the first to ask it.
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), readTimeout)
 	defer cancel()
 	ids, shops, hidden, err := x.ledger.VoucherIDs(ctx, above)

@@ -248,7 +248,7 @@ func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot
 }
 
 // forAll returns the context of a job that one caller starts and all wait for: it does not end with that caller, and it is
-// the public's, whoever they are.
+// the public's, even if an admin started it.
 func forAll(ctx context.Context) context.Context {
 	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
 }

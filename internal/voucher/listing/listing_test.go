@@ -366,7 +366,7 @@ func TestFailingStoresAreAskedSeldomAfterAChange(t *testing.T) {
 	})
 }
 
-// What all wait for is the public's, whoever came first; but a purchase may wait for the ids.
+// What all wait for is the public's, even if an admin came first; but a purchase may wait for the ids.
 func TestWhoAsksTheStores(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
