@@ -246,3 +246,28 @@ func TestKeyboard(t *testing.T) {
 	w.sees(".order .tag", "Cancelled")
 	w.sees(button("grab"), "Grab it")
 }
+
+// TestMoreVouchers: a shop with many vouchers shows its newest, and more on demand, which stay while the list is read again.
+func TestMoreVouchers(t *testing.T) {
+	s := realShop(t)
+	for i := range 60 {
+		s.onSale(fmt.Sprint("coupon ", i+1), 3)
+	}
+	for _, tt := range []struct {
+		device device
+		more   string
+	}{{desktop(), "Show more"}, {phone().in("zh-CN"), "显示更多"}} {
+		t.Run(tt.device.name, func(t *testing.T) {
+			w := open(t, s.url("/"), tt.device)
+			w.sees("[data-act=more]", tt.more)
+			w.until("document.querySelectorAll('.card').length === 50")
+			w.accessible()
+			w.picture("more-"+tt.device.name, true)
+			w.click("[data-act=more]")
+			w.until("document.querySelectorAll('.card').length === 60")
+			w.seesNo("[data-act=more]")
+			w.visit(s.url("/"))
+			w.until("document.querySelectorAll('.card').length === 50")
+		})
+	}
+}

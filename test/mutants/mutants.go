@@ -191,7 +191,7 @@ end
 		return Running
 `},
 		),
-		serverMutant("a sweep rebuilds what it finds, one sale after the other", "F39", "the running one sold again after",
+		serverMutant("a sweep rebuilds what it finds, one sale after the other", "F39", "the rebuild of an ended sale did not happen",
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.repairs.found(v.ID, found[v.ID])
 `, To: `			r.tryRebuild(ctx, v.ID)
 `},
@@ -205,7 +205,7 @@ end
 		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.suspects.Suspect(v.ID) //`, To: `			_ = r.suspects //`},
-			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 || failures == maxFailures {`},
+			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 && time.Since(start) >= 0 || failures == maxFailures {`},
 		),
 	}
 }

@@ -225,9 +225,12 @@ export class Client {
     return promise;
   }
 
-  /** The vouchers of a shop. @param {number} shopId */
-  vouchers(shopId) {
-    return this.ask('GET', `/voucher/list/${shopId}`);
+  /**
+   * A page of a shop's vouchers, newest first; next is where the following page begins, without one it is the last.
+   * @param {number} shopId @param {Record<string, string>} [page] limit, before
+   */
+  vouchers(shopId, page = {}) {
+    return this.ask('GET', `/voucher/list/${shopId}?${new URLSearchParams(page)}`);
   }
 
   /** One order with its history. @param {string} id @param {string} [wait] such as "10s", for as long as it is queued */

@@ -61,6 +61,7 @@ function Page({ words }) {
       ${(shop.vouchers ?? []).map((v) => html`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now}
         onPress=${() => press(v)} onPay=${(/** @type {any} */ o) => shop.act('pay', o)} />`)}
     </div>
+    ${shop.more && html`<${More} shop=${shop} t=${t} />`}
     ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
     ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
     <${Starts} shop=${shop} now=${now} t=${t} />
@@ -72,6 +73,20 @@ function Page({ words }) {
     else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
     else announce(t(`tell.${event}`, values));
   }
+}
+
+/** Shows the next page of vouchers. @param {any} props */
+function More({ shop, t }) {
+  const [busy, setBusy] = useState(false);
+  const press = async () => {
+    setBusy(true);
+    await shop.showMore();
+    setBusy(false);
+    announce(t('more.shown', { n: shop.vouchers.length }));
+  };
+  return html`<p class="more"><button type="button" class="button quiet" data-act="more" aria-disabled=${String(busy)} onClick=${() => busy || press()}>
+    ${busy && html`<span class="spinner" aria-hidden="true"></span>`}${t('more')}
+  </button></p>`;
 }
 
 /** Announces that a sale has started, once. @param {any} props */

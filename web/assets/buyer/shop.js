@@ -16,9 +16,14 @@ const STREAMS = 2;
 const SOON = 4_000;
 const LATER = 20_000;
 
+/** Vouchers on a page. */
+const PAGE = '50';
+
 export class Shop {
   /** @type {Voucher[] | null} null until the first list */
   vouchers = null;
+  /** Whether the shop has more vouchers than are shown. */
+  more = false;
   /** @type {Order[]} newest first */
   orders = [];
   /** Of the list, when reading it failed last. @type {import('../client.js').Answer | null} */
@@ -38,6 +43,7 @@ export class Shop {
   #keys = new Map();
   #timer = 0;
   #turn = 0; // how often watching has begun
+  #pages = 1; // how many are shown
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
@@ -59,7 +65,7 @@ export class Shop {
   async watch() {
     clearTimeout(this.#timer);
     const turn = ++this.#turn;
-    const answer = document.hidden ? null : await this.client.vouchers(this.shopId);
+    const answer = document.hidden ? null : await this.#read();
     if (turn !== this.#turn) return; // watching has begun again since then
     if (answer) this.#take(answer);
     const now = this.client.clock.now();
@@ -67,11 +73,35 @@ export class Shop {
     this.#timer = window.setTimeout(() => this.watch(), (busy ? SOON : LATER) * (1 + Math.random() / 4));
   }
 
+  /** Shows one page more. */
+  showMore() {
+    this.#pages++;
+    return this.watch();
+  }
+
+  /** Reads the pages that are shown, as one list. @returns {Promise<import('../client.js').Answer>} */
+  async #read() {
+    /** @type {Voucher[]} */
+    const all = [];
+    let stale = false;
+    let before = '';
+    for (let page = 1; ; page++) {
+      const answer = await this.client.vouchers(this.shopId, before ? { limit: PAGE, before } : { limit: PAGE });
+      if (!answer.success) return answer;
+      all.push(...answer.data);
+      stale ||= answer.stale === true;
+      before = answer.next ?? '';
+      if (!before || page >= this.#pages) return { ...answer, data: all, stale };
+    }
+  }
+
   /** Stores a list. @param {import('../client.js').Answer} answer */
   #take(answer) {
     if (answer.success) {
       this.trouble = null;
-      const gone = (this.vouchers ?? []).filter((old) => !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
+      this.more = Boolean(answer.next);
+      const oldest = this.more ? answer.data[answer.data.length - 1].id : 0; // older ones are on the next page
+      const gone = (this.vouchers ?? []).filter((old) => old.id > oldest && !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
       const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
       this.vouchers = [...listed, ...gone.map((v) => ({ ...v, status: 2 }))];
     } else {

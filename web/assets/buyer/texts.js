@@ -67,6 +67,8 @@ export const TEXTS = {
   close: { en: 'Close', zh: '关闭' },
 
   orders: { en: 'Your orders', zh: '我的订单' },
+  'more': { en: 'Show more', zh: '显示更多' },
+  'more.shown': { en: '{n} vouchers are shown', zh: '已显示 {n} 张优惠券' },
   'orders.none': { en: 'You have no orders yet.', zh: '暂无订单。' },
   order: { en: 'Order {id}', zh: '订单号 {id}' },
   voucher: { en: 'Voucher {id}', zh: '优惠券 {id}' },
