@@ -232,11 +232,20 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
 	err = l.locker.retry(limit(context.WithoutCancel(ctx), releaseTimeout), 2, func(ctx context.Context, again bool) error {
 		e.again = e.again || again
+		ctx = firstTry(ctx, again)
 		n, err := l.locker.run(ctx, l.callRelease(c, e)).Int()
 		held = n == 1
 		return err
 	})
 	return held, err
+}
+
+// firstTry limits the first try of a release, so that there is time for another one when a connection says nothing.
+func firstTry(ctx context.Context, again bool) context.Context {
+	if again {
+		return ctx
+	}
+	return limit(ctx, releaseTimeout/2)
 }
 
 // giveUp releases what an acquire without an answer may have taken or may still take. If that fails too, the lease

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -292,6 +293,45 @@ func releaseReplyLost(t *testing.T, s stage) {
 		watched := &spy{Client: through, repeats: repeats}
 		releaseIsRepeated(t, s, p, watched)
 		lossIsToldAllTheSame(t, s, p, watched)
+	}
+	releaseIsUnheard(t, s)
+}
+
+// unheard is a client whose connection says nothing after the next script, which is done.
+type unheard struct {
+	lock.Client
+	next atomic.Bool
+}
+
+func (*unheard) Options() *redis.Options {
+	return &redis.Options{ContextTimeoutEnabled: true}
+}
+
+func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := u.Client.EvalSha(ctx, sha, keys, args...)
+	if !u.next.CompareAndSwap(true, false) {
+		return cmd
+	}
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		deadline = time.Now().Add(soon)
+	}
+	time.Sleep(time.Until(deadline))
+	lost := redis.NewCmd(ctx)
+	lost.SetErr(os.ErrDeadlineExceeded)
+	return lost
+}
+
+// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one.
+func releaseIsUnheard(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "unheard:"
+	network := &unheard{Client: s.client}
+	h := mustLock(t, s.through(network))
+	network.next.Store(true)
+	mustRelease(t, h)
+	if got := s.owner(t); got != "" {
+		t.Errorf("owner %q after the release", got)
 	}
 }
 

@@ -43,6 +43,7 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 	var asked error
 	err = l.locker.retry(limit(context.WithoutCancel(ctx), releaseTimeout), 2, func(ctx context.Context, again bool) error {
 		e.again, to.latched = e.again || again, to.latched || again
+		ctx = firstTry(ctx, again)
 		o = offer{sent: time.Now(), latched: to.latched}
 		answers := runAll(ctx, l.locker.client, []call{l.callRelease(c, e), l.callAcquire(to, l.locker.highest.Load())})
 		n, err := answers[0].Int()

@@ -90,6 +90,9 @@ func inScripts() []mutation {
 		{"a hand-off that is repeated is not remembered", []change{
 			{"handoff.go", `e.again, to.latched = e.again || again,`, `e.again, to.latched = e.again,`},
 		}, "Mutex", 15},
+		{"a release waits for one answer alone", []change{
+			{"attempt.go", `limit(ctx, releaseTimeout/2)`, `ctx`},
+		}, "Mutex", 15},
 		{"a hand-off that arrives late is obeyed", []change{
 			{"handoff.go", `to.latched || again`, `to.latched`},
 		}, "Mutex", 14},
