@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/report"
 	"seckill/internal/order/service"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
@@ -51,9 +52,11 @@ type shop struct {
 	auditor      *audit.Auditor
 	recorder     *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
+	timeline     *report.Timeline
 	reporter     *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
+	reports *report.Reports
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
@@ -87,6 +90,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	consumer := redis.Consumer(partition, self)
+	timeline := report.NewTimeline(ledger, log)
 	return &shop{
 		catalog: catalog, repairs: repairs,
 		stopAdmission: sync.OnceFunc(admissions.Close),
@@ -103,7 +107,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
-		statsFlusher: admission.NewStatsFlusher(admissions, redis, metrics, log),
+		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
+		timeline:     timeline,
+		reports:      report.NewReports(ledger),
 		reconciler:   reconciler,
 		reporter:     reporter,
 		outbox:       outbox,
@@ -119,13 +125,20 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.statsFlusher.Run, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}
 	for _, run := range runs {
 		jobs.Go(func() error { return run(ctx) })
 	}
+}
+
+// keepStats flushes stats until ctx ends, and then writes what the last flush has added to the timeline.
+func (s *shop) keepStats(ctx context.Context) error {
+	err := s.statsFlusher.Run(ctx)
+	s.timeline.Flush(context.WithoutCancel(ctx))
+	return err
 }
 
 // close waits for what is under way. No new calls may begin.

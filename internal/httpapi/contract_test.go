@@ -172,6 +172,26 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce}, invalid: &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, errUserStreams, unavailable},
 		},
+		"GET /admin/voucher/:id/report": {
+			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/x/report"},
+			refusals: []error{noVoucher, unavailable},
+		},
+		"GET /admin/voucher/:id/report.csv": {
+			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/report.csv?bom=yes"},
+			refusals: []error{noVoucher, errUserStreams, unavailable},
+		},
+		"GET /admin/voucher/:id/timeline.csv": {
+			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
+			refusals: []error{noVoucher, errUserStreams, unavailable},
+		},
+		"GET /admin/voucher/:id/orders.csv": {
+			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/orders.csv?codes=1"},
+			refusals: []error{noVoucher, errUserStreams, unavailable},
+		},
+		"GET /admin/sale": {
+			good: request{target: "/admin/sale?limit=1&phase=ended&before=9"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
+			refusals: []error{unavailable},
+		},
 		"GET /admin/deadletter": {
 			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){asIs, withDeadLetters},
 			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoDeadLetter, unavailable},
@@ -355,6 +375,7 @@ func failing(err error) func(*Config) {
 		cfg.BuyOrdinary = func(context.Context, int64, int64, string) (order.Order, error) { return order.Order{}, err }
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
 		cfg.SaleStats = func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }
+		cfg.Reports = fakeReports{err: err}
 		cfg.DeadLetters = fakeDeadLetters{
 			list:    func(string, int) ([]recorder.DeadLetter, int64, error) { return nil, 0, err },
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },

@@ -34,8 +34,8 @@ type Check struct {
 	Run func(context.Context) error
 }
 
-// report is the body of /readyz.
-type report struct {
+// readyReport is the body of /readyz.
+type readyReport struct {
 	Status string        `json:"status"` // ready, degraded, unready or draining
 	Checks []checkResult `json:"checks"`
 }
@@ -55,7 +55,7 @@ type readiness struct {
 	draining atomic.Bool
 
 	mu     sync.Mutex // held while the checks run, so that many callers cost one run
-	last   report
+	last   readyReport
 	lastAt time.Time
 }
 
@@ -67,7 +67,7 @@ func (r *readiness) drain() { r.draining.Store(true) }
 
 // answer returns the status and body of /readyz.
 func (r *readiness) answer(ctx context.Context) (int, []byte, error) {
-	rep := report{Status: "draining", Checks: []checkResult{}}
+	rep := readyReport{Status: "draining", Checks: []checkResult{}}
 	if !r.draining.Load() {
 		rep = r.fresh(ctx)
 	}
@@ -82,7 +82,7 @@ func (r *readiness) answer(ctx context.Context) (int, []byte, error) {
 }
 
 // fresh returns a report not older than reportAge.
-func (r *readiness) fresh(ctx context.Context) report {
+func (r *readiness) fresh(ctx context.Context) readyReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.lastAt.IsZero() && r.now().Sub(r.lastAt) < reportAge {
@@ -98,8 +98,8 @@ func (r *readiness) fresh(ctx context.Context) report {
 }
 
 // check runs all checks at once and waits for them until ctx ends.
-func (r *readiness) check(ctx context.Context) report {
-	rep := report{Status: "ready", Checks: make([]checkResult, len(r.checks))}
+func (r *readiness) check(ctx context.Context) readyReport {
+	rep := readyReport{Status: "ready", Checks: make([]checkResult, len(r.checks))}
 	found := make([]chan error, len(r.checks))
 	for i, check := range r.checks {
 		ch := make(chan error, 1) // so that a late check ends although nobody receives

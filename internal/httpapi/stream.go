@@ -140,6 +140,11 @@ func (s *stream) send(piece string) error {
 		s.begin()
 		piece = fmt.Sprintf("retry: %d\n%s", streamRetry.Milliseconds(), piece)
 	}
+	return s.write(piece)
+}
+
+// write is send for streams that are no events.
+func (s *stream) write(piece string) error {
 	err := s.server.SetWriteDeadline(time.Now().Add(s.writeTimeout))
 	if err == nil {
 		_, err = s.w.WriteString(piece)
@@ -152,6 +157,9 @@ func (s *stream) send(piece string) error {
 	}
 	return nil
 }
+
+// abort has the connection end without the end of the answer, so that its caller sees that something is missing.
+func (s *stream) abort() { _ = s.server.SetWriteDeadline(time.Unix(1, 0)) } // where it fails the connection is gone already
 
 // heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one.
 func (s *stream) heartbeat() error { return s.send(":\n\n") }

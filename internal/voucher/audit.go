@@ -36,6 +36,7 @@ const (
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter
 	Rotated   Action = "rotate"  // the key of codes
+	Exported  Action = "export"  // orders, with their codes masked or whole
 )
 
 // FieldChange is the change of one field, written as in a request.

@@ -114,6 +114,15 @@ func (q Query) Limit() (int, *invalid.Problem) {
 	return int(n), nil
 }
 
+// Flag returns whether the value under a name is "true"; false when it is "false" or not there.
+func (q Query) Flag(name string) (bool, *invalid.Problem) {
+	text, given, p := q.Text(name)
+	if !given || text == "true" || text == "false" {
+		return text == "true", p
+	}
+	return false, &invalid.Problem{Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: "true or false"}
+}
+
 // Duration returns the duration, at most longest, under a name; 0 when it is not there.
 func (q Query) Duration(name string, longest time.Duration) (time.Duration, *invalid.Problem) {
 	text, given, p := q.Text(name)

@@ -19,6 +19,7 @@ type outcomeCounts struct {
 // flushedCounts is how much of the counts has been passed on.
 type flushedCounts struct {
 	all                 order.Counts // to the StatsStore
+	timeline            order.Counts // to the Timeline
 	soldOut, notStarted int64        // answered from the cache, to the observer
 }
 

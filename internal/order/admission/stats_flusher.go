@@ -20,20 +20,27 @@ type StatsStore interface {
 	Add(ctx context.Context, sale order.SaleRef, since order.Counts) error
 }
 
+// Timeline keeps for good how this process answers requests: report.Timeline.
+type Timeline interface {
+	// Add adds what was answered around the time at. It does not wait for a store.
+	Add(voucherID int64, at time.Time, since order.Counts)
+}
+
 // StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one who
 // watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a second of
-// one instance, and is never too high.
+// one instance, and is never too high. The timeline has the same counts, whether Redis takes them or not.
 type StatsFlusher struct {
 	admission *Admission
 	store     StatsStore
+	timeline  Timeline
 	observer  Observer
 	log       *slog.Logger
 	failing   bool
 }
 
 // NewStatsFlusher returns a flusher of the admission's counts; Run flushes.
-func NewStatsFlusher(admission *Admission, store StatsStore, observer Observer, log *slog.Logger) *StatsFlusher {
-	return &StatsFlusher{admission: admission, store: store, observer: observer, log: log}
+func NewStatsFlusher(admission *Admission, store StatsStore, timeline Timeline, observer Observer, log *slog.Logger) *StatsFlusher {
+	return &StatsFlusher{admission: admission, store: store, timeline: timeline, observer: observer, log: log}
 }
 
 // Run flushes until ctx ends, and a last time then.
@@ -60,6 +67,10 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 		flushed := &b.counts.flushed
 		f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 		flushed.soldOut, flushed.notStarted = soldOut, notStarted
+		if told := all.Minus(flushed.timeline); len(told) > 0 {
+			f.timeline.Add(b.sale.VoucherID, time.Now().Add(-flushEvery/2), told)
+			flushed.timeline = all
+		}
 		since := all.Minus(flushed.all)
 		if len(since) == 0 {
 			f.admission.release(b)

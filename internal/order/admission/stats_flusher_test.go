@@ -39,6 +39,15 @@ func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Count
 	return err
 }
 
+// fakeTimeline keeps counts of all seconds together.
+type fakeTimeline order.Counts
+
+func (l fakeTimeline) Add(_ int64, _ time.Time, since order.Counts) {
+	for answer, n := range since {
+		l[answer] += n
+	}
+}
+
 // cacheObserver counts what was refused from the cache.
 type cacheObserver struct {
 	ordertest.NopObserver
@@ -55,12 +64,12 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		b, e := &fakeStats{counts: order.Counts{}}, &cacheObserver{}
+		b, e, line := &fakeStats{counts: order.Counts{}}, &cacheObserver{}, fakeTimeline{}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if err := NewStatsFlusher(a, b, e, ordertest.Quiet()).Run(ctx); err != nil {
+			if err := NewStatsFlusher(a, b, line, e, ordertest.Quiet()).Run(ctx); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -90,6 +99,9 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 		<-ended // after a last flush
 		if got := b.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
 			t.Errorf("%d are counted, want 13", got)
+		}
+		if got := line[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
+			t.Errorf("%d are in the timeline, want 13", got)
 		}
 		if e.soldOut == 0 || e.soldOut > b.counts[order.SoldOut.Answer()] || e.notStarted != 0 {
 			t.Errorf("the observer was told of %+v, of %d in all", *e, b.counts[order.SoldOut.Answer()])
@@ -124,7 +136,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
 		b := &fakeStats{counts: order.Counts{}}
-		f := NewStatsFlusher(a, b, &cacheObserver{}, ordertest.Quiet())
+		f := NewStatsFlusher(a, b, fakeTimeline{}, &cacheObserver{}, ordertest.Quiet())
 		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
 		flush := func(want bool) {
 			t.Helper()

@@ -192,6 +192,8 @@ export const TEXTS = {
   'action.stock': { en: 'Stock', zh: '调整库存' },
   'action.replay': { en: 'Replay of a dead letter', zh: '重放死信' },
   'action.rotate': { en: 'New key of codes', zh: '轮换券码密钥' },
+  'action.export': { en: 'Export of orders', zh: '导出订单' },
+  'field.codes': { en: 'Codes', zh: '券码' },
   'action.discard': { en: 'Discard of a dead letter', zh: '丢弃死信' },
   'outcome.pending': { en: 'pending', zh: '待生效' },
   'outcome.done': { en: 'done', zh: '已生效' },

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+)
+
+// fakeLedger keeps minutes as the real one does, and fails or hangs as it is told to.
+type fakeLedger struct {
+	kept  map[Place]map[int64]Minute // by place and voucher
+	calls int
+	fails error
+	lost  bool // what fails is kept all the same
+	hangs bool
+}
+
+func (l *fakeLedger) PutMinutes(ctx context.Context, minutes []Minute) error {
+	l.calls++
+	if l.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for _, m := range minutes {
+		if l.fails != nil && !l.lost {
+			break
+		}
+		if l.kept[m.Place()] == nil {
+			l.kept[m.Place()] = make(map[int64]Minute)
+		}
+		if was, has := l.kept[m.Place()][m.VoucherID]; !has || m.Asked() >= was.Asked() {
+			l.kept[m.Place()][m.VoucherID] = m
+		}
+	}
+	return l.fails
+}
+
+func (l *fakeLedger) asked() (n int64) {
+	for _, sales := range l.kept {
+		for _, m := range sales {
+			n += m.Asked()
+		}
+	}
+	return n
+}
+
+// inBubble runs the test with a timeline that is written, on a clock of its own.
+func inBubble(t *testing.T, f func(t *testing.T, line *Timeline, l *fakeLedger)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLedger{kept: make(map[Place]map[int64]Minute)}
+		line := NewTimeline(l, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- line.Run(ctx) }()
+		f(t, line, l)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// remembered returns how many minutes are in memory, and how many requests were lost.
+func (t *Timeline) remembered() (minutes int, lost int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.minutes), t.lost
+}
+
+// add counts one request in each of so many seconds.
+func add(line *Timeline, voucherID int64, seconds int) {
+	for range seconds {
+		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1})
+		time.Sleep(time.Second)
+	}
+}
+
+func TestTimelineIsWritten(t *testing.T) {
+	inBubble(t, func(t *testing.T, line *Timeline, l *fakeLedger) {
+		add(line, 7, 90)
+		time.Sleep(writeEvery)
+		synctest.Wait()
+		if got := l.asked(); got != 90 || len(l.kept) != 2 {
+			t.Errorf("%d requests in %d minutes are kept, want 90 in 2", got, len(l.kept))
+		}
+		for _, sales := range l.kept {
+			for second, n := range sales[7].Counts["accepted"] {
+				if n > 1 {
+					t.Errorf("second %d has %d requests", second, n)
+				}
+			}
+		}
+		calls := l.calls
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if left, _ := line.remembered(); l.calls != calls || left != 0 {
+			t.Errorf("%d writes for a sale that nobody asks for, %d minutes are remembered", l.calls-calls, left)
+		}
+	})
+}
+
+// Whatever becomes of a write, each request is counted once.
+func TestTimelineOutlivesItsLedger(t *testing.T) {
+	inBubble(t, func(t *testing.T, line *Timeline, l *fakeLedger) {
+		for _, fault := range []func(){
+			func() { l.fails = order.ErrUnavailable },
+			func() { l.fails, l.lost = errors.New("no reply"), true },
+			func() { l.fails, l.lost, l.hangs = nil, false, true },
+			func() { l.hangs = false },
+		} {
+			synctest.Wait()
+			fault()
+			add(line, 7, 70)
+			time.Sleep(writeEvery / 2) // between two writes
+		}
+		time.Sleep(2 * writeEvery)
+		add(line, 7, 1)
+		synctest.Wait()
+		line.Flush(t.Context()) // as at the end of the process
+		if got := l.asked(); got != 281 {
+			t.Errorf("%d requests are kept, want 281", got)
+		}
+	})
+}
+
+// A ledger that stays away costs a bounded number of minutes, of which the oldest are given up.
+func TestTimelineIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, line *Timeline, l *fakeLedger) {
+		l.fails = order.ErrUnavailable
+		began := time.Now()
+		for minute := range maxMinutes + 100 {
+			line.Add(7, began.Add(time.Duration(minute)*time.Minute), order.Counts{"sold_out": 2})
+		}
+		if kept, lost := line.remembered(); kept != maxMinutes || lost != 200 {
+			t.Errorf("%d minutes, %d requests lost; want %d and 200", kept, lost, maxMinutes)
+		}
+		time.Sleep(writeEvery)
+		synctest.Wait()
+		l.fails = nil
+		line.Add(7, began.Add(24*365*time.Hour), order.Counts{"sold_out": 2}) // in place of the oldest
+		time.Sleep(writeEvery)
+		synctest.Wait()
+		if got := l.asked(); got != 2*maxMinutes {
+			t.Errorf("%d requests are kept, want %d", got, 2*maxMinutes)
+		}
+	})
+}
+
+func TestWindowSteps(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
+	got := make(map[time.Duration]time.Duration)
+	want := map[time.Duration]time.Duration{
+		time.Minute: time.Second, 20 * time.Minute: time.Second, 21 * time.Minute: 5 * time.Second, 5 * time.Hour: 15 * time.Second,
+		20 * time.Hour: time.Minute, 1000 * time.Hour: time.Hour, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
+	}
+	for span := range want {
+		w := &window{least: begin.Add(-time.Hour), most: begin.Add(span)}
+		w.see(begin.Add(-2 * time.Hour)) // long before the sale
+		w.see(begin)
+		w.see(begin.Add(span - time.Minute))
+		w.see(begin.Add(span)) // after it
+		got[span] = w.step()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps by span (-want +got):\n%s", diff)
+	}
+}

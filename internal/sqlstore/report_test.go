@@ -1,0 +1,261 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/report"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+// counted is a minute of one process with so many requests in its first second.
+func counted(voucherID, run, n int64) report.Minute {
+	m := report.Minute{VoucherID: voucherID, Start: recordedAt.Truncate(time.Minute), Run: run, Counts: map[order.Answer]*report.Seconds{}}
+	m.Counts["accepted"], m.Counts["sold_out"] = &report.Seconds{0: n}, &report.Seconds{59: 2}
+	return m
+}
+
+// A minute is the newest state of it, in whatever order and however often its states arrive; those of several processes and
+// sales stand beside each other, and come back page by page.
+func TestSaleMinutes(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		put := func(ms ...report.Minute) {
+			t.Helper()
+			if err := l.PutMinutes(t.Context(), ms); err != nil {
+				t.Fatal(err)
+			}
+		}
+		later := counted(1, -5, 1)
+		later.Start = later.Start.Add(time.Minute)
+		put(counted(1, -5, 3), counted(1, 9, 1), counted(2, 9, 1))
+		put(counted(1, -5, 7))
+		put(counted(1, -5, 7), later)
+		put(counted(1, -5, 4)) // of a statement that was given up
+		want := []report.Minute{counted(1, -5, 7), counted(1, 9, 1), later}
+		for limit := 1; limit <= 4; limit++ {
+			var got []report.Minute
+			totals := order.Counts{}
+			for after := (report.Place{}); ; {
+				page, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour), recordedAt.Add(time.Hour), after, limit)
+				sums, errSums := l.MinuteTotals(t.Context(), 1, after, limit)
+				if err != nil || errSums != nil || len(sums) != len(page) {
+					t.Fatalf("%d minutes, %d totals; %v, %v", len(page), len(sums), err, errSums)
+				}
+				for i, m := range page {
+					after = m.Place()
+					if sums[i].Place != after {
+						t.Errorf("totals of %+v, minute of %+v", sums[i].Place, after)
+					}
+					for answer, n := range sums[i].Counts {
+						totals[answer] += n
+					}
+				}
+				got = append(got, page...)
+				if len(page) < limit {
+					break
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("minutes in pages of %d (-want +got):\n%s", limit, diff)
+			}
+			if diff := cmp.Diff(order.Counts{"accepted": 9, "sold_out": 6}, totals); diff != "" {
+				t.Errorf("totals (-want +got):\n%s", diff)
+			}
+		}
+		if ms, err := l.Minutes(t.Context(), 1, later.Start, later.Start.Add(time.Minute), report.Place{}, 9); err != nil || len(ms) != 1 {
+			t.Errorf("one minute: %v, %v", ms, err)
+		}
+		l.exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run = 9 AND voucher_id = 1")
+		ms, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour), recordedAt.Add(time.Hour), report.Place{}, 9)
+		sums, errSums := l.MinuteTotals(t.Context(), 1, report.Place{}, 9)
+		if err != nil || errSums != nil || len(ms) != 3 || ms[1].Counts != nil || sums[1].Counts != nil || sums[0].Counts == nil {
+			t.Errorf("beside nonsense: %v, %v, %v, %v", ms, sums, err, errSums)
+		}
+		if id := l.seckill(t, 5); id != 1 {
+			t.Fatalf("voucher %d is the first", id)
+		}
+		made, err := report.NewReports(l).Of(t.Context(), 1)
+		start := recordedAt.Truncate(time.Minute)
+		points := []report.Point{
+			{At: start, Counts: order.Counts{"accepted": 7}},
+			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}},
+			{At: start.Add(60 * time.Second), Counts: order.Counts{"accepted": 1}},
+			{At: start.Add(119 * time.Second), Counts: order.Counts{"sold_out": 2}},
+		}
+		if diff := cmp.Diff(points, made.Points); err != nil || diff != "" || made.Spoilt != 1 || made.Answers["accepted"] != 8 ||
+			!made.FirstAccepted.Equal(start) || !made.LastAccepted.Equal(start.Add(time.Minute)) || !made.SoldOut.Equal(start.Add(59*time.Second)) {
+			t.Errorf("the report: %+v, %v; points (-want +got):\n%s", made, err, diff)
+		}
+	})
+}
+
+// everyState makes a sale with orders in every state, and returns its tallies.
+func everyState(t *testing.T, l ledger, id int64) report.Sums {
+	t.Helper()
+	insert(t, l, claims(id, 1, 30))
+	rest := "WHERE voucher_id = ? AND status = 1 ORDER BY id LIMIT "
+	if l.dialect == "sqlite" {
+		rest = "WHERE id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ? AND status = 1 ORDER BY id LIMIT "
+	}
+	become := func(n, set string) {
+		query := "UPDATE tb_voucher_order SET " + set + " " + rest + n
+		if l.dialect == "sqlite" {
+			query += ")"
+		}
+		l.exec(t, query, id)
+	}
+	become("1", "status = 2")
+	become("2", "status = 3")
+	become("3", "status = 8")
+	become("4", "status = 5")
+	become("5", "status = 6")
+	become("6", "status = 4, cancel_time = create_time")
+	become("2", "status = 4, cancel_time = pay_deadline")
+	become("1", "status = 7, amount = 0")
+	l.exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 14 WHERE voucher_id = ?", id)
+	tally := func(n int64) report.Tally { return report.Tally{Orders: n, Units: n, Cents: n * 1000} }
+	return report.Sums{
+		Stock: 100 - 16, Issued: 100, Unpaid: tally(6), Paid: tally(1), Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
+		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: report.Tally{Orders: 1, Units: 1},
+	}
+}
+
+// Sums, exported rows and the list of all sales agree with each other and with the rows.
+func TestReportSums(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		id := l.seckill(t, 100)
+		want := everyState(t, l, id)
+		sums, err := l.Sums(t.Context(), id)
+		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
+			t.Fatalf("Sums: %v (-want +got):\n%s", err, diff)
+		}
+		var all, expired report.Tally
+		for after := int64(0); ; {
+			page, err := l.ExportRows(t.Context(), id, after, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page {
+				tally := report.Tally{Orders: 1, Units: row.Units, Cents: row.Order.Amount}
+				all = report.Tally{Orders: all.Orders + 1, Units: all.Units + tally.Units, Cents: all.Cents + tally.Cents}
+				if row.Expired {
+					expired.Orders++
+				}
+				after = row.Order.ID
+			}
+			if len(page) < 7 {
+				break
+			}
+		}
+		if all != sums.Recorded() || expired.Orders != sums.Expired.Orders {
+			t.Errorf("exported: %+v, %d of them expired; the sums have %+v, %d", all, expired.Orders, sums.Recorded(), sums.Expired.Orders)
+		}
+		if _, err := l.Sums(t.Context(), 404); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("the sums of no voucher: %v", err)
+		}
+		v := draft()
+		if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			t.Fatal(err)
+		}
+		if sums, err := l.Sums(t.Context(), v.ID); err != nil || sums != (report.Sums{}) {
+			t.Errorf("the sums of an ordinary voucher that nobody bought: %+v, %v", sums, err)
+		}
+
+		coming := l.seckill(t, 7)
+		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ? WHERE voucher_id = ?", stored(recordedAt.Add(time.Minute)), coming)
+		ended := l.seckill(t, 3)
+		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), ended)
+		sold := report.SalesSums{Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents}
+		phases := map[report.Phase]report.SalesSums{report.Running: sold, report.Coming: {Sales: 1, Issued: 7}, report.Ended: {Sales: 1, Issued: 3}}
+		got, err := l.SalesSums(t.Context())
+		if diff := cmp.Diff(phases, got); err != nil || diff != "" {
+			t.Errorf("SalesSums: %v (-want +got):\n%s", err, diff)
+		}
+		for _, test := range []struct {
+			phase  report.Phase
+			before int64
+			limit  int
+			want   []int64
+		}{
+			{"", math.MaxInt64, 9, []int64{ended, coming, id}},
+			{"", ended, 1, []int64{coming}},
+			{report.Running, math.MaxInt64, 9, []int64{id}},
+			{report.Ended, math.MaxInt64, 9, []int64{ended}},
+			{report.Coming, coming, 9, nil},
+		} {
+			sales, err := l.SalesPage(t.Context(), test.phase, test.before, test.limit)
+			var ids []int64
+			for _, s := range sales {
+				ids = append(ids, s.VoucherID)
+				if s.Sums != phases[s.Phase] || s.Title != "100 for 10" || !s.End.After(s.Begin) {
+					t.Errorf("sale %+v, want the sums %+v", s, phases[s.Phase])
+				}
+			}
+			if diff := cmp.Diff(test.want, ids); err != nil || diff != "" {
+				t.Errorf("%s before %d: %v (-want +got):\n%s", test.phase, test.before, err, diff)
+			}
+		}
+	})
+}
+
+// BenchmarkReport reads what a sale of a hundred thousand orders has left behind.
+func BenchmarkReport(b *testing.B) {
+	const orders = 100_000
+	l := openMySQL(b, testkit.MySQL(b))
+	id := l.seckill(b, orders)
+	for first := int64(0); first < orders; first += 500 {
+		insert(b, l, claims(id, 1+first, 500))
+	}
+	l.exec(b, "UPDATE tb_voucher_order SET status = 2 WHERE voucher_id = ? AND id % 10 <> 0", id)
+	for minute := range 60 {
+		m := counted(id, 1, 100)
+		m.Start = m.Start.Add(time.Duration(minute) * time.Minute)
+		if err := l.PutMinutes(b.Context(), []report.Minute{m}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	reports := report.NewReports(l)
+	b.Run("report", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if made, err := reports.Of(b.Context(), id); err != nil || made.Sums.Recorded().Orders != orders || len(made.Points) != 120 {
+				b.Fatalf("%+v, %d points, %v", made.Sums, len(made.Points), err)
+			}
+		}
+	})
+	b.Run("sales", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := l.SalesPage(b.Context(), "", math.MaxInt64, 20); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("export", func(b *testing.B) {
+		var most uint64
+		for b.Loop() {
+			rows, pages := 0, 0
+			err := reports.Orders(b.Context(), id, func(page []report.ExportRow) error {
+				rows += len(page)
+				if pages++; pages%20 == 0 {
+					runtime.GC()
+					var now runtime.MemStats
+					runtime.ReadMemStats(&now)
+					most = max(most, now.HeapAlloc)
+				}
+				return nil
+			})
+			if err != nil || rows != orders {
+				b.Fatalf("%d rows, %v", rows, err)
+			}
+		}
+		b.ReportMetric(float64(most)/1e6, "MB-live")
+	})
+}
