@@ -222,6 +222,10 @@ bench-versus: ## what a purchase costs in OLD=<commit> and in the work tree, run
 bench-versus-smoke: ## check only that the comparison runs: the work tree against itself, in seconds
 	@$(WITH_SERVICES) go run ./bench/versus -smoke
 
+.PHONY: siege
+siege: ## bots of several kinds besiege a sale, in a model; writes docs/siege.md
+	@go run ./test/siege -out docs/siege.md
+
 .PHONY: bench-locks
 bench-locks: ## compare the locks with three other libraries; writes docs/benchmarks/locks.*
 	@cd bench/locks && go run . -out ../../docs/benchmarks/locks

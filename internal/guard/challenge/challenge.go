@@ -123,7 +123,7 @@ func New(k Keys, now func() time.Time) *Challenges {
 // Make returns a challenge for the caller. It takes at most easiest tries where little was asked lately, and never more than
 // hardest. ErrBusy, keys.ErrNotKnown, ctx's error.
 func (c *Challenges) Make(ctx context.Context, who Caller, easiest, hardest int, now time.Time) (Challenge, error) {
-	difficulty := c.recent.difficulty(who, easiest, hardest)
+	difficulty := c.Difficulty(who, easiest, hardest)
 	ctx, cancel := context.WithTimeout(ctx, busyWait)
 	defer cancel()
 	select {
@@ -133,6 +133,11 @@ func (c *Challenges) Make(ctx context.Context, who Caller, easiest, hardest int,
 		return Challenge{}, fmt.Errorf("%w: %w", ErrBusy, context.Cause(ctx))
 	}
 	return c.make(who, difficulty, now)
+}
+
+// Difficulty counts an ask, and returns how many tries the caller's challenge may take.
+func (c *Challenges) Difficulty(who Caller, easiest, hardest int) int {
+	return c.recent.difficulty(who, easiest, hardest)
 }
 
 func (c *Challenges) make(who Caller, difficulty int, now time.Time) (Challenge, error) {
