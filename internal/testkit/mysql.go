@@ -55,6 +55,14 @@ func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBSe
 	return ownMariaDB(tb, m, err)
 }
 
+// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. It is unpacked from Debian unstable, which takes
+// half a minute once.
+func StartMySQL9(tb testing.TB) *MariaDBServer {
+	tb.Helper()
+	m, err := server.StartMySQL9(tb.Context())
+	return ownMariaDB(tb, m, err)
+}
+
 // ownMariaDB returns a server that was started for the test, and closes it at the end.
 func ownMariaDB(tb testing.TB, m *server.MariaDB, err error) *MariaDBServer {
 	tb.Helper()

@@ -3,6 +3,7 @@ package faults
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // Environment variables, which the Makefile sets.
 const (
-	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long
+	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long; "stores": those on other stores instead
 	envSeed   = "SECKILL_TEST_SEED"   // of all choices; random when it is not set
 	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
 	envFull   = "SECKILL_TEST_FULL"   // "1": F39 and F40 in full size, which takes minutes
@@ -93,14 +94,26 @@ func scenarios() []scenario {
 	}
 }
 
+// onOtherStores are scenarios on stores that no release of Debian has: make test-stores.
+func onOtherStores() []scenario {
+	return []scenario{
+		{"F46", "MySQL 9 killed and started again under load, twice", "all", true, mysql9Killed},
+	}
+}
+
 // TestFaults runs the scenarios one after the other: each has the machine to itself, so that recovery times can be compared.
 func TestFaults(t *testing.T) {
+	asked := scenarios()
+	switch os.Getenv(envFaults) {
+	case "all":
+	case "stores":
+		asked = onOtherStores()
+	default:
+		asked = slices.DeleteFunc(asked, func(sc scenario) bool { return sc.long })
+	}
 	seed := seedOf(t)
 	results := results{}
-	for _, sc := range scenarios() {
-		if sc.long && os.Getenv(envFaults) != "all" {
-			continue
-		}
+	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
 			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
 			r := &run{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second, full: os.Getenv(envFull) != ""}

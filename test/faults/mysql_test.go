@@ -28,6 +28,24 @@ func mysqlKilled(r *run) {
 	r.finish()
 }
 
+// mysql9Killed is mysqlKilled on MySQL 9, twice, after three instances have migrated its empty schema at once.
+func mysql9Killed(r *run) {
+	r.open(deployment{units: 8000, mysql9: true})
+	r.load(32, 30*time.Millisecond)
+	for range 2 {
+		r.awaitAccepted(300)
+		b := r.proxies[r.victim()].mysql.Break(commitSent())
+		r.await("a commit", b.Reached())
+		r.mysql.Kill()
+		b.Cut()
+		r.awaitAccepted(300)
+		r.mysql.Start()
+		r.faultEnded()
+	}
+	r.awaitAccepted(100)
+	r.finish()
+}
+
 // mysqlSlow delays every answer of MySQL by three seconds, then lets nothing pass for a while, then breaks all connections.
 // Buyers are accepted all the time.
 func mysqlSlow(r *run) {

@@ -62,7 +62,7 @@ func (r results) with(table string) string {
 	}
 	var rows strings.Builder
 	slowest, longest, broken := "", -1.0, 0
-	for _, sc := range scenarios() {
+	for _, sc := range append(scenarios(), onOtherStores()...) {
 		line := r[sc.number]
 		if line == "" {
 			line = old[sc.number]

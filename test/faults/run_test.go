@@ -73,6 +73,7 @@ type deployment struct {
 	redis     []string          // arguments of its redis-server instead of the usual ones
 	mysql     []string          // more arguments of its mariadbd
 
+	mysql9     bool             // a MySQL 9 instead of the MariaDB
 	plainUser  bool             // instances may do everything in their schema, and nothing to the server
 	mysqlDisk  int              // megabytes of a disk of its own; 0: none
 	redisClock *testkit.Clock   // by which Redis goes, instead of the machine's
@@ -100,9 +101,13 @@ func (on deployment) withDefaults() deployment {
 func (r *run) open(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
-	if on.mysqlDisk > 0 {
+	switch {
+	case on.mysql9:
+		r.mysql = testkit.StartMySQL9(r)
+		r.Logf("MySQL %s", r.mysql.Version)
+	case on.mysqlDisk > 0:
 		r.mysql = testkit.StartMariaDBOnDisk(r, on.mysqlDisk, on.mysql...)
-	} else {
+	default:
 		r.mysql = testkit.StartMariaDB(r, on.mysql...)
 	}
 	if on.redisClock != nil {

@@ -35,6 +35,7 @@ The command finds them in its environment:
   %-24s host:port of the Redis
   %-24s DSN of the MariaDB (go-sql-driver); its user may create schemas
 
+With -mysql9 the second one is a MySQL 9, unpacked from Debian unstable.
 If one of these is set already, that server is used and none is started for it.
 redis-server and mariadbd are installed when they are missing, with apt-get as root;
 elsewhere install redis 7 and mariadb 10.11 or later.
@@ -57,6 +58,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	mysql9 := flags.Bool("mysql9", false, "start a MySQL 9 instead of the MariaDB")
 	flags.Usage = func() { fmt.Fprintf(flags.Output(), usage, server.EnvRedisAddr, server.EnvMySQLDSN) }
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -69,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 
-	s := &services{log: stderr}
+	s := &services{log: stderr, mysql9: *mysql9}
 	defer func() {
 		if err := s.close(); err != nil {
 			fmt.Fprintln(stderr, "services:", err)
@@ -97,6 +99,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 // services are the two servers: started here, or named by the environment.
 type services struct {
 	log       io.Writer
+	mysql9    bool          // instead of the MariaDB
 	redis     *server.Redis // nil when the environment names one
 	redisAddr string
 	mariadb   *server.MariaDB // nil when the environment names one
@@ -139,7 +142,11 @@ func (s *services) describe() {
 		fmt.Fprintf(s.log, "services: using the redis on %s (%s)\n", s.redisAddr, server.EnvRedisAddr)
 	}
 	if s.mariadb != nil {
-		fmt.Fprintf(s.log, "services: mariadb %s on %s\n", s.mariadb.Version, s.mariadb.Addr)
+		name := "mariadb"
+		if s.mysql9 {
+			name = "mysql"
+		}
+		fmt.Fprintf(s.log, "services: %s %s on %s\n", name, s.mariadb.Version, s.mariadb.Addr)
 	} else {
 		fmt.Fprintf(s.log, "services: using the MySQL that %s names\n", server.EnvMySQLDSN)
 	}
@@ -166,7 +173,11 @@ func (s *services) startMariaDB(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	if s.mariadb, err = server.StartMariaDB(ctx); err != nil {
+	start := func(ctx context.Context) (*server.MariaDB, error) { return server.StartMariaDB(ctx) }
+	if s.mysql9 {
+		start = server.StartMySQL9
+	}
+	if s.mariadb, err = start(ctx); err != nil {
 		return err
 	}
 	s.mysqlDSN = s.mariadb.DSN("")

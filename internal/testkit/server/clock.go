@@ -29,7 +29,8 @@ type Clock struct{ File string }
 // NewClock returns a clock that is right. The file must be on a local disk.
 func NewClock(file string) (*Clock, error) {
 	c := &Clock{file}
-	return c, c.Set(0)
+	err := c.Set(0)
+	return c, err
 }
 
 // Set makes the clock wrong by the offset: below 0 it is behind.

@@ -13,6 +13,8 @@
 //
 //   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get where they can (root on
 //     a Debian-like system), else they return [ErrNotInstalled] with what to do.
+//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from the unstable one into the user's cache directory,
+//     with its libraries; nothing of the system is changed. An unpacked one is not brought up to date: remove it.
 //   - The test process dies: on Linux its servers are killed with it (parent death signal). Its directories stay, and
 //     the next process that starts a server removes them, because their locks are free.
 //   - A port is taken between being chosen and being used: another one is chosen, a few times.

@@ -61,12 +61,8 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 	if err := copyTemplate(ctx, installDB, m.Version, m.data()); err != nil {
 		return err
 	}
-	initFile := filepath.Join(m.Dir, "init.sql")
-	// Root can log in only through the socket. The password is random: other users of the machine must not log in,
-	// because this user may write files with the rights of the test process.
-	statement := fmt.Sprintf("CREATE OR REPLACE USER seckill@'%%' IDENTIFIED BY '%s';\n"+
-		"GRANT ALL ON *.* TO seckill@'%%' WITH GRANT OPTION;\n", m.password)
-	if err := os.WriteFile(initFile, []byte(statement), 0o600); err != nil {
+	initFile, err := m.writeInitFile()
+	if err != nil {
 		return err
 	}
 	return onFreePort(ctx, func(port int) error {
@@ -81,6 +77,16 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 		change(m)
 		return m.Start(ctx)
 	})
+}
+
+// writeInitFile writes the statements that the server executes when it starts, and returns their file.
+func (m *MariaDB) writeInitFile() (string, error) {
+	file := filepath.Join(m.Dir, "init.sql")
+	// Root can log in only through the socket. The password is random: other users of the machine must not log in,
+	// because this user may write files with the rights of the test process.
+	statements := fmt.Sprintf("CREATE USER IF NOT EXISTS seckill@'%%' IDENTIFIED BY '%s';\n"+
+		"GRANT ALL ON *.* TO seckill@'%%' WITH GRANT OPTION;\n", m.password)
+	return file, os.WriteFile(file, []byte(statements), 0o600)
 }
 
 // data is the directory of its tables.
