@@ -22,10 +22,12 @@ const (
 	instances = 3
 )
 
-// What a request is refused with besides the guards' own errors.
+// What a request is refused with besides what tickets say.
 var (
-	errSoldOut    = errors.New("sold out")
-	errNotStarted = errors.New("not started")
+	errSoldOut     = errors.New("sold out")
+	errNotStarted  = errors.New("not started")
+	errLimited     = errors.New("too many requests")
+	errNotEligible = errors.New("the account is too young")
 )
 
 // service is the sale with its guards, on several instances that share nothing but their secret and the script.
@@ -119,10 +121,10 @@ func (s *service) buy(at int, c caller, text string) error {
 func (s *service) enter(at int, c caller, text string) error {
 	n := &s.nodes[at]
 	if !s.withinLimits(n, c) {
-		return guard.ErrRateLimited
+		return errLimited
 	}
 	if m := s.settings.Conditions; m != nil && s.sim.now.Sub(c.since) < time.Duration(m.MinAgeDays)*24*time.Hour {
-		return guard.ErrNotEligible
+		return errNotEligible
 	}
 	if s.settings.Tickets != nil {
 		if err := n.tickets.Check(text, saleID, c.user, s.sim.now); err != nil {
@@ -190,9 +192,9 @@ func codeOf(err error) string {
 		return "SOLD_OUT"
 	case errors.Is(err, errNotStarted), errors.As(err, &early):
 		return "NOT_STARTED"
-	case errors.Is(err, guard.ErrRateLimited):
+	case errors.Is(err, errLimited):
 		return "RATE_LIMITED"
-	case errors.Is(err, guard.ErrNotEligible):
+	case errors.Is(err, errNotEligible):
 		return "NOT_ELIGIBLE"
 	case errors.Is(err, ticket.ErrRequired):
 		return "TICKET_REQUIRED"
