@@ -3,14 +3,14 @@
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
---   2  buyers  hash  user id -> order id
+--   2  buyers  hash  user id -> order, as in seckill.lua
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
 --   2  first   number of the first operation below; the others are numbered without gaps. 0 with none
---   3… delta, order id, user id, mode, begin, end; six for each operation, 0 to 250 operations:
+--   3… delta, order, user id, mode, begin, end; six for each operation, 0 to 250 operations:
 --        delta       units: above 0 to give back, below 0 to take
---        order id    "0" for none. Giving back for an order removes the user from the buyers if they hold this
---                    order. Taking one unit for an order makes the user its holder: the revival of a cancelled order
+--        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
+--                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order
 --        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
 --
 -- Returns a flat array:
@@ -28,8 +28,8 @@
 -- first one, because its caller has seen them completed in the ledger.
 --
 -- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
--- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves such a unit,
--- and makes the user its holder when the unit's time has come.
+-- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves its units if
+-- it needs such a one, and makes the user its holder when the time has come.
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 6 -- where the operations begin in ARGV, and how many elements each has
@@ -46,7 +46,7 @@ end
 
 -- Read everything first: a script that fails after a write is not undone.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
-  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server')
+  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units')
 local users, deltas = {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
@@ -68,6 +68,7 @@ local op = number(sale[7])
 local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
 local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
 local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
+local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
@@ -111,32 +112,33 @@ end
 local changed = {} -- user id -> the order id that this call gave them, or '' for none
 local wait = 0
 
--- Decides about a revival: true (its user holds the order), false (refused), or nil (its unit's time has not come).
-local function revive(op_number, user, order, current)
+-- Decides about a revival: true (its user holds the order), false (refused), or nil (its units' time has not come).
+local function revive(op_number, user, order, units, current)
   if current == '' then
     if reserved == op_number then
       if not past(reserved_at) then
         wait = reserved_at - now
         return nil
       end
-      reserved = 0
-    elseif stock > 0 and past(resumes) then
-      stock = stock - 1
-    elseif stock + returned > 0 then
-      reserved, reserved_at = op_number, stock > 0 and resumes or returned_at
-      take(1)
+      reserved, reserved_units = 0, 1
+    elseif stock >= units and past(resumes) then
+      stock = stock - units
+    elseif stock + returned >= units then
+      reserved, reserved_units, reserved_at = op_number, units, stock >= units and resumes or returned_at
+      take(units)
       wait = reserved_at - now
       return nil
     else
       return false
     end
     changed[user] = order
+    extra = extra + units - 1
     seq = seq + 1 -- who caches the holders by epoch and sequence has to read them again
     return true
   end
   if reserved == op_number then -- another order of the user came first after all
-    reserved = 0
-    give(1)
+    give(reserved_units)
+    reserved, reserved_units = 0, 1
   end
   return current == order
 end
@@ -161,12 +163,13 @@ for i = 1, n do
       give(delta)
       if order ~= '0' and current == order then
         changed[user] = ''
+        extra = math.max(0, extra - (delta - 1))
       end
     elseif delta < 0 then
       if order == '0' then
         done = take(-delta)
       else
-        done = revive(op_number, user, order, current)
+        done = revive(op_number, user, order, -delta, current)
       end
       if done == nil then
         break
@@ -186,6 +189,14 @@ if op > before or reserved ~= was_reserved then
     'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
     'returned_at', string.format('%.0f', returned_at), 'reserved', string.format('%.0f', reserved),
     'reserved_at', string.format('%.0f', reserved_at), 'op', string.format('%.0f', op), 'takes', table.concat(takes, ' '))
+  if extra ~= (number(sale[16]) or 0) then
+    call('HSET', sale_key, 'extra', string.format('%.0f', extra))
+  end
+  if reserved_units > 1 then
+    call('HSET', sale_key, 'reserved_units', string.format('%.0f', reserved_units))
+  elseif sale[17] then
+    call('HDEL', sale_key, 'reserved_units')
+  end
   for user, order in pairs(changed) do
     if order == '' then
       call('HDEL', buyers_key, user)

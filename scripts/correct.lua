@@ -3,18 +3,18 @@
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
---   2  buyers  hash  user id -> order id
+--   2  buyers  hash  user id -> order, as in seckill.lua
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold: as long as an instance may
 --              go on answering SOLD_OUT from its cache (rule 11, docs/architecture.md)
---   2… user id, order id, give back ("1" or "0"), new order id (that the user holds from now on; "0" for none), until
+--   2… user id, order, give back its units ("1" or "0"), new order (that the user holds from now on; "0" for none), until
 --      (number of the last operation that the caller knew of; "0" where none matters); 1 to 250 corrections
 --
 -- Returns a flat array:
---   1   the epoch of the rebuild during which a unit of this sale was given back, now or by an earlier call, as long as
---       that rebuild goes on or the sale stands at its epoch; else 0. The rebuild may have counted the unit as taken
---       before, so the caller requests another rebuild. The sale keeps the epoch, so that it is not forgotten when an
---       answer is lost or a caller dies
+--   1   the epoch of the rebuild during which a unit of this sale was given back, or an order of several units was
+--       corrected, now or by an earlier call, as long as that rebuild goes on or the sale stands at its epoch; else 0. The
+--       rebuild may have counted the units before, so the caller requests another rebuild. The sale keeps the epoch, so that
+--       it is not forgotten when an answer is lost or a caller dies
 --   2…  for each correction, in order: 1 (acted), 0 (the user does not hold that order), or 2 (out of date: they do,
 --       but the sale contains operations that the caller did not know of, or it is missing. One of them may have made the
 --       user the holder, so the caller has to decide again)
@@ -39,21 +39,25 @@ for i = 1, n do
   users[i] = ARGV[5 * i - 3]
 end
 local holders = call('HMGET', buyers_key, unpack(users))
-local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op')
+local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op',
+  'extra')
 local function number(field)
   return field and tonumber(field) or nil
 end
 local stock = number(sale[1])
 local returned, returned_at = number(sale[2]) or 0, number(sale[3]) or 0
 local epoch, building, returned_in = number(sale[4]) or 0, number(sale[5]) or 0, number(sale[6]) or 0
-local op = number(sale[7])
+local op, extra = number(sale[7]), number(sale[8]) or 0
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
 local acted = {}
 local set, removed = {}, {}
 local changed = {} -- user id -> the order id that this call gave them, or '' for none
-local units = 0
+local units, more = 0, 0 -- given back; by how many the holders have more beyond one each
+local function quantity(order)
+  return tonumber(string.match(order, ':(%d+)$') or 1)
+end
 for i = 1, n do
   local at = 5 * i - 3
   local user, order, give_back, new_order, known = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
@@ -65,8 +69,9 @@ for i = 1, n do
   else
     acted[i] = 1
     changed[user] = (new_order ~= '0') and new_order or ''
+    more = more - (quantity(order) - 1) + (new_order ~= '0' and quantity(new_order) - 1 or 0)
     if give_back == '1' then
-      units = units + 1
+      units = units + quantity(order)
     end
   end
 end
@@ -102,6 +107,14 @@ if units > 0 and stock then
   end
   call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
     'returned_at', string.format('%.0f', returned_at), 'returned_in', string.format('%.0f', returned_in))
+end
+
+if more ~= 0 and stock then
+  call('HSET', sale_key, 'extra', string.format('%.0f', math.max(0, extra + more)))
+  if building > 0 then
+    returned_in = building
+    call('HSET', sale_key, 'returned_in', string.format('%.0f', returned_in))
+  end
 end
 
 local answer = {0}

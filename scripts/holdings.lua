@@ -2,11 +2,11 @@
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
---   2  buyers  hash  user id -> order id; and so on, a pair for each sale, at least one
+--   2  buyers  hash  user id -> order, as in seckill.lua; and so on, a pair for each sale, at least one
 -- ARGV
 --   1  user id
 --
--- Returns a flat array, for each sale, in order: the order id ("" when the user is no holder or the holders cannot be
+-- Returns a flat array, for each sale, in order: the order ("" when the user is no holder or the holders cannot be
 -- read), 1 when the sale is whole, else 0 (it is missing, unreadable, being rebuilt, or another server opened it, as in
 -- seckill.lua), epoch and sequence (0 when it is not whole).
 

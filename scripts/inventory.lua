@@ -12,7 +12,8 @@
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
 -- another type), epoch,
 -- sequence, stock (returned and reserved units included), buyers, number of the last operation that it contains, entries of
--- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition.
+-- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
+-- buyers have beyond one each.
 -- An entry that does not name its voucher counts as the sale's: it may be.
 
 local voucher, longest = ARGV[1], tonumber(ARGV[2])
@@ -20,23 +21,24 @@ if not longest then
   return redis.error_reply('ERR inventory.lua: bad arguments')
 end
 local modes = {open = true, paused = true, off = true, rebuild = true}
-local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building')
+local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building',
+  'reserved_units', 'extra')
 local buyers, letters = redis.pcall('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
 local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
   local n = field and string.find(field, '^%d+$') and tonumber(field)
   return n and n < 9007199254740992 and n or nil
 end
 if type(buyers) ~= 'number' then
-  return {'', 0, 0, 0, 0, 0, -1, letters}
+  return {'', 0, 0, 0, 0, 0, -1, letters, 0}
 end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
 if not (mode and modes[mode] and epoch and seq and stock) then
-  return {'', 0, 0, 0, buyers, 0, -1, letters}
+  return {'', 0, 0, 0, buyers, 0, -1, letters, 0}
 end
 if (number(sale[8]) or 0) > 0 then
   mode = 'rebuild'
 end
-stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and 1 or 0)
+stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and (number(sale[9]) or 1) or 0)
 
 local waiting = -1
 if redis.call('XLEN', KEYS[3]) <= longest then
@@ -54,4 +56,4 @@ if redis.call('XLEN', KEYS[3]) <= longest then
     end
   end
 end
-return {mode, epoch, seq, stock, buyers, number(sale[7]) or 0, waiting, letters}
+return {mode, epoch, seq, stock, buyers, number(sale[7]) or 0, waiting, letters, number(sale[10]) or 0}

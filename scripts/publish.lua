@@ -11,13 +11,14 @@
 --   3  stock  units
 --   4  begin, 5 end   the window in milliseconds since 1970, the end exclusive
 --   6  op     number of the last operation that the stock contains
+--   7  extra  units that the holders have beyond one each
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
 -- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
 -- run of the server on which it began, and may have lost what it wrote).
 
 local epoch = tonumber(ARGV[1])
-if not epoch or #ARGV ~= 6 then
+if not epoch or #ARGV ~= 7 then
   return redis.error_reply('ERR publish.lua: bad arguments')
 end
 local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'server')
@@ -34,5 +35,11 @@ end
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
   'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',
   'takes', '', 'reserved', '0')
+if ARGV[7] ~= '0' then
+  redis.call('HSET', KEYS[1], 'extra', ARGV[7])
+else
+  redis.call('HDEL', KEYS[1], 'extra')
+end
+redis.call('HDEL', KEYS[1], 'reserved_units')
 redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

@@ -7,7 +7,8 @@
 -- ARGV
 --   1  epoch       the rebuild's
 --   2  voucher id
---   3… user id, order id, epoch, sequence of each order, the latter two 0 where they are not known; 1 to 1,000 orders
+--   3… user id, order (as in seckill.lua's buyers), epoch, sequence of each order, the latter two 0 where they
+--      are not known; 1 to 1,000 orders
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
 -- 2 (the rebuild is gone: this Redis no longer knows that it has begun).

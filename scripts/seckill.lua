@@ -3,7 +3,7 @@
 --
 -- KEYS (one hash slot)
 --   1  sale     hash    the sale's state; fields in docs/architecture.md
---   2  buyers   hash    user id -> order id: the holders
+--   2  buyers   hash    user id -> order id: the holders; with several units, order id ":" quantity
 --   3  orders   stream  accepted orders that wait for their rows
 -- ARGV
 --   1  voucher id
@@ -12,6 +12,7 @@
 --   4  max backlog       entries in the stream at which no request is accepted any more
 --   5… user id, order id; one pair for each request, 1 to 256 pairs. Ids are opaque text, never numbers: a Lua
 --      number is exact only up to 2^53.
+--   n  quantities        only if some request asks for several units: how many each asks for, 1 to 20, as "units 1 3 1"
 --
 -- Returns a flat array:
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
@@ -21,8 +22,9 @@
 --   5  buyers            how many holders there are after this call
 --   6  begin, 7 end      the window in milliseconds since 1970, the end exclusive
 --   8  now               Redis's clock in milliseconds since 1970
---   9… one element for each request, in order: one of the codes below, or the text of the order id that the user
---      has already (ALREADY_BOUGHT, which is never returned as a code)
+--   9… one element for each request, in order: one of the codes below; or the text of the order that the user has
+--      already, as in buyers (ALREADY_BOUGHT, which is never returned as a code); or, below 0, how many units are left,
+--      fewer than the request asks for (NOT_ENOUGH, likewise)
 --
 -- An error reply that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written:
 -- Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses, comes first.
@@ -32,7 +34,7 @@
 
 -- The codes, in the order in which they are decided. internal/order/outcome.go has the same numbers and names, and what
 -- follows from each.
-local ACCEPTED = 0    -- a unit was taken for this order id, now or by an earlier call
+local ACCEPTED = 0    -- its units were taken for this order id, now or by an earlier call
 -- ALREADY_BOUGHT = 1: the user has another order. It is asked before mode, window and stock, so that a winner whose
 --                    answer was lost is told the order whatever has happened to the sale since
 local NO_SALE = 2     -- there is no readable sale, as where a key is of another type; for every request
@@ -47,17 +49,29 @@ local NOT_STARTED = 7
 local ENDED = 8
 local SOLD_OUT = 9    -- no sellable unit
 local BACKLOGGED = 10 -- too many orders wait in the stream
+-- NOT_ENOUGH = 11: there are sellable units, but fewer than the request asks for. It is decided after PAUSED
 
 local FIRST = 5 -- where the pairs begin in ARGV
 local MAX_REQUESTS = 256
+local MAX_QUANTITY = 20
 local MAX_DELAY = 60000 -- for how many milliseconds returned units wait at most; as in correct.lua
 
 local call = redis.call
 local sale_key, buyers_key, orders_key = KEYS[1], KEYS[2], KEYS[3]
 local voucher = ARGV[1]
 local known_epoch, known_seq, max_backlog = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local n = (#ARGV - FIRST + 1) / 2
-if not (known_epoch and known_seq and max_backlog) or n < 1 or n > MAX_REQUESTS or n ~= math.floor(n) then
+local n = math.floor((#ARGV - FIRST + 1) / 2)
+local quantities -- of the requests; nil where each asks for one unit
+local bad = not (known_epoch and known_seq and max_backlog) or n < 1 or n > MAX_REQUESTS
+if #ARGV - FIRST + 1 > 2 * n then
+  quantities = {}
+  for text in string.gmatch(string.match(ARGV[#ARGV], '^units (.+)$') or '', '%S+') do
+    quantities[#quantities + 1] = tonumber(text) or 0
+    bad = bad or quantities[#quantities] < 1 or quantities[#quantities] > MAX_QUANTITY
+  end
+  bad = bad or #quantities ~= n
+end
+if bad then
   return redis.error_reply('ERR seckill.lua: bad arguments')
 end
 
@@ -80,7 +94,10 @@ end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
 local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
 local opens, closes = number(sale[7]), number(sale[8])
-local reserved = (number(sale[9]) or 0) > 0 and 1 or 0 -- a returned unit that apply.lua keeps for a revival
+local reserved = 0 -- returned units that apply.lua keeps for a revival
+if (number(sale[9]) or 0) > 0 then
+  reserved = number(call('HGET', sale_key, 'reserved_units')) or 1
+end
 local resumes = number(sale[10]) or 0 -- from when a rebuilt sale sells
 local MAX = 9007199254740992 -- 2^53: beyond it Lua is not exact. Such a number, or nan, was written by hand
 local MAX_LEAD = 1e9 -- epochs; as in begin_rebuild.lua. Were it believed, no rebuild would reach what callers know
@@ -140,11 +157,15 @@ elseif now >= closes then
 end
 
 local outcomes = {}
-local accepted = 0
+local accepted, taken = 0, 0 -- orders, and their units
 local added = {}    -- user, order, user, order…: what HSET writes to buyers
 local order_of = {} -- user -> order that this call accepted
 for i = 1, n do
-  local user, order = users[i], ARGV[FIRST + 2 * i - 1]
+  local user, order, quantity = users[i], ARGV[FIRST + 2 * i - 1], 1
+  if quantities and quantities[i] > 1 then
+    quantity = quantities[i]
+    order = order .. ':' .. string.format('%d', quantity)
+  end
   local current = order_of[user] or holders[i]
   if current == order then
     outcomes[i] = ACCEPTED
@@ -152,14 +173,16 @@ for i = 1, n do
     outcomes[i] = current
   elseif refusal then
     outcomes[i] = refusal
-  elseif stock - accepted <= 0 then
+  elseif stock - taken <= 0 then
     outcomes[i] = SOLD_OUT
   elseif now < resumes and resumes - now <= MAX_DELAY then
     outcomes[i] = PAUSED
+  elseif stock - taken < quantity then
+    outcomes[i] = taken - stock
   elseif backlog + accepted >= max_backlog then
     outcomes[i] = BACKLOGGED
   else
-    accepted = accepted + 1
+    accepted, taken = accepted + 1, taken + quantity
     added[2 * accepted - 1], added[2 * accepted] = user, order
     order_of[user] = order
     outcomes[i] = ACCEPTED
@@ -173,9 +196,12 @@ if accepted > 0 then
       'e', epoch_text, 's', string.format('%.0f', seq + i))
   end
   call('HSET', buyers_key, unpack(added))
-  stock, seq, buyers = stock - accepted, seq + accepted, buyers + accepted
+  stock, seq, buyers = stock - taken, seq + accepted, buyers + accepted
   call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'seq', string.format('%.0f', seq),
     'returned', string.format('%.0f', returned))
+  if taken > accepted then
+    redis.pcall('HINCRBY', sale_key, 'extra', taken - accepted) -- a rebuild sets it anew if somebody wrote text there
+  end
 end
 
 local answer = {mode, epoch, seq, stock + returned + reserved, buyers, opens, closes, now}

@@ -2,11 +2,11 @@
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
---   2  buyers  hash  user id -> order id
+--   2  buyers  hash  user id -> order, as in seckill.lua
 -- ARGV
 --   1  epoch   the rebuild's
 --   2  pairs   how many holders are set
---   3… user id, order id, for each of them; then the fields of those who hold nothing any more, user ids or what somebody
+--   3… user id, order, for each of them; then the fields of those who hold nothing any more, user ids or what somebody
 --      wrote there by hand. At most 4,000 arguments in all
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or

@@ -19,7 +19,7 @@ import (
 
 // Buyer is the part of a purchase service that baselines have.
 type Buyer interface {
-	// Buy is httpapi.Purchases's.
+	// Buy is httpapi.Purchases's, for one unit.
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 }
 
@@ -58,7 +58,11 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 }
 
 // purchases is a purchase service that only sells.
-type purchases struct{ Buyer }
+type purchases struct{ buyer Buyer }
+
+func (p purchases) Buy(ctx context.Context, userID, voucherID int64, _ order.Quantity, wait time.Duration) (order.Order, error) {
+	return p.buyer.Buy(ctx, userID, voucherID, wait)
+}
 
 func (purchases) Order(context.Context, int64, int64, time.Duration) (order.Order, error) {
 	return order.Order{}, order.ErrNotFound

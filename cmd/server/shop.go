@@ -84,7 +84,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 			partition, self, admissions, repairs, log)
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, time.Now)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, redis, time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,

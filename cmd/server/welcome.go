@@ -99,7 +99,7 @@ func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int
 	v, err := vouchers.CreateSeckill(ctx, voucher.Author{}, voucher.Draft{
 		ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
 		Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00,
-	}, voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)})
+	}, voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)})
 	if err != nil {
 		return 0, err
 	}

@@ -58,7 +58,7 @@ func routesDescribed() map[string]described {
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
 	}
 	for _, o := range order.Outcomes() {
-		if err := (order.Result{Outcome: o, OrderID: 5}).Err(); err != nil {
+		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil {
 			purchases = append(purchases, err)
 		}
 	}
@@ -67,7 +67,7 @@ func routesDescribed() map[string]described {
 			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable},
+			good: request{body: sale}, succeeds: []func(*Config){asIs}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances},
 		},
 		"GET /voucher/list/:shopId": {
 			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
@@ -100,7 +100,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
-			good: request{target: "/voucher/seckill/5?wait=1s"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			good: request{target: "/voucher/seckill/5?quantity=2&wait=1s"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
 			invalid: &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
 		},
 		"POST /voucher-order/seckill/:id": {

@@ -15,7 +15,7 @@ import (
 func alreadyBoughtMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
 	body = append(body, `,"data":`...)
-	body = appendOrderRef(body, e.OrderID, e.Status)
+	body = appendOrderRef(body, e.OrderID, e.Quantity, e.Status)
 	if body = append(body, '}'); e.Status == order.StatusUnknown {
 		body = append(body, `,"stale":true`...)
 	}
@@ -26,7 +26,7 @@ func alreadyBoughtMembers(body []byte, err error) []byte {
 func orderFailedMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*orderFailedError](err)
 	body = append(body, `,"data":`...)
-	body = appendOrderRef(body, e.order.ID, order.Failed)
+	body = appendOrderRef(body, e.order.ID, e.order.Quantity, order.Failed)
 	body = append(body, `,"reason":`...)
 	body = appendJSON(body, string(e.order.Reason))
 	return append(body, '}')
@@ -36,7 +36,7 @@ func orderFailedMembers(body []byte, err error) []byte {
 func orderStateMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*order.StateError](err)
 	body = append(body, `,"data":`...)
-	body = appendOrderRef(body, e.OrderID, e.Status)
+	body = appendOrderRef(body, e.OrderID, order.OneUnit, e.Status)
 	return append(body, '}')
 }
 
@@ -48,6 +48,14 @@ func couponMembers(body []byte, err error) []byte {
 	}
 	body = append(body, `,"data":`...)
 	return appendJSON(body, refusedView(e))
+}
+
+// notEnoughMembers adds how many units were left.
+func notEnoughMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*order.NotEnoughError](err)
+	body = append(body, `,"data":{"left":`...)
+	body = strconv.AppendInt(body, e.Left, 10)
+	return append(body, '}')
 }
 
 // insufficientStockMembers adds how many units are left.
@@ -66,7 +74,7 @@ func invalidMembers(body []byte, err error) []byte {
 }
 
 // appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.
-func appendOrderRef(body []byte, id int64, s order.Status) []byte {
+func appendOrderRef(body []byte, id int64, q order.Quantity, s order.Status) []byte {
 	body = append(body, `{"orderId":"`...)
 	body = strconv.AppendInt(body, id, 10)
 	body = append(body, '"')
@@ -74,6 +82,10 @@ func appendOrderRef(body []byte, id int64, s order.Status) []byte {
 		body = append(body, `,"status":"`...)
 		body = append(body, s.String()...)
 		body = append(body, '"')
+	}
+	if q != order.OneUnit {
+		body = append(body, `,"quantity":`...)
+		body = strconv.AppendInt(body, q.Units(), 10)
 	}
 	return body
 }

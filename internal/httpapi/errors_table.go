@@ -100,6 +100,13 @@ var rules = []rule{
 		label:   [languageCount]string{"Has bought already", "已抢购过"},
 		members: alreadyBoughtMembers,
 	}},
+	{as[*order.NotEnoughError], failure{
+		code: "NOT_ENOUGH", status: http.StatusConflict, title: "Not enough left",
+		detail:  "Fewer units are left than the request asks for; data says how many were. Nothing was bought; ask for fewer.",
+		english: "There are not that many left. Choose fewer.", chinese: "剩余数量不足，请减少购买数量",
+		label:   [languageCount]string{"Not that many left", "余量不足"},
+		members: notEnoughMembers,
+	}},
 	{is(order.ErrNotStarted), failure{
 		code: "NOT_STARTED", status: http.StatusForbidden, title: "The sale has not started",
 		detail:  "The sale's beginTime lies ahead, by the server's clock.",
@@ -278,6 +285,11 @@ var rules = []rule{
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
 		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
 		label: [languageCount]string{"Outcome not known", "结果未知"},
+	}},
+	{is(voucher.ErrOldInstances), failure{
+		code: "UPGRADING", status: http.StatusServiceUnavailable, retryAfter: "10", title: "An upgrade is under way",
+		detail:  "perUser above 1: an instance of an older version is running, which cannot read orders of several units. Nothing was created; try again once all are replaced.",
+		english: "An upgrade is under way. Please try again once it is done.", chinese: "系统正在升级，请稍后再试",
 	}},
 	{is(voucher.ErrUndecided), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",

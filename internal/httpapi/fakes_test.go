@@ -14,6 +14,7 @@ import (
 // fakePurchases calls its functions; without them an order is accepted and none is found.
 type fakePurchases struct {
 	buy    func(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
+	asked  *order.Quantity // what Buy was asked for last
 	order  func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	orders func(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error)
 	stale  bool // what orders returns
@@ -23,9 +24,12 @@ type fakePurchases struct {
 // watch is the method Watch of Purchases.
 type watch func(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error
 
-func (d fakePurchases) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+func (d fakePurchases) Buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+	if d.asked != nil {
+		*d.asked = q
+	}
 	if d.buy == nil {
-		return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Queued}, nil
+		return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Quantity: q, Status: order.Queued}, nil
 	}
 	return d.buy(ctx, userID, voucherID, wait)
 }
@@ -57,6 +61,7 @@ func (d fakePurchases) Watch(ctx context.Context, userID, id int64, yield func(o
 type fakeVouchers struct {
 	mu      sync.Mutex
 	created []voucher.Voucher
+	old     bool           // an instance of an older version is alive
 	by      voucher.Author // who created the last one
 
 	get  func(id int64) (voucher.Shown, error)
@@ -65,7 +70,7 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, nil, nil, f, func() time.Time { return noon })
+	return voucher.NewService(f, f, f, nil, nil, f, f, func() time.Time { return noon })
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {
@@ -77,6 +82,13 @@ func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d v
 }
 
 // Changed is what the lists are told.
+func (f *fakeVouchers) ReadQuantities(context.Context) error {
+	if f.old {
+		return voucher.ErrOldInstances
+	}
+	return nil
+}
+
 func (f *fakeVouchers) Changed(context.Context, voucher.Voucher) {}
 
 // fakeListings show what the functions of a fakeVouchers return, at redisNoon.

@@ -169,9 +169,10 @@ type orderJSON struct {
 	ID            string     `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
 	VoucherID     int64      `json:"voucherId"`
 	UserID        int64      `json:"userId"`
-	Status        string     `json:"status,omitempty"` // absent when it is not known just now
-	Amount        *int64     `json:"amount,omitempty"` // cents
-	Reason        string     `json:"reason,omitempty"` // why it failed
+	Quantity      int64      `json:"quantity,omitempty"` // units; absent: one
+	Status        string     `json:"status,omitempty"`   // absent when it is not known just now
+	Amount        *int64     `json:"amount,omitempty"`   // cents
+	Reason        string     `json:"reason,omitempty"`   // why it failed
 	CreateTime    *time.Time `json:"createTime,omitempty"`
 	PayBefore     *time.Time `json:"payBefore,omitempty"` // an order that is still unpaid then expires
 	PayTime       *time.Time `json:"payTime,omitempty"`
@@ -202,6 +203,9 @@ func orderView(o order.Order) orderJSON {
 		CreateTime: timeView(o.CreatedAt), PayBefore: timeView(o.PayBefore), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
 		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
 		FailTime: timeView(o.FailedAt), LapseTime: timeView(o.LapsedAt),
+	}
+	if o.Quantity != order.OneUnit {
+		v.Quantity = o.Quantity.Units()
 	}
 	if o.Status != order.Queued && o.Status != order.Failed && o.Status != order.StatusUnknown {
 		v.Amount = &o.Amount

@@ -18,10 +18,10 @@ import (
 
 // Purchases sells in sales, and shows buyers their orders: *service.Purchases.
 type Purchases interface {
-	// Buy buys one unit. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
-	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError among them; any other error
-	// leaves open whether something was bought.
-	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
+	// Buy buys so many units in one order. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
+	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError and *order.NotEnoughError among them, and
+	// *invalid.Error for more units than the sale allows; any other error leaves open whether something was bought.
+	Buy(ctx context.Context, userID, voucherID int64, quantity order.Quantity, wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most limit,
@@ -44,11 +44,12 @@ func (e *orderFailedError) Error() string {
 func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
+	units, badUnits := values.Number("quantity", 1, voucher.MaxPerUser)
 	wait, badWait := a.wait(values, who)
-	if err := invalid.Join(badID, badQuery, badWait); err != nil {
+	if err := invalid.Join(badID, badQuery, badUnits, badWait); err != nil {
 		return order.Order{}, err
 	}
-	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, id, wait)
+	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, id, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
 		return order.Order{}, &orderFailedError{o}
 	}
@@ -115,7 +116,7 @@ func (a *API) buyOrdinary(c *gin.Context, who identity) (answer, error) {
 func orderRef(o order.Order) []byte {
 	body := make([]byte, 0, 96)
 	body = append(body, `{"success":true,"data":`...)
-	body = appendOrderRef(body, o.ID, o.Status)
+	body = appendOrderRef(body, o.ID, o.Quantity, o.Status)
 	return append(body, `}}`...)
 }
 

@@ -38,6 +38,12 @@ func TestBuy(t *testing.T) {
 			`{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid"}}`, "/order/660000000123456789",
 		},
 		{
+			"several units",
+			order.Order{ID: orderID, Quantity: order.QuantityOf(3), Status: order.Unpaid},
+			http.StatusCreated,
+			`{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid","quantity":3}}`, "/order/660000000123456789",
+		},
+		{
 			"state not known",
 			order.Order{ID: 1, Status: order.StatusUnknown},
 			http.StatusAccepted,
@@ -63,6 +69,31 @@ func TestBuy(t *testing.T) {
 	}
 }
 
+// How many units are asked for, on both routes; nobody who says nothing asks for more than one.
+func TestBuyQuantity(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{"/voucher/seckill/5", "/voucher-order/seckill/5"} {
+		for query, want := range map[string]int64{
+			"": 1, "?quantity=1": 1, "?quantity=2": 2, "?quantity=20&wait=0s": 20,
+			"?quantity=0": 0, "?quantity=21": 0, "?quantity=-1": 0, "?quantity=two": 0, "?quantity=": 0, "?quantity=02": 0,
+			"?quantity=1.5": 0, "?quantity=2&quantity=2": 0, "?quantity=%2B2": 0, "?quantity=99999999999999999999": 0,
+		} {
+			asked := order.QuantityOf(77)
+			a := newAPI(t, withPurchases(fakePurchases{asked: &asked}))
+			w := do(t, a, request{method: http.MethodPost, target: route + query})
+			if want > 0 {
+				if asked.Units() != want || w.Code >= 300 {
+					t.Errorf("%s%s: %d, asked for %s units, want %d", route, query, w.Code, asked, want)
+				}
+				continue
+			}
+			if body := w.Body.String(); asked.Units() != 77 || !strings.Contains(body, `"field":"quantity"`) || !strings.Contains(body, `"code":"INVALID"`) {
+				t.Errorf("%s%s: %d %s, asked for %s units", route, query, w.Code, body, asked)
+			}
+		}
+	}
+}
+
 // refusals are the errors of a purchase and what both routes make of them.
 var refusals = []struct {
 	err        error
@@ -76,6 +107,8 @@ var refusals = []struct {
 	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid"}`},
 	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.Queued}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"queued"}`},
 	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789"}`},
+	{&order.AlreadyBoughtError{OrderID: orderID, Quantity: order.QuantityOf(3), Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid","quantity":3}`},
+	{&order.NotEnoughError{Left: 2}, 409, 200, "NOT_ENOUGH", "", `{"left":2}`},
 	{order.ErrNotStarted, 403, 200, "NOT_STARTED", "", ""},
 	{order.ErrEnded, 403, 200, "ENDED", "", ""},
 	{order.ErrPaused, 503, 503, "PAUSED", "3", ""},

@@ -120,7 +120,7 @@ type balanceJSON struct {
 func balanceView(b audit.Balance) *balanceJSON {
 	return &balanceJSON{
 		At: shownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
-		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Holders, Live: b.Ledger.Live,
+		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Held(), Live: b.Ledger.LiveUnits(),
 		Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
 	}
 }
@@ -129,7 +129,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 	v := saleStatsJSON{
 		At: shownTime(f.View.Now), SaleState: f.State, BeginTime: shownTime(f.View.Begin), EndTime: shownTime(f.View.End),
 		Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
-		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers, Recorded: f.Recorded, Stale: f.Stale,
+		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
 	}

@@ -52,12 +52,11 @@ func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 
 // createSeckill answers POST /voucher/seckill.
 func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
-	var (
-		d  voucher.Draft
-		sd voucher.SaleDraft
-	)
+	var d voucher.Draft
+	sd := voucher.SaleDraft{PerUser: 1}
 	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
+		jsonbody.Integer("perUser", &sd.PerUser),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 	)
@@ -140,7 +139,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "type"} {
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
 	}
 	if err := a.readBody(c, fields...); err != nil {
@@ -223,6 +222,7 @@ type voucherJSON struct {
 	ValidUntil  *time.Time     `json:"validUntil,omitempty"`  // of its coupons
 	ValidDays   int64          `json:"validDays,omitempty"`   // after the payment
 	VisibleFrom *time.Time     `json:"visibleFrom,omitempty"` // before then, for admins only
+	PerUser     int64          `json:"perUser,omitempty"`     // units that a user may have; absent: one, in a sale
 	Type        voucher.Kind   `json:"type"`
 	Status      voucher.Status `json:"status"`
 	*saleJSON                  // seckill vouchers only
@@ -246,6 +246,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: timeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
 		VisibleFrom: timeView(v.VisibleFrom),
+		PerUser:     v.PerUser,
 	}
 	if v.Sale == nil {
 		return view

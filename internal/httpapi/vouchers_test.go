@@ -200,6 +200,28 @@ func TestCreateSeckill(t *testing.T) {
 	}
 }
 
+// A sale may allow several units to a user, once every instance can read their orders.
+func TestCreateSeckillPerUser(t *testing.T) {
+	t.Parallel()
+	body := goodBody()
+	body["perUser"] = "3"
+	answer, status, created := create(t, "/voucher/seckill", object(body))
+	if status != http.StatusCreated || len(created) != 1 || created[0].PerUser != 3 || !strings.Contains(string(answer.Data), `"perUser":3`) {
+		t.Errorf("%d %s, created %+v", status, answer.Data, created)
+	}
+	body["perUser"] = "1"
+	if answer, status, created := create(t, "/voucher/seckill", object(body)); status != http.StatusCreated || created[0].PerUser != 0 || strings.Contains(string(answer.Data), "perUser") {
+		t.Errorf("one unit: %d %s", status, answer.Data)
+	}
+	body["perUser"] = "3"
+	store := &fakeVouchers{old: true}
+	a := newAPI(t, func(c *Config) { c.Vouchers = store })
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: object(body)}), http.StatusServiceUnavailable, "UPGRADING")
+	if len(store.created) != 0 {
+		t.Errorf("created %+v", store.created)
+	}
+}
+
 func TestCreateOrdinary(t *testing.T) {
 	t.Parallel()
 	answer, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1}`)
@@ -234,7 +256,7 @@ func TestFieldsRefuseInvalidValues(t *testing.T) {
 		"shopId": append([]string{`0`, `-1`, `9007199254740992`}, notNumbers...), "title": append([]string{`""`, `"  "`, `"` + strings.Repeat("券", 256) + `"`}, notText...),
 		"subTitle": notText, "rules": notText,
 		"payValue": append([]string{`-1`, `100000000001`}, notNumbers...), "actualValue": append([]string{`0`, `-1`}, notNumbers...),
-		"stock": append([]string{`0`, `-1`, `100000001`}, notNumbers...), "beginTime": notTimes, "endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
+		"stock": append([]string{`0`, `-1`, `100000001`}, notNumbers...), "perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "beginTime": notTimes, "endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
 	}
 	for field, values := range wrong {
 		t.Run(field, func(t *testing.T) {

@@ -11,11 +11,12 @@ type Entry struct {
 
 // Correction removes or replaces a holder in Redis, and may give its unit back, after the ledger decided otherwise.
 type Correction struct {
-	Sale       SaleRef
-	UserID     int64
-	OrderID    int64 // it acts only while this order makes the user a holder
-	GiveBack   bool  // whether the unit goes back on sale
-	NewOrderID int64 // the live order that becomes the holder's; 0 removes the holder
+	Sale     SaleRef
+	UserID   int64
+	OrderID  int64 // it acts only while this order makes the user a holder
+	Quantity Quantity
+	GiveBack bool // whether the units go back on sale
+	New      Held // the live order that becomes the holder's; none removes the holder
 	// Until is the sale's last operation known when this was decided. Once Redis has applied a later one, which may have
 	// made the order a holder again, the correction is outdated. 0 where no operation can change it.
 	Until int64
@@ -25,7 +26,7 @@ type Correction struct {
 type LedgerView struct {
 	Sales   map[int64]LedgerSale // by voucher id; absent when there is no such sale
 	Rows    map[int64]Order      // by id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's (Claim.RowID)
-	Live    map[BuyerKey]int64   // the live order of each buyer in the batch
+	Live    map[BuyerKey]Held    // the live order of each buyer in the batch
 	Pending map[int64]bool       // cancelled and refunded orders that a pending operation concerns
 }
 
@@ -59,6 +60,6 @@ type Verb int8
 // The verbs of a Decision.
 const (
 	Keep   Verb = iota // the ledger holds the outcome already: write nothing
-	Insert             // insert the order as unpaid, take a unit
+	Insert             // insert the order as unpaid, take its units
 	Fail               // insert a failed row, take nothing
 )

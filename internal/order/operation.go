@@ -14,8 +14,8 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
 
-	// The order concerned, 0 for none. An operation that gives removes the user as a holder, if they are one by this
-	// order; a Revival makes them a holder by this order, if they are none.
+	// The order concerned, 0 for none; Delta is all its units. An operation that gives removes the user as a holder, if they
+	// are one by this order; a Revival makes them a holder by this order, if they are none.
 	OrderID int64
 	UserID  int64
 
@@ -28,6 +28,11 @@ type Operation struct {
 // Takes reports whether the operation takes units, so that Redis may refuse it.
 func (o Operation) Takes() bool { return o.Delta < 0 }
 
+// Held returns the order concerned with its units.
+func (o Operation) Held() Held {
+	return Held{OrderID: o.OrderID, Quantity: QuantityOf(max(o.Delta, -o.Delta))}
+}
+
 // SetsMode reports whether the operation sets the sale's mode and window.
 func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
 
@@ -36,10 +41,10 @@ type OperationKind string
 
 // The kinds of operation.
 const (
-	Cancellation OperationKind = "cancel" // the owner cancelled: one unit back
-	Expiration   OperationKind = "close"  // the payment deadline passed: one unit back
-	Refund       OperationKind = "refund" // an order was refunded: one unit back
-	Revival      OperationKind = "revive" // a late payment: takes one unit
+	Cancellation OperationKind = "cancel" // the owner cancelled: the order's units back
+	Expiration   OperationKind = "close"  // the payment deadline passed: likewise
+	Refund       OperationKind = "refund" // an order was refunded: likewise
+	Revival      OperationKind = "revive" // a late payment: takes the order's units
 	Restock      OperationKind = "stock"  // an admin's delta: gives or takes
 	Pausing      OperationKind = "pause"  // and the following: no units, the sale's mode or window changes
 	Resuming     OperationKind = "resume"

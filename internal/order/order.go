@@ -47,7 +47,8 @@ type Order struct {
 	ID          int64
 	UserID      int64
 	VoucherID   int64
-	Amount      int64 // cents, copied from the voucher when the order was recorded
+	Quantity    Quantity
+	Amount      int64 // cents for all units, at the voucher's price when the order was recorded
 	Status      Status
 	Reason      Reason // why it failed, for Failed
 	CreatedAt   time.Time
@@ -93,7 +94,11 @@ type Claim struct {
 	VoucherID int64
 	Epoch     int64 // the sale's epoch when it was accepted
 	Sequence  int64 // its number among the admissions of that epoch; 0 when that is not known
+	Quantity  Quantity
 }
+
+// Held returns what makes the claim's user a holder.
+func (c Claim) Held() Held { return Held{OrderID: c.OrderID, Quantity: c.Quantity} }
 
 // RowID returns the id under which the ledger looks for the claim's row: at try 0 the order's own; where another order has
 // that id, at try 1 one that stands in for it; and so on while another order is there. It depends on the order's id, the
@@ -117,9 +122,10 @@ func (c Claim) HasRow(row Order) bool {
 
 // Holding is what Redis has of one user in one sale.
 type Holding struct {
-	OrderID int64 // by which they are a holder; 0: none
-	Whole   bool  // what Redis lacks of the sale does not exist: it is not missing, unreadable, or being rebuilt
-	Mark    Mark  // of a whole sale
+	OrderID  int64 // by which they are a holder; 0: none
+	Quantity Quantity
+	Whole    bool // what Redis lacks of the sale does not exist: it is not missing, unreadable, or being rebuilt
+	Mark     Mark // of a whole sale
 }
 
 // Unrecorded says which sales of a partition may have accepted orders without a row.

@@ -7,8 +7,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Request is one user's ask for a unit, with the id that the order will have if it is accepted.
-type Request struct{ UserID, OrderID int64 }
+// Request is one user's ask for units, with the id that the order will have if it is accepted.
+type Request struct {
+	UserID, OrderID int64
+	Quantity        Quantity
+}
 
 // Batch is one call of the admission script: requests for one sale.
 type Batch struct {
@@ -26,16 +29,22 @@ type BatchResult struct {
 
 // Result is what one request is answered with.
 type Result struct {
-	Outcome Outcome
-	OrderID int64 // for AlreadyBought: the order that the user has
+	Outcome  Outcome
+	OrderID  int64    // for AlreadyBought: the order that the user has
+	Quantity Quantity // of that order
+	Left     int64    // for NotEnough: units that were left
 }
 
 // Err is what the caller of the purchase gets: nil for an accepted request.
 func (r Result) Err() error {
-	if r.Outcome == AlreadyBought {
-		return &AlreadyBoughtError{OrderID: r.OrderID, Status: StatusUnknown}
+	switch r.Outcome {
+	case AlreadyBought:
+		return &AlreadyBoughtError{OrderID: r.OrderID, Quantity: r.Quantity, Status: StatusUnknown}
+	case NotEnough:
+		return &NotEnoughError{Left: r.Left}
+	default:
+		return r.Outcome.row().err
 	}
-	return r.Outcome.row().err
 }
 
 // Outcome is what admission answers a request with. From 0 on the numbers are the codes of scripts/seckill.lua; those
@@ -45,7 +54,7 @@ type Outcome int8
 
 // The outcomes: those of the script in the order in which it decides them, then the others.
 const (
-	Accepted      Outcome = 0  // a unit was taken, the order is in the stream; also when an earlier call took it for this order
+	Accepted      Outcome = 0  // its units were taken, the order is in the stream; also when an earlier call took it for this order
 	AlreadyBought Outcome = 1  // the user has another order, OrderID
 	NoSale        Outcome = 2  // Redis does not hold the sale
 	LostTail      Outcome = 3  // Redis answers with less than the known mark
@@ -56,6 +65,7 @@ const (
 	Ended         Outcome = 8  // after the window
 	SoldOut       Outcome = 9  // no sellable unit
 	Backlogged    Outcome = 10 // too many entries wait in the stream
+	NotEnough     Outcome = 11 // fewer units are left than the request asks for, but some
 
 	Unreadable  Outcome = -1 // the answer for this request is neither a known code nor an order id
 	Doubtful    Outcome = -2 // a unit may have been taken: no answer came, or only a repeated call was answered with a refusal
@@ -78,20 +88,26 @@ var (
 
 // AlreadyBoughtError says that the user has a live order for this voucher, and which.
 type AlreadyBoughtError struct {
-	OrderID int64
-	Status  Status // StatusUnknown when the ledger could not be asked
+	OrderID  int64
+	Quantity Quantity
+	Status   Status // StatusUnknown when the ledger could not be asked
 }
 
 func (e *AlreadyBoughtError) Error() string {
 	return fmt.Sprintf("already bought: order %d is %s", e.OrderID, e.Status)
 }
 
+// NotEnoughError says that fewer units were left than were asked for, at least one.
+type NotEnoughError struct{ Left int64 }
+
+func (e *NotEnoughError) Error() string { return fmt.Sprintf("only %d units are left", e.Left) }
+
 // outcomeRow is one outcome with everything that follows from it.
 type outcomeRow struct {
 	outcome Outcome
 	word    string // in metrics; the name of the code in scripts/seckill.lua, in lower case
 	answer  Answer // as which it is counted for the sale
-	err     error  // what the caller gets, as a prototype for AlreadyBought; nil for Accepted
+	err     error  // what the caller gets, as a prototype for AlreadyBought and NotEnough; nil for Accepted
 	repair  Repair
 	final   bool // it stands even if an earlier call for the same request arrives later
 }
@@ -113,6 +129,7 @@ var outcomeRows = [...]outcomeRow{
 	{outcome: Ended, word: "ended", answer: "ended", err: ErrEnded, final: true},
 	{outcome: SoldOut, word: "sold_out", answer: "sold_out", err: ErrSoldOut},
 	{outcome: Backlogged, word: "backlogged", answer: "unavailable", err: errBacklogged},
+	{outcome: NotEnough, word: "not_enough", answer: "not_enough", err: &NotEnoughError{}},
 
 	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: ErrUnavailable},
 	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: ErrUnknownOutcome},

@@ -48,6 +48,7 @@ type SaleView struct {
 	Building int64
 	Stock    int64 // units left to sell, returned ones that are not yet sellable included
 	Buyers   int64 // number of holders
+	Extra    int64 // units that the holders have beyond one each; only SaleReader tells it
 	Begin    time.Time
 	End      time.Time // exclusive
 	Now      time.Time // Redis's clock
@@ -64,14 +65,15 @@ func (e *UnreadableHolderError) Error() string {
 // Snapshot is what the ledger holds of one sale, read in one transaction under its row's lock.
 type Snapshot struct {
 	Voucher   voucher.Voucher
-	Operation int64           // number of the last operation, all of which the snapshot contains
-	Live      map[int64]int64 // user id → live order id
-	Dead      map[int64]bool  // ids of cancelled, refunded and failed orders
+	Operation int64          // number of the last operation, all of which the snapshot contains
+	Live      map[int64]Held // user id → live order
+	Dead      map[int64]bool // ids of cancelled, refunded and failed orders
 }
 
 // Opening is the sale that a rebuild publishes.
 type Opening struct {
 	Stock     int64
+	Extra     int64 // units that the holders have beyond one each
 	Begin     time.Time
 	End       time.Time
 	Mode      SaleMode // SaleOpen, SalePaused or SaleOffShelf

@@ -93,12 +93,14 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 		}
 	}
 	for field, to := range map[string]*int64{
-		entryVoucher: &l.Claim.VoucherID, entryUser: &l.Claim.UserID, entryOrder: &l.Claim.OrderID,
+		entryVoucher: &l.Claim.VoucherID, entryUser: &l.Claim.UserID,
 	} {
 		if id, err := strconv.ParseInt(l.Fields[field], 10, 64); err == nil && id > 0 {
 			*to = id
 		}
 	}
+	held := parseHeld(l.Fields[entryOrder])
+	l.Claim.OrderID, l.Claim.Quantity = held.OrderID, held.Quantity
 	return l
 }
 
@@ -107,7 +109,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, c.OrderID)
+	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, heldArgument(c.Held()))
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)

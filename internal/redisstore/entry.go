@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,12 +24,14 @@ func decode(partition int, m redis.XMessage) order.Entry {
 		return e
 	}
 	d := decoder{values: m.Values}
+	held := d.held(entryOrder)
 	e.Claim = order.Claim{
-		OrderID:   d.number(entryOrder, 1),
+		OrderID:   held.OrderID,
 		UserID:    d.number(entryUser, 1),
 		VoucherID: d.number(entryVoucher, 1),
 		Epoch:     d.number(entryEpoch, 0),
 		Sequence:  d.number(entrySequence, 0),
+		Quantity:  held.Quantity,
 	}
 	if d.err != nil {
 		e.Claim, e.Malformed, e.Raw = order.Claim{}, d.err, make(map[string]string, len(m.Values))
@@ -45,18 +48,39 @@ type decoder struct {
 	err    error
 }
 
-func (d *decoder) number(field string, least int64) int64 {
+// held reads an order with its units. What is no text with a colon is read as a number.
+func (d *decoder) held(field string) order.Held {
+	text := d.text(field)
+	if !strings.Contains(text, ":") {
+		return order.Held{OrderID: d.number(field, 1)}
+	}
+	h := parseHeld(text)
+	if h.OrderID == 0 {
+		d.err = fmt.Errorf("field %q is %q, which is no order with its units", field, text)
+	}
+	return h
+}
+
+// text returns a field, and "" after an error.
+func (d *decoder) text(field string) string {
 	if d.err != nil {
-		return 0
+		return ""
 	}
 	value, there := d.values[field]
 	if !there {
 		d.err = fmt.Errorf("field %q is missing", field)
-		return 0
+		return ""
 	}
 	text, ok := value.(string)
 	if !ok {
 		d.err = fmt.Errorf("field %q holds a %T instead of text", field, value)
+	}
+	return text
+}
+
+func (d *decoder) number(field string, least int64) int64 {
+	text := d.text(field)
+	if d.err != nil {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -56,7 +56,7 @@ func TestRefusedWrites(t *testing.T) {
 			steps := map[string]error{"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it could": r.Begin(r.ctx(), r.sale, 0)}
 			if name != "out of memory" { // there it may: TestOutOfMemoryDrains
 				steps["correct"] = second(r.Correct(r.ctx(), []order.Correction{
-					{Sale: r.sale, UserID: 1, OrderID: 1001, NewOrderID: 5, GiveBack: true},
+					{Sale: r.sale, UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5}, GiveBack: true},
 					{Sale: broken, UserID: 1, OrderID: 1001}, // what repeating cannot help is reported once the rest is done
 				}))
 			}
@@ -85,7 +85,7 @@ func TestOutOfMemoryDrains(t *testing.T) {
 	equal(t, 2, r.acknowledge(c, entries[0].Key, entries[1].Key))
 	r.must(c.MoveToDeadLetters(r.ctx(), entries[2]))
 	equal(t, []bool{true, true}, r.correct(
-		order.Correction{UserID: 1, OrderID: 1001, NewOrderID: 5001}, order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}))
+		order.Correction{UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5001}}, order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}))
 	equal(t, map[int64]int64{1: 5001}, r.holders())
 	b, err := r.Backlog(r.ctx(), 0)
 	r.must(err)

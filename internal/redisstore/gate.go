@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"seckill/internal/order"
 )
@@ -48,7 +49,8 @@ func admissionArgs(b order.Batch) ([]any, error) {
 	if n := len(b.Requests); n < 1 || n > MaxRequests {
 		return nil, fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, MaxRequests)
 	}
-	args := make([]any, 0, 4+2*len(b.Requests))
+	args := make([]any, 0, 4+2*len(b.Requests)+1)
+	several := false
 	args = append(args, b.Sale.VoucherID, b.Known.Epoch, b.Known.Sequence, b.MaxBacklog)
 	for i := range b.Requests {
 		r := &b.Requests[i]
@@ -56,8 +58,21 @@ func admissionArgs(b order.Batch) ([]any, error) {
 			return nil, fmt.Errorf("%w: a request of user %d (order %d) has no positive id", order.ErrUnavailable, r.UserID, r.OrderID)
 		}
 		args = append(args, &r.UserID, &r.OrderID)
+		several = several || r.Quantity.Extra() > 0
+	}
+	if several {
+		args = append(args, quantitiesOf(b.Requests))
 	}
 	return args, nil
+}
+
+// quantitiesOf is how many units each of the requests asks for, as the script reads it.
+func quantitiesOf(requests []order.Request) string {
+	text := append(make([]byte, 0, 5+3*len(requests)), "units"...)
+	for _, r := range requests {
+		text = strconv.AppendInt(append(text, ' '), r.Quantity.Units(), 10)
+	}
+	return string(text)
 }
 
 func readResult(raw any, b order.Batch) (order.BatchResult, error) {

@@ -16,6 +16,8 @@ var gateTests = behaviour{
 	"accepted":                  testAccepted,
 	"holders before everything": testHoldersFirst,
 	"refusals":                  testRefusals,
+	"several units":             testSeveralUnits,
+	"one unit each, as before":  testOneUnitEach,
 	"repeated batch":            testRepeatedBatch,
 	"one user twice":            testOneUserTwice,
 	"lost tail":                 testLostTail,
@@ -110,6 +112,61 @@ func testRefusals(t *testing.T, r *rig) {
 	}
 	equal(t, 0, len(r.stream()))
 	equal(t, 0, len(r.holders()))
+}
+
+// testSeveralUnits: units are taken together or not at all, and what is left says so without being sold out.
+func testSeveralUnits(t *testing.T, r *rig) {
+	r.open(1, r.hour(10))
+	several := func(user, units int64) order.Request {
+		return order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)}
+	}
+	batch := []order.Request{several(1, 3), several(2, 1), several(3, 5), several(4, 2), several(5, 1), several(6, 1)}
+	got := r.admit(batch...)
+	equal(t, []string{"0", "0", "0", "11", "0", "9"}, codes(got.Results))
+	equal(t, int64(1), got.Results[3].Left)
+	equal(t, []int64{0, 4, 4}, []int64{got.View.Stock, got.View.Buyers, got.View.Mark.Sequence})
+	equal(t, []string{"1:1001", "9"}, codes(r.admit(order.Request{UserID: 1, OrderID: 9}, several(4, 2)).Results))
+	again := r.admit(several(1, 3), several(3, 5), order.Request{UserID: 3, OrderID: 1003})
+	equal(t, []string{"0", "0", "1:1003"}, codes(again.Results))
+	equal(t, order.QuantityOf(5), again.Results[2].Quantity)
+	equal(t, []order.Claim{
+		{OrderID: 1001, UserID: 1, VoucherID: 7, Epoch: 1, Sequence: 1, Quantity: order.QuantityOf(3)},
+		{OrderID: 1002, UserID: 2, VoucherID: 7, Epoch: 1, Sequence: 2},
+		{OrderID: 1003, UserID: 3, VoucherID: 7, Epoch: 1, Sequence: 3, Quantity: order.QuantityOf(5)},
+		{OrderID: 1005, UserID: 5, VoucherID: 7, Epoch: 1, Sequence: 4},
+	}, r.stream())
+	view := r.view()
+	equal(t, []int64{0, 4, 6}, []int64{view.Stock, view.Buyers, view.Extra})
+	// One user leaves, with all units; those who ask for more than that hear how many there are.
+	r.correct(order.Correction{UserID: 1, OrderID: 1001, Quantity: order.QuantityOf(3), GiveBack: true})
+	r.pass(testDelay)
+	got = r.admit(several(7, 4), several(8, 20))
+	equal(t, []order.Result{{Outcome: order.NotEnough, Left: 3}, {Outcome: order.NotEnough, Left: 3}}, got.Results)
+	equal(t, int64(3), got.View.Stock)
+	equal(t, []string{"0"}, codes(r.admit(several(7, 3)).Results))
+	equal(t, int64(6), r.view().Extra)
+}
+
+// testOneUnitEach: what is written for orders of one unit has no trace of quantities, so that versions without them read it.
+func testOneUnitEach(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 2)...)
+	args, err := admissionArgs(order.Batch{Sale: r.sale, Requests: requests(1, 2)})
+	r.must(err)
+	equal(t, 4+2*2, len(args))
+	fields, err := r.commands.HGetAll(r.ctx(), r.keys.sale(r.sale)).Result()
+	r.must(err)
+	for _, name := range []string{fieldExtra, fieldReservedUnits} {
+		if value, has := fields[name]; has {
+			t.Errorf("the sale has a field %s: %s", name, value)
+		}
+	}
+	holder, err := r.commands.HGet(r.ctx(), r.keys.buyers(r.sale), "1").Result()
+	r.must(err)
+	equal(t, "1001", holder)
+	entries, err := r.commands.XRange(r.ctx(), r.keys.orders(0), "-", "+").Result()
+	r.must(err)
+	equal(t, map[string]any{"v": "7", "u": "1", "o": "1001", "e": "1", "s": "1"}, entries[0].Values)
 }
 
 func testRepeatedBatch(t *testing.T, r *rig) {
@@ -250,6 +307,10 @@ func testBadArguments(t *testing.T, r *rig) {
 	for name, args := range map[string][]any{
 		"nobody":      {7, 0, 0, 10},
 		"half a pair": {7, 0, 0, 10, 1, 2, 3},
+		"no units":    {7, 0, 0, 10, 1, 2, "units 0"},
+		"many units":  {7, 0, 0, 10, 1, 2, "units 21"},
+		"text":        {7, 0, 0, 10, 1, 2, "units two"},
+		"too few":     {7, 0, 0, 10, 1, 2, 3, 4, "units 2"},
 		"epoch":       {7, "x", 0, 10, 1, 2},
 		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*MaxRequests+2)...),
 	} {

@@ -77,7 +77,7 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections
 	args := make([]any, 0, 1+5*len(corrections))
 	args = append(args, s.returnDelay.Milliseconds())
 	for _, c := range corrections {
-		args = append(args, c.UserID, c.OrderID, c.GiveBack, c.NewOrderID, c.Until)
+		args = append(args, c.UserID, heldArgument(order.Held{OrderID: c.OrderID, Quantity: c.Quantity}), c.GiveBack, heldArgument(c.New), c.Until)
 	}
 	raw, err := s.scripts.correct.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	ids := make([]int64, len(users))
 	for i, value := range held {
 		if text, has := value.(string); has {
-			ids[i] = identifier(text)
+			ids[i] = parseHeld(text).OrderID
 		}
 	}
 	return ids, nil
@@ -157,12 +157,12 @@ func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, erro
 	}
 }
 
-func holder(sale order.SaleRef, user, id string) (order.Claim, error) {
-	userID, orderID := identifier(user), identifier(id)
-	if userID == 0 || orderID == 0 {
-		return order.Claim{}, &order.UnreadableHolderError{Field: user, Value: id}
+func holder(sale order.SaleRef, user, text string) (order.Claim, error) {
+	userID, held := identifier(user), parseHeld(text)
+	if userID == 0 || held.OrderID == 0 {
+		return order.Claim{}, &order.UnreadableHolderError{Field: user, Value: text}
 	}
-	return order.Claim{OrderID: orderID, UserID: userID, VoucherID: sale.VoucherID}, nil
+	return order.Claim{OrderID: held.OrderID, UserID: userID, VoucherID: sale.VoucherID, Quantity: held.Quantity}, nil
 }
 
 // identifier reads an id as this package writes it, 0 for anything else: "007" is another field than "7".

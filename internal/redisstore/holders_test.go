@@ -31,13 +31,13 @@ func testCorrections(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
 	r.admit(requests(1, 5)...)
 	batch := []order.Correction{
-		{UserID: 1, OrderID: 1001, GiveBack: true},                                  // failed, its unit goes back
-		{UserID: 2, OrderID: 1002},                                                  // failed, there was no unit
-		{UserID: 3, OrderID: 1003, GiveBack: true, NewOrderID: math.MaxInt64},       // another order is live
-		{UserID: 4, OrderID: 99, GiveBack: true, NewOrderID: 98},                    // not their order
-		{UserID: 77, OrderID: 1077, GiveBack: true},                                 // no holder at all
-		{UserID: 1, OrderID: 1001, GiveBack: true},                                  // the first once more
-		{UserID: 3, OrderID: math.MaxInt64, NewOrderID: 5}, {UserID: 3, OrderID: 5}, // step by step
+		{UserID: 1, OrderID: 1001, GiveBack: true}, // failed, its unit goes back
+		{UserID: 2, OrderID: 1002},                 // failed, there was no unit
+		{UserID: 3, OrderID: 1003, GiveBack: true, New: order.Held{OrderID: math.MaxInt64}},       // another order is live
+		{UserID: 4, OrderID: 99, GiveBack: true, New: order.Held{OrderID: 98}},                    // not their order
+		{UserID: 77, OrderID: 1077, GiveBack: true},                                               // no holder at all
+		{UserID: 1, OrderID: 1001, GiveBack: true},                                                // the first once more
+		{UserID: 3, OrderID: math.MaxInt64, New: order.Held{OrderID: 5}}, {UserID: 3, OrderID: 5}, // step by step
 	}
 	equal(t, []bool{true, true, true, false, false, false, true, true}, r.correct(batch...))
 	holders := map[int64]int64{4: 1004, 5: 1005}
@@ -49,7 +49,7 @@ func testCorrections(t *testing.T, r *rig) {
 	equal(t, int64(7), r.view().Stock)
 	equal(t, order.Mark{Epoch: 1, Sequence: 5}, r.view().Mark)
 
-	r.correct(order.Correction{UserID: 4, OrderID: 1004, NewOrderID: math.MaxInt64})
+	r.correct(order.Correction{UserID: 4, OrderID: 1004, New: order.Held{OrderID: math.MaxInt64}})
 	equal(t, map[int64]int64{4: math.MaxInt64, 5: 1005}, r.holders())
 	// A user who was removed may buy again.
 	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 2001}).Results))

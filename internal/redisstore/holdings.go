@@ -38,11 +38,11 @@ func (r *reply) holding() (h order.Holding) {
 	if text == "" {
 		return h
 	}
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id <= 0 {
+	held := parseHeld(text)
+	if held.OrderID == 0 {
 		return order.Holding{}
 	}
-	h.OrderID = id
+	h.OrderID, h.Quantity = held.OrderID, held.Quantity
 	return h
 }
 

@@ -48,7 +48,7 @@ func (k keys) sale(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// buyers is the holders of a sale (hash: user id → order id).
+// buyers is the holders of a sale (hash: user id → order: held.go).
 func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
@@ -58,7 +58,7 @@ func (k keys) counts(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// reports is the recovery reports about a stopped sale (hash: order id → "user id epoch sequence").
+// reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)
 }

@@ -59,7 +59,7 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 	case op.Delta > 0:
 		m.issued += op.Delta
 		m.give(op.Delta, now.Add(longDelay))
-		if op.OrderID > 0 && m.holders[op.UserID] == op.OrderID {
+		if op.OrderID > 0 && m.holders[op.UserID] == op.Held() {
 			delete(m.holders, op.UserID)
 		}
 	case op.OrderID > 0:
@@ -79,34 +79,35 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 
 func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
-	if held := m.holders[op.UserID]; held != 0 {
+	units := -op.Delta
+	if held := m.holders[op.UserID]; held.OrderID != 0 {
 		if mine {
 			m.reserved = 0
-			m.give(1, now.Add(longDelay))
+			m.give(units, now.Add(longDelay))
 		}
-		return held == op.OrderID, false
+		return held == op.Held(), false
 	}
 	switch {
 	case mine && now.Before(m.reservedAt):
 		return false, true
 	case mine:
 		m.reserved = 0
-	case m.stock > 0 && !now.Before(m.resumes):
-		m.stock--
-	case m.stock > 0:
-		m.stock--
-		m.reserved, m.reservedAt = op.Number, m.resumes
+	case m.stock >= units && !now.Before(m.resumes):
+		m.stock -= units
+	case m.stock >= units:
+		m.stock -= units
+		m.reserved, m.reservedUnits, m.reservedAt = op.Number, units, m.resumes
 		return false, true
-	case m.returned > 0:
-		m.returned--
-		m.reserved, m.reservedAt = op.Number, m.returnedAt
+	case m.stock+m.returned >= units:
+		m.stock, m.returned = 0, m.returned-(units-m.stock)
+		m.reserved, m.reservedUnits, m.reservedAt = op.Number, units, m.returnedAt
 		return false, true
 	default:
 		return false, false
 	}
-	m.taken++
+	m.taken += units
 	m.mark.Sequence++
-	m.holders[op.UserID] = op.OrderID
+	m.holders[op.UserID] = op.Held()
 	return true, false
 }
 
@@ -161,15 +162,15 @@ func (h *history) setTimes() {
 func (h *history) operation() order.Operation {
 	op := order.Operation{Number: int64(len(h.ops)) + 1}
 	user := rapid.Int64Range(1, 12).Draw(h.t, "user")
-	id := h.m.holders[user]
-	if id == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
-		id = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
+	held := h.m.holders[user]
+	if held.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
+		held = order.Held{OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), Quantity: h.quantity()}
 	}
 	switch rapid.IntRange(0, 5).Draw(h.t, "kind") {
 	case 0, 1:
-		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, 1, user, id
+		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, held.Quantity.Units(), user, held.OrderID
 	case 2, 3:
-		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -1, user, id
+		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -held.Quantity.Units(), user, held.OrderID
 	case 4:
 		op.Kind, op.Delta = order.Restock, rapid.Int64Range(-4, 4).Draw(h.t, "delta")
 	case 5:

@@ -22,11 +22,12 @@ type model struct {
 	returnedAt      time.Time
 	resumes         time.Time // from when the rebuilt sale sells
 	op              int64     // the last operation
-	reserved        int64     // the revival for which a unit is reserved
+	reserved        int64     // the revival for which units are reserved
+	reservedUnits   int64
 	reservedAt      time.Time
 	takes           map[int64]bool // the outcomes that are kept
 	begin, end      time.Time
-	holders         map[int64]int64
+	holders         map[int64]order.Held
 	stream          []order.Claim
 	voucher         int64
 	issued, taken   int64 // units published in this epoch, units that left with orders or were lost with them
@@ -69,27 +70,30 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 	admitted := false
 	for i, a := range b.Requests {
 		held, has := m.holders[a.UserID]
+		wanted := order.Held{OrderID: a.OrderID, Quantity: a.Quantity}
 		code, refused := m.refusal(now)
 		switch {
-		case has && held == a.OrderID:
+		case has && held == wanted:
 		case has:
-			outcomes[i] = order.Result{Outcome: order.AlreadyBought, OrderID: held}
+			outcomes[i] = order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
 		case refused:
 			outcomes[i].Outcome = code
 		case m.stock == 0:
 			outcomes[i].Outcome = order.SoldOut
 		case now.Before(m.resumes):
 			outcomes[i].Outcome = order.Paused
+		case m.stock < a.Quantity.Units():
+			outcomes[i] = order.Result{Outcome: order.NotEnough, Left: m.stock}
 		case int64(len(m.stream)) >= b.MaxBacklog:
 			outcomes[i].Outcome = order.Backlogged
 		default:
 			admitted = true
-			m.stock--
-			m.taken++
+			m.stock -= a.Quantity.Units()
+			m.taken += a.Quantity.Units()
 			m.mark.Sequence++
-			m.holders[a.UserID] = a.OrderID
+			m.holders[a.UserID] = wanted
 			m.stream = append(m.stream, order.Claim{
-				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch, Sequence: m.mark.Sequence,
+				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch, Sequence: m.mark.Sequence, Quantity: a.Quantity,
 			})
 		}
 	}
@@ -100,19 +104,19 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 }
 
 func (m *model) correct(c order.Correction, now time.Time, delay time.Duration) bool {
-	if m.holders[c.UserID] != c.OrderID || c.Until != 0 && m.op > c.Until {
+	if m.holders[c.UserID] != (order.Held{OrderID: c.OrderID, Quantity: c.Quantity}) || c.Until != 0 && m.op > c.Until {
 		return false
 	}
 	delete(m.holders, c.UserID)
-	if c.NewOrderID != 0 {
-		m.holders[c.UserID] = c.NewOrderID
+	if c.New.OrderID != 0 {
+		m.holders[c.UserID] = c.New
 	}
 	if !c.GiveBack {
 		return true
 	}
 	m.release(now)
-	m.taken--
-	m.give(1, now.Add(delay))
+	m.taken -= c.Quantity.Units()
+	m.give(c.Quantity.Units(), now.Add(delay))
 	return true
 }
 
@@ -132,9 +136,17 @@ func (m *model) give(units int64, at time.Time) {
 func (m *model) left() int64 {
 	left := m.stock + m.returned
 	if m.reserved > 0 {
-		left++
+		left += m.reservedUnits
 	}
 	return left
+}
+
+// extra are the units that the holders have beyond one each.
+func (m *model) extra() (extra int64) {
+	for _, held := range m.holders {
+		extra += held.Quantity.Extra()
+	}
+	return extra
 }
 
 // TestModel lets the scripts and the model go through the same random histories, on a real server and on the
@@ -167,7 +179,7 @@ type history struct {
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
-	h := &history{t: t, r: r, m: &model{holders: map[int64]int64{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
+	h := &history{t: t, r: r, m: &model{holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
 	h.publish()
 	return h
 }
@@ -213,6 +225,7 @@ func (h *history) admit() {
 	for range rapid.IntRange(1, 6).Draw(h.t, "requests") {
 		b.Requests = append(b.Requests, order.Request{
 			UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"),
+			Quantity: h.quantity(),
 		})
 	}
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
@@ -224,16 +237,22 @@ func (h *history) admit() {
 	}
 }
 
+// quantity is one unit more often than not.
+func (h *history) quantity() order.Quantity {
+	return order.QuantityOf(rapid.SampledFrom([]int64{1, 1, 1, 2, 3, 20}).Draw(h.t, "quantity"))
+}
+
 func (h *history) correct() {
 	c := order.Correction{
 		Sale: h.r.sale, UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), GiveBack: rapid.Bool().Draw(h.t, "give back"),
 	}
-	c.OrderID = h.m.holders[c.UserID]
+	held := h.m.holders[c.UserID]
+	c.OrderID, c.Quantity = held.OrderID, held.Quantity
 	if c.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
-		c.OrderID = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order")
+		c.OrderID, c.Quantity = rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), h.quantity()
 	}
 	if rapid.Bool().Draw(h.t, "another is live") {
-		c.NewOrderID = rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "new order")
+		c.New = order.Held{OrderID: rapid.Int64Range(1<<61, 1<<61+5).Draw(h.t, "new order"), Quantity: h.quantity()}
 	}
 	if rapid.Bool().Draw(h.t, "of a cancelled order") {
 		c.Until = max(1, h.m.op-rapid.Int64Range(-1, 1).Draw(h.t, "operations since"))
@@ -283,7 +302,7 @@ func (h *history) state() {
 func (h *history) publish() {
 	epoch := h.m.mark.Epoch + rapid.Int64Range(1, 2).Draw(h.t, "epochs")
 	o := h.r.hour(rapid.Int64Range(0, 8).Draw(h.t, "stock"))
-	o.Operation = int64(len(h.ops))
+	o.Operation, o.Extra = int64(len(h.ops)), h.m.extra()
 	before := h.r.now()
 	h.fatal(h.r.Begin(h.r.ctx(), h.r.sale, epoch))
 	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
@@ -341,12 +360,19 @@ func (h *history) check() {
 	if !slices.Equal(h.m.stream, got) {
 		h.t.Fatalf("stream: model %v, Redis %v", h.m.stream, got)
 	}
-	holders := map[int64]int64{}
+	holders := map[int64]order.Held{}
 	for c, err := range h.r.Holders(h.r.ctx(), h.r.sale) {
 		h.fatal(err)
-		holders[c.UserID] = c.OrderID
+		holders[c.UserID] = c.Held()
 	}
 	h.equal(h.m.holders, holders)
+	views, err := h.r.Views(h.r.ctx(), []order.SaleRef{h.r.sale})
+	h.fatal(err)
+	inventory, err := h.r.Inventory(h.r.ctx(), h.r.sale)
+	h.fatal(err)
+	shown := []int64{h.m.left(), int64(len(holders)), h.m.extra()}
+	h.equal(shown, []int64{views[0].Stock, views[0].Buyers, views[0].Extra})
+	h.equal(shown, []int64{inventory.Stock, inventory.Holders, inventory.Extra})
 	h.equal(fmt.Sprint(h.m.stock, h.m.returned, h.m.reserved, h.m.op),
 		fmt.Sprint(h.number(fieldStock), h.number(fieldReturned), h.number(fieldReserved), h.number(fieldOperation)))
 	if h.m.stock < 0 || h.m.returned < 0 || h.m.left()+h.m.taken != h.m.issued {

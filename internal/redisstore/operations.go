@@ -2,11 +2,11 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // maxOperations is how many operations scripts/apply.lua takes in one call.
@@ -72,7 +72,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 		if err := checkOperation(sale, op, ops[0].Number+int64(i)); err != nil {
 			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
 		}
-		args = append(args, op.Delta, op.OrderID, op.UserID)
+		args = append(args, op.Delta, operationOrder(op), op.UserID)
 		if op.Mode == order.SaleMissing {
 			args = append(args, "", 0, 0)
 			continue
@@ -86,6 +86,14 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 	return args, nil
 }
 
+// operationOrder is the order that the operation concerns, as an argument of the script.
+func operationOrder(op order.Operation) any {
+	if op.OrderID == 0 {
+		return int64(0)
+	}
+	return heldArgument(op.Held())
+}
+
 // checkOperation returns what is wrong with an operation that is to have the number.
 func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
 	switch {
@@ -97,8 +105,8 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
 	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
-	case op.OrderID > 0 && op.Takes() && op.Delta != -1:
-		return errors.New("revives an order with more than one unit")
+	case op.OrderID > 0 && (op.Delta == 0 || max(op.Delta, -op.Delta) > voucher.MaxPerUser):
+		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Delta, voucher.MaxPerUser)
 	}
 	return nil
 }

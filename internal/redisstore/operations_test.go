@@ -387,7 +387,8 @@ func testBadOperations(t *testing.T, r *rig) {
 	for name, ops := range map[string][]order.Operation{
 		"a gap":            {stock(1, 1), stock(3, 1)},
 		"number 0":         {stock(0, 1)},
-		"two units":        {{Number: 1, Delta: -2, OrderID: 5, UserID: 5}},
+		"no units":         {{Number: 1, OrderID: 5, UserID: 5}},
+		"too many units":   {{Number: 1, Delta: -21, OrderID: 5, UserID: 5}},
 		"no user's order":  {{Number: 1, Delta: 1, OrderID: 5}},
 		"an order below 0": {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
 		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},

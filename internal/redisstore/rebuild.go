@@ -35,7 +35,7 @@ func (s *Store) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64,
 		args := make([]any, 0, 2+2*n+m)
 		args = append(args, epoch, n)
 		for _, c := range claims[:n] {
-			args = append(args, c.UserID, c.OrderID)
+			args = append(args, c.UserID, heldArgument(c.Held()))
 		}
 		for _, field := range remove[:m] {
 			args = append(args, field)
@@ -56,7 +56,7 @@ func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, cl
 		args := make([]any, 0, 2+4*n)
 		args = append(args, epoch, sale.VoucherID)
 		for _, c := range claims[:n] {
-			args = append(args, c.UserID, c.OrderID, c.Epoch, c.Sequence)
+			args = append(args, c.UserID, heldArgument(c.Held()), c.Epoch, c.Sequence)
 		}
 		if err := stepDone(s.scripts.requeue.runInt(ctx, s.commands, keys, args...)); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 		return err
 	}
 	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.doneReporters(sale)},
-		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation))
+		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
 }
 
 func stepDone(code int64, err error) error {

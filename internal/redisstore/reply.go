@@ -2,10 +2,10 @@ package redisstore
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // reply reads a script's flat array from left to right. The first element that is not what it should be is kept as err;
@@ -54,18 +54,22 @@ func (r *reply) text() string {
 
 func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
 
-// result reads what seckill.lua answers for one request: a code, or the order id that the user has already. An element
-// that is neither concerns no other request of the batch, so it is an outcome and no error.
+// result reads what seckill.lua answers for one request: a code, how many units are left where they are not enough, or the
+// order that the user has already. An element that is none of them concerns no other request of the batch, so it is an
+// outcome and no error.
 func (r *reply) result() order.Result {
 	switch v := r.next().(type) {
 	case int64:
+		if v < 0 && v > -voucher.MaxPerUser {
+			return order.Result{Outcome: order.NotEnough, Left: -v}
+		}
 		return order.Result{Outcome: order.ScriptOutcome(v)}
 	case string:
-		id, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || id <= 0 {
+		held := parseHeld(v)
+		if held.OrderID == 0 {
 			return order.Result{Outcome: order.Unreadable}
 		}
-		return order.Result{Outcome: order.AlreadyBought, OrderID: id}
+		return order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
 	default:
 		if r.err == nil {
 			r.err = fmt.Errorf("redis: element %d of a script's answer is neither a number nor text", r.at)

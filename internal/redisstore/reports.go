@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
+	"seckill/internal/voucher"
 )
 
 const (
@@ -25,10 +26,39 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
+// readsQuantities is what a reporter's name ends with: this version can read orders of several units (held.go). Older ones do
+// not say so.
+const readsQuantities = " quantity"
+
+// lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
+// it may not read.
+const lately = 10 * time.Second
+
+// ReadQuantities implements voucher.Instances.
+func (s *Store) ReadQuantities(ctx context.Context) error {
+	const partition = 0 // there is one so far
+	now, err := s.commands.Time(ctx).Result()
+	if err != nil {
+		return translate(err)
+	}
+	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
+		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
+	}).Result()
+	if err != nil {
+		return fmt.Errorf("reading which instances are alive: %w", translate(err))
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, readsQuantities) {
+			return fmt.Errorf("%w: %s", voucher.ErrOldInstances, name)
+		}
+	}
+	return nil
+}
+
 // Heartbeat implements recovery.ReportStore.
 func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
 	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
-		reporter, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
+		reporter+readsQuantities, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
@@ -58,7 +88,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter, report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsQuantities, report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
 	}
@@ -96,7 +126,7 @@ func reportArgs(round recovery.Round, reporter string, seen order.Mark, claims [
 	args := make([]any, 0, 4+4*len(claims))
 	args = append(args, round.Stopped, reporter, seen.Epoch, seen.Sequence)
 	for _, c := range claims {
-		args = append(args, c.OrderID, c.UserID, c.Epoch, c.Sequence)
+		args = append(args, heldArgument(c.Held()), c.UserID, c.Epoch, c.Sequence)
 	}
 	return args
 }
@@ -122,7 +152,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		progress.Missing = append(progress.Missing, r.text())
+		progress.Missing = append(progress.Missing, strings.TrimSuffix(r.text(), readsQuantities))
 	}
 	return progress, r.err
 }
@@ -148,16 +178,16 @@ func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[orde
 }
 
 func reportedClaim(sale order.SaleRef, id, text string) (order.Claim, error) {
-	words := append([]string{id}, strings.Fields(text)...)
-	if len(words) != 4 {
+	held, words := parseHeld(id), strings.Fields(text)
+	if held.OrderID == 0 || len(words) != 3 {
 		return order.Claim{}, fmt.Errorf("order %s is reported as %q", id, text)
 	}
-	var n [4]int64
+	var n [3]int64
 	for i, word := range words {
 		var err error
 		if n[i], err = strconv.ParseInt(word, 10, 64); err != nil {
 			return order.Claim{}, fmt.Errorf("order %s is reported as %q: %w", id, text, err)
 		}
 	}
-	return order.Claim{OrderID: n[0], UserID: n[1], VoucherID: sale.VoucherID, Epoch: n[2], Sequence: n[3]}, nil
+	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
 }

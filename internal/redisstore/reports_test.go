@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
 	"seckill/internal/testkit"
+	"seckill/internal/voucher"
 )
 
 // reportsTests are the behaviour of recovery rounds: what instances remember, reported while a sale is stopped.
@@ -26,6 +28,7 @@ var reportsTests = behaviour{
 	"one stop, many rebuilds": testOneStop,
 	"new stops":               testNewStops,
 	"a dead reporter":         testDeadReporter,
+	"who reads quantities":    testReadQuantities,
 }
 
 // reporterHeartbeat sends a reporter's heartbeat, and returns the round of the rig's sale, if there is one.
@@ -299,4 +302,18 @@ func TestRestartStopsSales(t *testing.T) {
 	r.set(fieldResumes, 0)
 	equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
 	equal(t, order.SaleOpen, r.view().Mode)
+}
+
+// testReadQuantities: one instance whose heartbeat does not say that it reads orders of several units keeps them from being
+// used, until it has been gone for a while.
+func testReadQuantities(t *testing.T, r *rig) {
+	r.must(r.ReadQuantities(r.ctx()))
+	r.reporterHeartbeat("new")
+	r.must(r.ReadQuantities(r.ctx()))
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "old")).Err())
+	if err := r.ReadQuantities(r.ctx()); !errors.Is(err, voucher.ErrOldInstances) || !strings.Contains(err.Error(), "old") {
+		t.Errorf("with an old instance: %v", err)
+	}
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), "old")).Err())
+	r.must(r.ReadQuantities(r.ctx()))
 }

@@ -32,10 +32,13 @@ const (
 	fieldTakes      = "takes"
 	fieldReserved   = "reserved"
 	fieldReservedAt = "reserved_at"
-	fieldBuilding   = "building"
-	fieldResumes    = "resumes"
-	fieldStopped    = "stopped"
-	fieldServer     = "server"
+
+	fieldReservedUnits = "reserved_units"
+	fieldExtra         = "extra"
+	fieldBuilding      = "building"
+	fieldResumes       = "resumes"
+	fieldStopped       = "stopped"
+	fieldServer        = "server"
 )
 
 // saleField is one field of a sale's hash. All fields are text; kind says of what.
@@ -54,8 +57,10 @@ var saleFields = []saleField{
 	{fieldSequence, "number", "admissions in this epoch", "apply begin_rebuild publish seckill"},
 	{fieldOperation, "number", "the last operation that is applied (rule 1)", "apply begin_rebuild publish"},
 	{fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1 15=0`: operation, got its units", "apply publish"},
-	{fieldReserved, "number", "operation of the late payment for which a returned unit is kept (rule 11); 0: none", "apply publish"},
-	{fieldReservedAt, "ms", "from when that unit is the user's", "apply"},
+	{fieldReserved, "number", "operation of the late payment for which returned units are kept (rule 11); 0: none", "apply publish"},
+	{fieldReservedAt, "ms", "from when they are the user's", "apply"},
+	{fieldReservedUnits, "units", "how many they are; missing: one", "apply publish"},
+	{fieldExtra, "units", "what the holders have beyond one unit each; missing: nothing", "apply correct publish seckill"},
 	{fieldBuilding, "number", "epoch of the rebuild under way; 0: none", "begin_rebuild publish"},
 	{fieldResumes, "ms", "from when a rebuilt sale sells (rule 11); 0: at once", "begin_rebuild"},
 	{fieldStopped, "ms", "when its last rebuild stopped it", "begin_rebuild"},

@@ -62,7 +62,7 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 	now := r.time()
 	for _, i := range part {
 		views[i] = r.view()
-		views[i].Applied, views[i].Building = r.number(), r.number()
+		views[i].Applied, views[i].Building, views[i].Extra = r.number(), r.number(), r.number()
 		views[i].Now = now
 	}
 	return r.err
@@ -172,7 +172,7 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 	inventory := audit.Inventory{Mode: modeOf(r.text())}
 	inventory.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
 	inventory.Stock, inventory.Holders, inventory.Applied = r.number(), r.number(), r.number()
-	inventory.Waiting, inventory.DeadLetters = r.number(), r.number()
+	inventory.Waiting, inventory.DeadLetters, inventory.Extra = r.number(), r.number(), r.number()
 	return inventory, r.err
 }
 

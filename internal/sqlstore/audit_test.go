@@ -63,7 +63,7 @@ func TestAuditOfChanges(t *testing.T) {
 		begin, end := recordedAt.Format(time.RFC3339Nano), recordedAt.Add(time.Hour).Format(time.RFC3339Nano)
 		want := []voucher.Entry{
 			{By: admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "", "100 for 10", "subTitle", "", "tonight at eight",
-				"rules", "", "one each", "payValue", "", "1000", "actualValue", "", "10000", "payWithinSeconds", "", "900", "status", "", "1",
+				"rules", "", "one each", "payValue", "", "1000", "actualValue", "", "10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
 				"stock", "", "10", "beginTime", "", begin, "endTime", "", end, "paused", "", "false")},
 			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each", strings.Repeat("限", voucher.MaxRules))},
 			{By: admin, Action: voucher.Paused, Changes: change("paused", "false", "true")},

@@ -26,7 +26,7 @@ func TestConservation(t *testing.T) {
 			t.Parallel()
 			l := open(t)
 			rapid.Check(t, func(rt *rapid.T) {
-				b := business{ledger: l, tb: t, voucher: l.seckill(t, 3), units: 3}
+				b := business{ledger: l, tb: t, voucher: l.seckill(t, 6), units: 6}
 				rt.Repeat(map[string]func(*rapid.T){
 					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund, "expire": b.expire,
 					"restock": b.restock, "complete": b.complete, "rebuild": b.rebuild, "": b.check,
@@ -68,9 +68,20 @@ func (b *business) some(t *rapid.T) order.Claim {
 func (b *business) buy(t *rapid.T) {
 	c := claims(b.voucher, rapid.Int64Range(1, 3).Draw(t, "user"), 1)[0]
 	c.Epoch = b.sale(b.tb, b.voucher).Epoch
-	err := b.Insert(b.tb.Context(), []order.Claim{c})
+	c.Quantity = order.QuantityOf(rapid.Int64Range(1, 4).Draw(t, "quantity"))
+	var err error
+	if rapid.Bool().Draw(t, "settled") {
+		err = b.Settle(b.tb.Context(), []order.Claim{c}, func(view order.LedgerView) []order.Decision {
+			if _, live := view.Live[c.Buyer()]; live || view.Sales[b.voucher].Stock < c.Quantity.Units() {
+				return nil
+			}
+			return []order.Decision{{Claim: c, Verb: order.Insert, RowID: c.OrderID}}
+		})
+	} else {
+		err = b.Insert(b.tb.Context(), []order.Claim{c})
+	}
 	b.allowed(t, err, order.ErrConflict)
-	if err == nil {
+	if err == nil && b.number(b.tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE id = ?", c.OrderID) > 0 {
 		b.orders = append(b.orders, c)
 	}
 }
@@ -157,8 +168,12 @@ func (b *business) rebuild(t *rapid.T) {
 	b.allowed(t, err)
 	snap, err := b.Snapshot(b.tb.Context(), b.voucher, epoch)
 	b.allowed(t, err)
-	if snap.Voucher.Sale.Stock+int64(len(snap.Live)) != b.units {
-		t.Errorf("the snapshot has %d units and %d live orders of %d", snap.Voucher.Sale.Stock, len(snap.Live), b.units)
+	held := int64(0)
+	for _, h := range snap.Live {
+		held += h.Quantity.Units()
+	}
+	if snap.Voucher.Sale.Stock+held != b.units {
+		t.Errorf("the snapshot has %d units and %d of live orders, of %d", snap.Voucher.Sale.Stock, held, b.units)
 	}
 	_, err = b.ReviveLate(b.tb.Context(), 10)
 	b.allowed(t, err)
@@ -166,9 +181,13 @@ func (b *business) rebuild(t *rapid.T) {
 
 // wrong are queries about a voucher that all return 0.
 var wrong = []string{
-	// stock and live orders, beside what was issued
-	"SELECT stock + (SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND live = 1) - issued " +
+	// stock and units of live orders, beside what was issued
+	"SELECT stock + (SELECT COALESCE(SUM(quantity), 0) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND live = 1) - issued " +
 		"FROM tb_seckill_voucher s WHERE voucher_id = ?",
+	// orders whose amount is not that of their units
+	"SELECT COUNT(*) FROM tb_voucher_order o JOIN tb_voucher v ON v.id = o.voucher_id WHERE o.voucher_id = ? AND o.amount <> v.pay_value * o.quantity",
+	// operations that give or take other than all units of their order
+	"SELECT COUNT(*) FROM tb_voucher_operation a JOIN tb_voucher_order o ON o.id = a.order_id WHERE a.voucher_id = ? AND ABS(a.delta) <> o.quantity",
 	// operations that are missing
 	"SELECT last_operation - (SELECT COUNT(*) FROM tb_voucher_operation o WHERE o.voucher_id = s.voucher_id) " +
 		"FROM tb_seckill_voucher s WHERE voucher_id = ?",
@@ -191,11 +210,17 @@ func (b *business) check(t *rapid.T) {
 	if issued := b.number(b.tb, "SELECT issued FROM tb_seckill_voucher WHERE voucher_id = ?", b.voucher); issued != b.units {
 		t.Errorf("issued %d, counted %d", issued, b.units)
 	}
-	var answers [6]int64
-	row := b.raw.QueryRowContext(b.tb.Context(), "SELECT ("+strings.Join(wrong, "), (")+")",
-		b.voucher, b.voucher, b.voucher, b.voucher, b.voucher, b.voucher)
-	if err := row.Scan(&answers[0], &answers[1], &answers[2], &answers[3], &answers[4], &answers[5]); err != nil {
+	answers, args, into := make([]int64, len(wrong)), make([]any, len(wrong)), make([]any, len(wrong))
+	for i := range wrong {
+		args[i], into[i] = b.voucher, &answers[i]
+	}
+	row := b.raw.QueryRowContext(b.tb.Context(), "SELECT ("+strings.Join(wrong, "), (")+")", args...)
+	if err := row.Scan(into...); err != nil {
 		t.Fatal(err)
+	}
+	totals, err := b.LedgerTotals(b.tb.Context(), b.voucher, 0)
+	if err != nil || totals.Stock+totals.LiveUnits() != b.units || totals.Extra < 0 {
+		t.Errorf("totals %+v, %v; %d units", totals, err, b.units)
 	}
 	for i, answer := range answers {
 		if answer != 0 {

@@ -80,7 +80,7 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
 	}
 	deadline := now.Add(v.PayWithin)
 	row = orderRow{
-		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Amount: v.PayValue, Status: order.Unpaid,
+		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Quantity: 1, Amount: v.PayValue, Status: order.Unpaid,
 		CreateTime: now, PayDeadline: &deadline,
 	}
 	if err := tx.Create(&row).Error; err != nil {

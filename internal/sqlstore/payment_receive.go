@@ -93,7 +93,7 @@ func (r *receipt) revive(sale *saleRow) error {
 	if sale.Retired {
 		return r.refuse(order.ByPayments, "the sale is over for good; the money goes back")
 	}
-	ops := []operationRow{orderOperation(r.order, order.Revival, -1, order.ByPayments)}
+	ops := []operationRow{orderOperation(r.order, order.Revival, -r.order.units().Units(), order.ByPayments)}
 	if err := appendOperations(r.tx, sale, ops, r.now); err != nil {
 		return err
 	}

@@ -48,12 +48,17 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 }
 
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed
-// depends on it: five or six values an order, where a model would send sixteen. They are numbers, so they are in the text
+// depends on it: six or seven values an order, where a model would send sixteen. They are numbers, so they are in the text
 // itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
-	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline) VALUES "
+	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline"
 	const longest = 128 // bytes of a row, about
-	statement := append(make([]byte, 0, len(head)+longest*len(claims)), head...)
+	several := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Quantity.Extra() > 0 })
+	statement := append(make([]byte, 0, len(head)+longest*(len(claims)+1)), head...)
+	if several {
+		statement = append(statement, ", quantity"...)
+	}
+	statement = append(statement, ") VALUES "...)
 	var args []any
 	now := s.clock()
 	for i, c := range claims {
@@ -61,17 +66,25 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 			statement = append(statement, ',')
 		}
 		t := terms[c.VoucherID]
+		amount, err := c.Quantity.Amount(t.cents)
+		if err != nil {
+			return fmt.Errorf("order %d: %w", c.OrderID, err)
+		}
 		statement = strconv.AppendInt(append(statement, '('), c.OrderID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.UserID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.VoucherID, 10)
-		statement = strconv.AppendInt(append(statement, ",1,"...), t.cents, 10)
+		statement = strconv.AppendInt(append(statement, ",1,"...), amount, 10)
 		if s.dialect == sqliteDialect {
-			statement = append(statement, ",1,?,?)"...)
+			statement = append(statement, ",1,?,?"...)
 			args = append(args, now, t.deadline(now))
-			continue
+		} else {
+			statement = append(statement, ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)+INTERVAL "...)
+			statement = append(strconv.AppendInt(statement, t.within, 10), " SECOND"...)
 		}
-		statement = append(statement, ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)+INTERVAL "...)
-		statement = append(strconv.AppendInt(statement, t.within, 10), " SECOND)"...)
+		if several {
+			statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
+		}
+		statement = append(statement, ')')
 	}
 	// Past GORM's own reading of the text: it would look at every character for named parameters.
 	if _, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, string(statement), args...); err != nil {
@@ -101,7 +114,7 @@ func takesOf(claims []order.Claim) ([]take, error) {
 		if t.epoch != c.Epoch {
 			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %d", order.ErrConflict, t.epoch, c.Epoch, c.VoucherID)
 		}
-		t.units++
+		t.units += c.Quantity.Units()
 		t.sequence = max(t.sequence, c.Sequence)
 	}
 	takes := make([]take, 0, len(byVoucher))

@@ -28,6 +28,7 @@ type voucherRow struct {
 	ValidUntil  *time.Time     `gorm:"column:valid_until"`
 	ValidDays   int64          `gorm:"column:valid_days"`
 	VisibleFrom *time.Time     `gorm:"column:visible_from"`
+	PerUser     int64          `gorm:"column:per_user"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -63,7 +64,7 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
-		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: at(r.VisibleFrom),
+		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: at(r.VisibleFrom), PerUser: r.PerUser,
 	}
 }
 
@@ -112,14 +113,18 @@ type orderRow struct {
 	RefundTime    *time.Time   `gorm:"column:refund_time"`
 	FailTime      *time.Time   `gorm:"column:fail_time"`
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
+	Quantity      int64        `gorm:"column:quantity"`
 }
+
+// units returns how many units the order has.
+func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
 
 // TableName implements gorm's schema.Tabler.
 func (orderRow) TableName() string { return "tb_voucher_order" }
 
 func (r orderRow) order() order.Order {
 	return order.Order{
-		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, Status: r.Status, Reason: r.Reason,
+		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Quantity: r.units(), Amount: r.Amount, Status: r.Status, Reason: r.Reason,
 		CreatedAt: r.CreateTime, PayBefore: at(r.PayDeadline), PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime),
 		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime), LapsedAt: at(r.LapseTime),
 	}

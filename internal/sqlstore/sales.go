@@ -111,21 +111,21 @@ func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
 
 // readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
 func readHolders(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) {
-	rows, err := tx.Raw("SELECT id, user_id, status FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
+	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
 		voucherID, liveKind).Rows()
 	if err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	snap.Live, snap.Dead = make(map[int64]int64), make(map[int64]bool)
+	snap.Live, snap.Dead = make(map[int64]order.Held), make(map[int64]bool)
 	for rows.Next() {
-		var id, userID int64
+		var id, userID, units int64
 		var status order.Status
-		if err := rows.Scan(&id, &userID, &status); err != nil {
+		if err := rows.Scan(&id, &userID, &status, &units); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		if status.Live() {
-			snap.Live[userID] = id
+			snap.Live[userID] = order.Held{OrderID: id, Quantity: order.QuantityOf(units)}
 		} else {
 			snap.Dead[id] = true
 		}
@@ -174,17 +174,17 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 // voucher's orders by their index: a million of them take about a second, without locks.
 func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
-		Stock, Issued, Epoch, Sequence, LastOperation, Live, Pending, Ahead, Open int64
+		Stock, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
-	err := s.read(ctx).Raw("SELECT s.stock, s.issued, s.epoch, s.sequence, s.last_operation, "+
-		"(SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND o.live = 1) AS live, "+
+	err := s.read(ctx).Raw("SELECT s.stock, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied.
 		"(SELECT COALESCE(SUM(p.delta), 0) FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied "+
 		"AND p.kind = @restock AND (p.delta > 0 OR p.state = @done)) AS ahead, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
 		"AND p.number <= @applied AND p.kind = @restock AND p.delta < 0) AS open "+
-		"FROM tb_seckill_voucher s WHERE s.voucher_id = @voucher",
+		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
+		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
 			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "applied": applied, "voucher": voucherID,
 		}).Find(&rows).Error
@@ -198,6 +198,6 @@ func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (aud
 	r := rows[0]
 	return audit.LedgerTotals{
 		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock, Issued: r.Issued,
-		Live: r.Live, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
+		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
 }

@@ -119,19 +119,19 @@ func TestSnapshot(t *testing.T) {
 		cs := claims(v, 1, 7)
 		insert(t, l, cs)
 		insert(t, l, claims(other, 1, 3))
-		want := order.Snapshot{Operation: 5, Live: map[int64]int64{}, Dead: map[int64]bool{}}
+		want := order.Snapshot{Operation: 5, Live: map[int64]order.Held{}, Dead: map[int64]bool{}}
 		for i, c := range cs { // one in each state
 			status := order.Status(i + 1)
 			l.exec(t, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, c.OrderID)
 			if status.Live() {
-				want.Live[c.UserID] = c.OrderID
+				want.Live[c.UserID] = c.Held()
 			} else {
 				want.Dead[c.OrderID] = true
 			}
 		}
 		again := claims(v, 4, 1) // the cancelled one's user bought again
 		insert(t, l, again)
-		want.Live[4] = again[0].OrderID
+		want.Live[4] = again[0].Held()
 		for number, state := range []int{1, 2, 1, 3} {
 			for _, id := range []int64{v, other} {
 				l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+

@@ -59,7 +59,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 	view := order.LedgerView{
 		Sales:   make(map[int64]order.LedgerSale, len(sales)),
 		Rows:    make(map[int64]order.Order),
-		Live:    make(map[order.BuyerKey]int64),
+		Live:    make(map[order.BuyerKey]order.Held),
 		Pending: make(map[int64]bool),
 	}
 	for id, sale := range sales {
@@ -110,7 +110,7 @@ func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
 }
 
 // readLive finds the buyers' live orders, voucher by voucher: MariaDB does not use an index for a list of pairs.
-func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]int64) error {
+func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.Held) error {
 	users := make(map[int64][]int64)
 	for _, key := range distinct(claims, order.Claim.Buyer) {
 		users[key.VoucherID] = append(users[key.VoucherID], key.UserID)
@@ -118,13 +118,13 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]int64) 
 	for voucherID, userIDs := range users {
 		for part := range chunks(userIDs) {
 			var rows []orderRow
-			err := tx.Select("id", "user_id").
+			err := tx.Select("id", "user_id", "quantity").
 				Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID, part).Find(&rows).Error
 			if err != nil {
 				return fmt.Errorf("reading the live orders of voucher %d: %w", voucherID, err)
 			}
 			for _, row := range rows {
-				live[order.BuyerKey{VoucherID: voucherID, UserID: row.UserID}] = row.ID
+				live[order.BuyerKey{VoucherID: voucherID, UserID: row.UserID}] = order.Held{OrderID: row.ID, Quantity: row.units()}
 			}
 		}
 	}
@@ -146,7 +146,11 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 		switch d.Verb {
 		case order.Keep:
 		case order.Insert:
-			rows = append(rows, newOrderRow(d.Claim, terms[d.Claim.VoucherID], now))
+			row, err := newOrderRow(d.Claim, terms[d.Claim.VoucherID], now)
+			if err != nil {
+				return fmt.Errorf("order %d: %w", d.Claim.OrderID, err)
+			}
+			rows = append(rows, row)
 		case order.Fail:
 			rows = append(rows, failedRow(d, terms[d.Claim.VoucherID], now))
 		default:
@@ -174,17 +178,18 @@ func createAll[T any](tx *gorm.DB, rows []T) error {
 	return nil
 }
 
-func newOrderRow(c order.Claim, terms payTerms, now time.Time) orderRow {
+func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error) {
 	deadline := terms.deadline(now)
+	amount, err := c.Quantity.Amount(terms.cents)
 	return orderRow{
-		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind,
-		Amount: terms.cents, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
-	}
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
+		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
+	}, err
 }
 
 // failedRow is recordable whatever the claim says: no value in it can be too long, and nothing needs to exist.
 func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
-	row := newOrderRow(d.Claim, terms, now)
+	row, _ := newOrderRow(d.Claim, terms, now) // an amount that is no number is 0: nothing is owed
 	row.ID, row.Status, row.FailTime, row.PayDeadline = d.RowID, order.Failed, &now, nil
 	row.Reason, row.Detail = d.Reason, truncate(d.Detail, maxDetail)
 	return row
@@ -198,7 +203,7 @@ func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []tak
 		t := byVoucher[d.Claim.VoucherID]
 		t.voucherID = d.Claim.VoucherID
 		if d.Verb == order.Insert {
-			t.units++
+			t.units += d.Claim.Quantity.Units()
 		}
 		if sale, ok := sales[t.voucherID]; ok && sale.Epoch == d.Claim.Epoch {
 			t.sequence = max(t.sequence, d.Claim.Sequence)

@@ -66,7 +66,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			Rows: map[int64]order.Order{
 				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
 			},
-			Live:    map[order.BuyerKey]int64{recorded[0].Buyer(): recorded[0].OrderID, recorded[1].Buyer(): recorded[1].OrderID},
+			Live:    map[order.BuyerKey]order.Held{recorded[0].Buyer(): recorded[0].Held(), recorded[1].Buyer(): recorded[1].Held()},
 			Pending: map[int64]bool{},
 		}
 		for _, failed := range []order.Order{

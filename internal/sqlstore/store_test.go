@@ -129,7 +129,7 @@ func (l ledger) migrated(tb testing.TB) ledger {
 func draft() voucher.Voucher {
 	return voucher.Voucher{
 		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
-		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf, PayWithin: voucher.DefaultPayWithin,
+		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf, PayWithin: voucher.DefaultPayWithin, PerUser: 3,
 	}
 }
 

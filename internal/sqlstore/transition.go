@@ -146,7 +146,7 @@ func giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) e
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
 		if rows[i].Kind == liveKind {
-			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action), 1, c.by))
+			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action), rows[i].units().Units(), c.by))
 		}
 	}
 	ids := slices.Sorted(maps.Keys(ops))

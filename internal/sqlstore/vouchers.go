@@ -25,6 +25,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
 		Redeemable: v.Redemption.ByCode, ValidUntil: stamp(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
 		VisibleFrom: stamp(v.VisibleFrom),
+		PerUser:     v.PerUser,
 	}
 	var sale *saleRow
 	committing := false
@@ -153,7 +154,7 @@ type joinedRow struct {
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, " +
+			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.partition_no, s.retired, s.last_operation").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")

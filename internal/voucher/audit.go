@@ -106,6 +106,7 @@ func fieldTexts(v Voucher) []fieldText {
 		{"validUntil", moment(v.Redemption.ValidUntil)},
 		{"validDays", positive(v.Redemption.ValidDays)},
 		{"visibleFrom", moment(v.VisibleFrom)},
+		{"perUser", positive(v.PerUser)},
 		{"status", number(int64(v.Status))},
 	}
 	stock, begin, end, paused := "", "", "", ""

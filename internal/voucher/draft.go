@@ -8,6 +8,8 @@ const (
 	MaxRules = 1024             // characters
 	MaxMoney = 1_000_000_000_00 // cents
 	MaxStock = 100_000_000
+	// MaxPerUser is how many units of a voucher a user may have at most, in any sale.
+	MaxPerUser = 20
 )
 
 // Draft is a voucher to be created.
@@ -25,9 +27,10 @@ type Draft struct {
 
 // SaleDraft is the sale of a seckill voucher to be created.
 type SaleDraft struct {
-	Stock int64
-	Begin time.Time // may be in the past: the sale is then on at once
-	End   time.Time // exclusive; after Begin and after now
+	Stock   int64
+	PerUser int64     // units that a user may have in one order
+	Begin   time.Time // may be in the past: the sale is then on at once
+	End     time.Time // exclusive; after Begin and after now
 }
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
@@ -49,6 +52,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End)}
 	r.number("stock", d.Stock, 1, MaxStock)
+	r.number("perUser", d.PerUser, 1, MaxPerUser)
 	r.window(sale.Begin, sale.End, now)
 	return sale
 }

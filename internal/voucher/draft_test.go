@@ -18,7 +18,7 @@ func goodDraft() Draft {
 }
 
 func goodSale() SaleDraft {
-	return SaleDraft{Stock: 5000, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)}
+	return SaleDraft{PerUser: 1, Stock: 5000, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)}
 }
 
 // fields returns which fields the problems name, each once for each problem.
@@ -109,7 +109,10 @@ func TestSaleDraftRules(t *testing.T) {
 		"no begin":               {change: func(d *SaleDraft) { d.Begin = time.Time{} }, want: []string{"beginTime"}},
 		"no end":                 {change: func(d *SaleDraft) { d.End = time.Time{} }, want: []string{"endTime"}},
 		"beyond any calendar":    {change: func(d *SaleDraft) { d.End = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"endTime"}},
-		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "beginTime", "endTime"}},
+		"units to a user":        {change: func(d *SaleDraft) { d.PerUser = 20 }},
+		"too many to a user":     {change: func(d *SaleDraft) { d.PerUser = 21 }, want: []string{"perUser"}},
+		"less than a unit":       {change: func(d *SaleDraft) { d.PerUser = 0 }, want: []string{"perUser"}},
+		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "perUser", "beginTime", "endTime"}},
 		"less than one ms of it": {change: func(d *SaleDraft) { d.End = d.Begin.Add(time.Microsecond) }, want: []string{"endTime"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,12 @@ type Lists interface {
 	Changed(ctx context.Context, v Voucher)
 }
 
+// Instances tells what the living instances of the service can read: redisstore.Store.
+type Instances interface {
+	// ReadQuantities returns nil if all of them can read orders of several units, else ErrOldInstances, wrapped.
+	ReadQuantities(ctx context.Context) error
+}
+
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
 
@@ -46,13 +52,14 @@ type Service struct {
 	changes Changes
 	outbox  Outbox
 	lists   Lists
+	others  Instances
 	now     func() time.Time
 }
 
 // NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
 // while Redis is away.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, now: now}
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, others Instances, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, others: others, now: now}
 }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
@@ -70,7 +77,8 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 }
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
-// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it.
+// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it. A sale of several
+// units to a user is ErrOldInstances while an instance runs that cannot read its orders.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r, s.now())
@@ -81,6 +89,12 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 		return Shown{}, err
 	}
 	v.Kind, v.Sale = Seckill, &sale
+	if sd.PerUser > 1 {
+		v.PerUser = sd.PerUser
+		if err := s.others.ReadQuantities(ctx); err != nil {
+			return Shown{}, err
+		}
+	}
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}

@@ -57,6 +57,7 @@ type fakeSales struct {
 	// changed are the vouchers whose lists were told.
 	changed []int64
 	away    bool
+	old     error // what ReadQuantities returns
 }
 
 func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
@@ -73,6 +74,8 @@ func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, er
 	return live, now.Add(time.Minute), nil
 }
 
+func (f *fakeSales) ReadQuantities(context.Context) error { return f.old }
+
 func (f *fakeSales) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
 func (f *fakeSales) Open(_ context.Context, id int64) error {
@@ -84,7 +87,7 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 }
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
-	return NewService(ledger, sales, sales, nil, nil, sales, func() time.Time { return now })
+	return NewService(ledger, sales, sales, nil, nil, sales, sales, func() time.Time { return now })
 }
 
 func TestCreateSeckillOpensTheSale(t *testing.T) {
@@ -122,7 +125,7 @@ func TestCreateRefusesWithEveryProblem(t *testing.T) {
 	ledger, sales := &fakeLedger{}, &fakeSales{}
 	s := newTestService(ledger, sales)
 	_, errOrdinary := s.CreateOrdinary(t.Context(), author, Draft{})
-	_, errSeckill := s.CreateSeckill(t.Context(), author, Draft{}, SaleDraft{})
+	_, errSeckill := s.CreateSeckill(t.Context(), author, Draft{}, SaleDraft{PerUser: 1})
 	for _, tc := range []struct {
 		err  error
 		want int

@@ -17,6 +17,8 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
+	// ErrOldInstances: an instance of a version that knows no orders of several units is running.
+	ErrOldInstances = errors.New("an instance cannot read orders of several units")
 	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.
 	ErrUndecided = errors.New("stock change is not decided yet")
 )
@@ -55,6 +57,7 @@ type Voucher struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: always visible
+	PerUser     int64     // units that a user may have; 0: one in a sale, any number of an ordinary voucher. It never changes
 	Kind        Kind
 	Status      Status
 	Version     int64 // raised by every change
@@ -65,6 +68,9 @@ type Voucher struct {
 
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
+
+// MaxQuantity returns how many units of the voucher one order of its sale may have.
+func (v Voucher) MaxQuantity() int64 { return max(1, v.PerUser) }
 
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {

@@ -26,7 +26,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	now := time.Now()
 	created, err := p.vouchers.CreateSeckill(t.Context(), admin,
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00},
-		voucher.SaleDraft{Stock: 20_000, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{PerUser: 1, Stock: 20_000, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	auditor := audit.New(audit.Stores{Vouchers: s.stores.sql, Totals: s.stores.sql, Redis: s.stores.redis},
 		p.repairs, telemetry.NewMetrics(telemetry.Build{}), s.stores.log)
@@ -43,7 +43,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	for range clients {
 		load.Go(func() {
 			for buying.Err() == nil {
-				o, err := p.purchases.Buy(t.Context(), users.Add(1), created.ID, time.Second)
+				o, err := p.purchases.Buy(t.Context(), users.Add(1), created.ID, order.OneUnit, time.Second)
 				if err != nil {
 					continue // sold out, for the moment
 				}

@@ -88,7 +88,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, s.provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, time.Now)
+	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, s.redis, time.Now)
 	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}

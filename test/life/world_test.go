@@ -122,7 +122,7 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 			ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
-		voucher.SaleDraft{Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{PerUser: 1, Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	w.voucher = created.ID
 	return w
@@ -166,7 +166,7 @@ func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 func (w *world) buy(user int64) (order.Order, error) {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	return w.alive().purchases.Buy(ctx, user, w.voucher, 0)
+	return w.alive().purchases.Buy(ctx, user, w.voucher, order.OneUnit, 0)
 }
 
 // buyAgain buys once more for a user who has an order, and returns the order that is answered.

@@ -128,7 +128,7 @@ func inRecording() []mutant.Mutant {
 			mutant.Change{File: "internal/order/recorder/resolution.go", From: `		return s.collided(c, row)`, To: `		return order.Decision{Claim: c, Verb: order.Keep, RowID: row.ID}`},
 		),
 		serverMutant("a unit comes back twice", "F19", "I9 units come back once",
-			mutant.Change{File: "scripts/correct.lua", From: `      units = units + 1`, To: `      units = units + 2`},
+			mutant.Change{File: "scripts/correct.lua", From: `      units = units + quantity(order)`, To: `      units = units + 2 * quantity(order)`},
 		),
 		serverMutant("a lower token takes the fence", "F31-emptied", "the fence fell",
 			mutant.Change{File: "internal/sqlstore/expire.go", From: `row.Token > token:`, To: `false:`},

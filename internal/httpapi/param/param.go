@@ -100,18 +100,26 @@ func (q Query) Before() (int64, *invalid.Problem) {
 
 // Limit returns how many entries a page is to have.
 func (q Query) Limit() (int, *invalid.Problem) {
-	text, given, p := q.Text("limit")
-	if !given {
-		return defaultLimit, p
+	if _, given := q["limit"]; !given {
+		return defaultLimit, nil
 	}
-	n, ok := ParseID(text, maxLimit)
-	if !ok {
+	n, p := q.Number("limit", 1, maxLimit)
+	return int(n), p
+}
+
+// Number returns the whole number from least to most under a name; least when it is not there.
+func (q Query) Number(name string, least, most int64) (int64, *invalid.Problem) {
+	text, given, p := q.Text(name)
+	if !given {
+		return least, p
+	}
+	n, ok := ParseID(text, most)
+	if !ok || n < least {
 		return 0, &invalid.Problem{
-			Field: "limit", Reason: fmt.Sprintf("is %q", invalid.Clip(text)),
-			Allowed: fmt.Sprintf("a whole number from 1 to %d", maxLimit),
+			Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: fmt.Sprintf("a whole number from %d to %d", least, most),
 		}
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // Flag returns whether the value under a name is "true"; false when it is "false" or not there.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -73,9 +74,9 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 	}
 }
 
-// Admit asks for a unit of the voucher's sale for the user, under the given order id. It returns nil when the request is
-// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; or a sentinel of order
-// or of voucher.
+// Admit asks for units of the voucher's sale for the user, under the given order id. It returns nil when the request is
+// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; *order.NotEnoughError;
+// *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
 func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Request) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	if err != nil {
@@ -83,6 +84,9 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 	}
 	if v.Sale == nil {
 		return voucher.ErrNotSeckill
+	}
+	if err := checkQuantity(v, request.Quantity); err != nil {
+		return err
 	}
 	if v.Sale.Retired {
 		a.batchers.Delete(voucherID)
@@ -107,6 +111,19 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 		return err
 	}
 	return unlessHidden(v, a.result(v, b, result))
+}
+
+// checkQuantity returns *invalid.Error for more units than the sale allows; of one that the public does not see it tells nothing.
+func checkQuantity(v voucher.Voucher, q order.Quantity) error {
+	switch {
+	case q.Units() <= v.MaxQuantity():
+		return nil
+	case v.Hidden(time.Now()):
+		return voucher.ErrNotFound
+	}
+	return invalid.Join(&invalid.Problem{
+		Field: "quantity", Reason: fmt.Sprintf("is %s", q), Allowed: fmt.Sprintf("a whole number from 1 to %d", v.MaxQuantity()),
+	})
 }
 
 // unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public does not
@@ -198,7 +215,7 @@ func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey) err
 	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {
 	case err == nil:
-		return &order.AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 	case errors.Is(err, order.ErrNotFound):
 		return order.ErrEnded
 	default:

@@ -11,7 +11,7 @@ const (
 	// recentAge is for how long an accepted order is remembered. Redis loses a second or two with its tail; what is
 	// remembered beyond that is for orders that waited in it because the ledger was away.
 	recentAge = time.Minute
-	// recentMax is how many are remembered at most: 48 bytes each, 12.6 MB in all, and only once so many are accepted
+	// recentMax is how many are remembered at most: 56 bytes each, 14.7 MB in all, and only once so many are accepted
 	// within recentAge.
 	recentMax = 1 << 18
 	// recentStart is how many there is room for at first.
@@ -66,7 +66,7 @@ func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 		sequence += step
 		r.add(accept{at: at, claim: order.Claim{
 			OrderID: b.Requests[i].OrderID, UserID: b.Requests[i].UserID, VoucherID: b.Sale.VoucherID,
-			Epoch: v.View.Mark.Epoch, Sequence: sequence,
+			Epoch: v.View.Mark.Epoch, Sequence: sequence, Quantity: b.Requests[i].Quantity,
 		}})
 	}
 }

@@ -14,9 +14,16 @@ type Inventory struct {
 	Applied     int64 // number of the last operation that it contains
 	Stock       int64 // units left to sell, returned and reserved ones included
 	Holders     int64 // users in the sale's buyers
+	Extra       int64 // units that they have beyond one each
 	Waiting     int64 // entries of the sale in the stream, delivered or not; or NotCounted
 	DeadLetters int64 // dead letters of the partition
 }
+
+// LiveUnits returns how many units the live orders have.
+func (l LedgerTotals) LiveUnits() int64 { return l.Live + l.Extra }
+
+// Held returns how many units the holders have.
+func (i Inventory) Held() int64 { return i.Holders + i.Extra }
 
 // NotCounted says that the stream was too long to count a sale's entries in it.
 const NotCounted int64 = -1
@@ -28,6 +35,7 @@ type LedgerTotals struct {
 	Stock     int64
 	Issued    int64
 	Live      int64 // live orders
+	Extra     int64 // units that they have beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
 	Ahead     int64 // units by which later operations than Redis has applied have changed stock and live orders together
 	Open      int64 // operations that take stock, which Redis may have applied and the ledger has not completed
@@ -38,10 +46,10 @@ type LedgerTotals struct {
 //
 // Three sums are compared, each exact at any moment, also under full load:
 //
-//	ledger   stock + live orders = issued. Every transaction keeps this sum, and one statement reads it.
-//	Redis    stock + holders = the ledger's stock + live orders. Neither side is changed by a purchase, its recording, a
-//	         payment, a cancel or a return: each moves a unit from one summand to the other. Only changes of the stock
-//	         do, and the operations' numbers say which of them Redis has already.
+//	ledger   stock + units of live orders = issued. Every transaction keeps this sum, and one statement reads it.
+//	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a purchase, its
+//	         recording, a payment, a cancel or a return: each moves units from one summand to the other. Only changes of the
+//	         stock do, and the operations' numbers say which of them Redis has already.
 //	orders   holders without a live order = entries that wait in the stream. Purchases change that all the time, so it
 //	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
@@ -101,7 +109,7 @@ func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 // ledger had before redis was read.
 func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
 	b := Balance{VoucherID: voucherID, At: at, Ledger: ledger, Redis: redis}
-	b.LedgerDifference = ledger.Stock + ledger.Live - ledger.Issued
+	b.LedgerDifference = ledger.Stock + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
 	shortOfPlaces := false
 	if doubt == "" && b.RedisDifference == 0 {
@@ -113,8 +121,8 @@ func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at t
 		if b.LedgerDifference > 0 {
 			b.Finding = LedgerExcess
 		}
-		b.Why = fmt.Sprintf("the ledger has %d units left and %d live orders of %d issued: %+d",
-			ledger.Stock, ledger.Live, ledger.Issued, b.LedgerDifference)
+		b.Why = fmt.Sprintf("the ledger has %d units left and %s of %d issued: %+d",
+			ledger.Stock, orders(ledger), ledger.Issued, b.LedgerDifference)
 	case doubt != "":
 		b.Why = doubt
 	case shortOfPlaces:
@@ -122,8 +130,8 @@ func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at t
 		b.Why = fmt.Sprintf("redis has only %d places for %d live orders", redis.Holders, ledger.Live)
 	case b.RedisDifference != 0:
 		b.Finding = RedisWrong
-		b.Why = fmt.Sprintf("redis has %d units left and %d places; the ledger %d units and %d live orders: %+d",
-			redis.Stock, redis.Holders, ledger.Stock-ledger.Ahead, ledger.Live, b.RedisDifference)
+		b.Why = fmt.Sprintf("redis has %d units left and %s; the ledger %d units and %s: %+d",
+			redis.Stock, places(redis), ledger.Stock-ledger.Ahead, orders(ledger), b.RedisDifference)
 	case b.Lost > 0:
 		b.Finding = OrdersLost
 		b.Why = fmt.Sprintf("redis has %d places for %d live orders and %d waiting ones: %d orders are lost",
@@ -132,6 +140,19 @@ func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at t
 		b.Finding = Balanced
 	}
 	return b
+}
+
+// orders says how many live orders the ledger has, and with how many units where that is not the same.
+func orders(l LedgerTotals) string { return withUnits(l.Live, "live orders", l.LiveUnits()) }
+
+// places says how many holders Redis has, likewise.
+func places(i Inventory) string { return withUnits(i.Holders, "places", i.Held()) }
+
+func withUnits(n int64, what string, units int64) string {
+	if units == n {
+		return fmt.Sprintf("%d %s", n, what)
+	}
+	return fmt.Sprintf("%d %s of %d units", n, what, units)
 }
 
 // compareStock compares Redis's units and holders with the ledger, and says why it could not.
@@ -148,10 +169,10 @@ func (b *Balance) compareStock() (doubt string) {
 	case b.Ledger.Open > 0:
 		return fmt.Sprintf("%d changes of stock are being settled", b.Ledger.Open)
 	}
-	difference := b.Redis.Stock + b.Redis.Holders - (b.Ledger.Stock + b.Ledger.Live - b.Ledger.Ahead)
+	difference := b.Redis.Stock + b.Redis.Held() - (b.Ledger.Stock + b.Ledger.LiveUnits() - b.Ledger.Ahead)
 	if difference > 0 && b.Redis.Stock == 0 && b.Redis.Waiting != 0 {
 		// A rebuild found more accepted orders than units. Nothing is sold, and the recorder fails the surplus.
-		return fmt.Sprintf("%d orders wait for which the ledger has no unit", difference)
+		return fmt.Sprintf("orders wait for which the ledger lacks %d units", difference)
 	}
 	b.RedisDifference = difference
 	return ""

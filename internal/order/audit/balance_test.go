@@ -27,6 +27,16 @@ func TestBalance(t *testing.T) {
 		"a sale is paused":                          {func(_, _ *LedgerTotals, r *Inventory) { r.Mode = order.SalePaused }, Balanced, 0, 0, 0, false},
 		"an order is recorded and not acknowledged": {func(b, l *LedgerTotals, _ *Inventory) { l.Stock, l.Live, b.Stock = 69, 31, 69 }, Balanced, 0, 0, 0, false},
 
+		"orders of several units": {func(b, l *LedgerTotals, r *Inventory) {
+			l.Stock, b.Stock, l.Extra = 50, 50, 20
+			r.Stock, r.Extra = 35, 25
+		}, Balanced, 0, 0, 0, false},
+		"holders have one unit each where orders have several": {func(b, l *LedgerTotals, r *Inventory) {
+			l.Stock, b.Stock, l.Extra = 50, 50, 20
+			r.Stock = 35
+		}, RedisWrong, 0, -25, 0, true},
+		"the ledger lacks the units of several": {func(b, l *LedgerTotals, r *Inventory) { l.Stock, b.Stock = 68, 68 }, LedgerShort, -2, 2, 0, true},
+
 		"recording goes on meanwhile": {func(_, l *LedgerTotals, _ *Inventory) { l.Stock, l.Live, l.Mark.Sequence = 65, 35, 35 }, Balanced, 0, 0, 0, true},
 		"admission goes on meanwhile": {func(_, _ *LedgerTotals, r *Inventory) { r.Stock, r.Holders, r.Waiting = 50, 50, 20 }, Balanced, 0, 0, 0, false},
 		"a cancel is not applied yet": {func(_, l *LedgerTotals, _ *Inventory) { l.Stock, l.Live, l.Operation, l.Pending = 71, 29, 5, 1 }, Balanced, 0, 0, 0, true},

@@ -37,7 +37,7 @@ type Balances interface {
 type SaleStats struct {
 	LiveStats
 	Issued   int64 // units in all
-	Recorded int64 // live orders in the ledger
+	Recorded int64 // units of live orders in the ledger
 	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
 	Stale bool
 	// Balance is nil when it could not be had.
@@ -73,7 +73,7 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error)
 		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, err)
 	}
 	if v.Sale.Retired { // Redis holds nothing of it any more
-		f.State, f.View.Stock, f.View.Buyers = voucher.StateEnded, v.Sale.Stock, f.Recorded
+		f.State, f.View.Stock, f.View.Buyers, f.View.Extra = voucher.StateEnded, v.Sale.Stock, f.Recorded, 0
 		f.View.Begin, f.View.End = v.Sale.Begin, v.Sale.End
 	}
 	if b, err := m.balances.Balance(ctx, voucherID); err == nil {

@@ -183,7 +183,7 @@ func (f *FakeStores) Insert(_ context.Context, claims []order.Claim) error {
 			if taken || f.live(c.Buyer()) != 0 || c.Epoch != f.Epoch {
 				return order.ErrConflict
 			}
-			need[c.VoucherID]++
+			need[c.VoucherID] += c.Quantity.Units()
 		}
 		for v, n := range need {
 			if f.Stock[v] < n {
@@ -192,8 +192,8 @@ func (f *FakeStores) Insert(_ context.Context, claims []order.Claim) error {
 		}
 		f.Commits++
 		for _, c := range claims {
-			f.Rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Status: order.Unpaid}
-			f.Stock[c.VoucherID]--
+			f.Rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid}
+			f.Stock[c.VoucherID] -= c.Quantity.Units()
 		}
 		return nil
 	})
@@ -223,14 +223,14 @@ func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) 
 
 func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
 	return f.Call("settle", func() error {
-		view := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]int64{}, Pending: f.Unsettled}
+		view := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}, Pending: f.Unsettled}
 		for v, stock := range f.Stock {
 			view.Sales[v] = order.LedgerSale{Stock: stock, Epoch: f.Epoch, Operation: f.Operation}
 		}
 		for _, c := range claims {
 			ReadRows(view, c, f.Rows)
 			if id := f.live(c.Buyer()); id != 0 {
-				view.Live[c.Buyer()] = id
+				view.Live[c.Buyer()] = order.Held{OrderID: id, Quantity: f.Rows[id].Quantity}
 			}
 		}
 		decisions := decide(view)
@@ -245,12 +245,12 @@ func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.Ledger
 		}
 		f.Commits++
 		for _, d := range decisions {
-			row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Status: order.Unpaid, Reason: d.Reason}
+			row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity, Status: order.Unpaid, Reason: d.Reason}
 			switch d.Verb {
 			case order.Keep:
 				continue
 			case order.Insert:
-				f.Stock[row.VoucherID]--
+				f.Stock[row.VoucherID] -= row.Quantity.Units()
 			case order.Fail:
 				row.Status = order.Failed
 			}
@@ -274,8 +274,8 @@ func (f *FakeStores) Correct(_ context.Context, returns []order.Correction) (map
 				return fmt.Errorf("place of order %d: %w", r.OrderID, order.ErrOutdated)
 			}
 			delete(f.Holders, key)
-			if r.NewOrderID != 0 {
-				f.Holders[key] = r.NewOrderID
+			if r.New.OrderID != 0 {
+				f.Holders[key] = r.New.OrderID
 			}
 			if r.GiveBack {
 				f.Given++

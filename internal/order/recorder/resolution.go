@@ -14,7 +14,7 @@ import (
 type resolution struct {
 	view  order.LedgerView
 	stock map[int64]int64
-	live  map[order.BuyerKey]int64
+	live  map[order.BuyerKey]order.Held
 	rows  map[int64]order.Order
 }
 
@@ -23,7 +23,7 @@ func resolve(claims []order.Claim, view order.LedgerView) []order.Decision {
 	s := &resolution{
 		view:  view,
 		stock: make(map[int64]int64, len(view.Sales)),
-		live:  make(map[order.BuyerKey]int64, len(view.Live)),
+		live:  make(map[order.BuyerKey]order.Held, len(view.Live)),
 		rows:  make(map[int64]order.Order, len(view.Rows)),
 	}
 	for id, sale := range view.Sales {
@@ -47,18 +47,26 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 		return s.collided(c, row)
 	}
 	if _, known := s.view.Sales[c.VoucherID]; !known {
-		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID), 0)
+		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID), order.Held{})
 	}
 	if other, has := s.live[c.Buyer()]; has {
-		return s.fail(c, c.OrderID, order.DuplicateBuyer, fmt.Sprintf("the user's live order is %d", other), other)
+		return s.fail(c, c.OrderID, order.DuplicateBuyer, fmt.Sprintf("the user's live order is %d", other.OrderID), other)
 	}
-	if s.stock[c.VoucherID] <= 0 {
-		return s.fail(c, c.OrderID, order.NoStock, "the ledger has no unit left", 0)
+	if left := s.stock[c.VoucherID]; left < c.Quantity.Units() {
+		return s.fail(c, c.OrderID, order.NoStock, lacking(left, c.Quantity), order.Held{})
 	}
-	s.stock[c.VoucherID]--
-	s.live[c.Buyer()] = c.OrderID
-	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Status: order.Unpaid}
+	s.stock[c.VoucherID] -= c.Quantity.Units()
+	s.live[c.Buyer()] = c.Held()
+	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid}
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
+}
+
+// lacking says how many units the ledger has left for an order.
+func lacking(left int64, q order.Quantity) string {
+	if left <= 0 {
+		return "the ledger has no unit left"
+	}
+	return fmt.Sprintf("the ledger has %d units left for an order of %s", left, q)
 }
 
 // replayed: the ledger has this very order. A live one is settled; for one that ended, Redis is corrected again, which
@@ -95,17 +103,19 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 	}
 }
 
-func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detail string, instead int64) order.Decision {
+func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held) order.Decision {
 	// A second entry of the same claim in this batch must find the row.
-	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Status: order.Failed, Reason: reason}
+	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Failed, Reason: reason}
 	return order.Decision{
 		Claim: c, Verb: order.Fail, RowID: rowID, Reason: reason, Detail: detail,
 		Correction: s.giveBack(c, reason.GivesUnitBack(), instead),
 	}
 }
 
-func (s *resolution) giveBack(c order.Claim, unit bool, instead int64) *order.Correction {
-	return &order.Correction{UserID: c.UserID, OrderID: c.OrderID, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: unit, NewOrderID: instead}
+func (s *resolution) giveBack(c order.Claim, units bool, instead order.Held) *order.Correction {
+	return &order.Correction{
+		UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: units, New: instead,
+	}
 }
 
 // reject decides that a single claim, which the ledger refuses for good or an operator has discarded, becomes a failed
@@ -121,7 +131,7 @@ func reject(c order.Claim, view order.LedgerView, cause error) []order.Decision 
 	}
 	decisions[0] = order.Decision{
 		Claim: c, Verb: order.Fail, RowID: c.OrderID, Reason: reason, Detail: cause.Error(),
-		Correction: &order.Correction{UserID: c.UserID, OrderID: c.OrderID, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: true},
+		Correction: (&resolution{}).giveBack(c, true, order.Held{}),
 	}
 	return decisions
 }

@@ -26,7 +26,7 @@ func TestResolve(t *testing.T) {
 		},
 		"recorded already: nothing to do": {
 			claims: []order.Claim{mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}}, Live: map[order.BuyerKey]int64{mine.Buyer(): 100}},
+			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}}, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 100}}},
 			want:   []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100}},
 		},
 		"the same claim twice in a batch is inserted once": {
@@ -44,7 +44,7 @@ func TestResolve(t *testing.T) {
 			want:   []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100, Reason: order.NoStock, Correction: back(mine, false, 0)}},
 		},
 		"another live order of the user: failed, the live one becomes the holder's": {
-			claims: []order.Claim{mine}, view: order.LedgerView{Sales: sales, Live: map[order.BuyerKey]int64{mine.Buyer(): 50}},
+			claims: []order.Claim{mine}, view: order.LedgerView{Sales: sales, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}}},
 			want: []order.Decision{{Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.DuplicateBuyer, Detail: "the user's live order is 50", Correction: back(mine, true, 50)}},
 		},
 		"no unit left: failed in stream order, no unit goes back": {
@@ -52,6 +52,17 @@ func TestResolve(t *testing.T) {
 			want: []order.Decision{
 				{Claim: mine, Verb: order.Insert, RowID: 100},
 				{Claim: ordertest.NewClaim(101, 2, ordertest.VoucherA), Verb: order.Fail, RowID: 101, Reason: order.NoStock, Detail: "the ledger has no unit left", Correction: back(ordertest.NewClaim(101, 2, ordertest.VoucherA), false, 0)},
+			},
+		},
+		"fewer units left than the order has: it fails whole, and a smaller one behind it is inserted": {
+			claims: []order.Claim{ofUnits(mine, 3), ofUnits(ordertest.NewClaim(101, 2, ordertest.VoucherA), 2)},
+			view:   order.LedgerView{Sales: map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 2, Epoch: 1}}},
+			want: []order.Decision{
+				{
+					Claim: ofUnits(mine, 3), Verb: order.Fail, RowID: 100, Reason: order.NoStock,
+					Detail: "the ledger has 2 units left for an order of 3", Correction: back(ofUnits(mine, 3), false, 0),
+				},
+				{Claim: ofUnits(ordertest.NewClaim(101, 2, ordertest.VoucherA), 2), Verb: order.Insert, RowID: 101},
 			},
 		},
 		"no such sale": {
@@ -88,7 +99,7 @@ func TestResolve(t *testing.T) {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{
 				Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}},
-				Live: map[order.BuyerKey]int64{mine.Buyer(): 50},
+				Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}},
 			},
 			want: []order.Decision{{Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 50)}},
 		},
@@ -112,8 +123,15 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func back(c order.Claim, unit bool, instead int64) *order.Correction {
-	return &order.Correction{Sale: order.SaleRef{VoucherID: c.VoucherID}, UserID: c.UserID, OrderID: c.OrderID, GiveBack: unit, NewOrderID: instead}
+func ofUnits(c order.Claim, units int64) order.Claim {
+	c.Quantity = order.QuantityOf(units)
+	return c
+}
+
+func back(c order.Claim, units bool, instead int64) *order.Correction {
+	return &order.Correction{
+		Sale: order.SaleRef{VoucherID: c.VoucherID}, UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, GiveBack: units, New: order.Held{OrderID: instead},
+	}
 }
 
 // ledgerModel applies decisions as the ledger does, so that batches can be settled one after the other.
@@ -123,7 +141,7 @@ type ledgerModel struct {
 }
 
 func (m *ledgerModel) view(claims []order.Claim) order.LedgerView {
-	v := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]int64{}}
+	v := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}}
 	for id, stock := range m.stock {
 		v.Sales[id] = order.LedgerSale{Stock: stock}
 	}
@@ -131,7 +149,7 @@ func (m *ledgerModel) view(claims []order.Claim) order.LedgerView {
 		ordertest.ReadRows(v, c, m.rows)
 		for _, row := range m.rows {
 			if row.Status.Live() && row.UserID == c.UserID && row.VoucherID == c.VoucherID {
-				v.Live[c.Buyer()] = row.ID
+				v.Live[c.Buyer()] = order.Held{OrderID: row.ID, Quantity: row.Quantity}
 			}
 		}
 	}
@@ -170,10 +188,10 @@ func (m *ledgerModel) apply(t *rapid.T, decisions []order.Decision) (written int
 		if _, taken := m.rows[d.RowID]; taken {
 			t.Fatalf("decision writes over row %d: %+v", d.RowID, d)
 		}
-		row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Status: order.Failed, Reason: d.Reason}
+		row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity, Status: order.Failed, Reason: d.Reason}
 		if d.Verb == order.Insert {
 			row.Status = order.Unpaid
-			if m.stock[d.Claim.VoucherID]--; m.stock[d.Claim.VoucherID] < 0 {
+			if m.stock[d.Claim.VoucherID] -= d.Claim.Quantity.Units(); m.stock[d.Claim.VoucherID] < 0 {
 				t.Fatalf("oversold voucher %d", d.Claim.VoucherID)
 			}
 		}
@@ -190,8 +208,10 @@ func TestResolveKeepsTheInvariants(t *testing.T) {
 		stock := rapid.Int64Range(0, 6).Draw(t, "stock")
 		m := &ledgerModel{stock: map[int64]int64{ordertest.VoucherA: stock, ordertest.VoucherB: 2}, rows: map[int64]order.Order{}}
 		one := rapid.Custom(func(t *rapid.T) order.Claim {
-			return ordertest.NewClaim(rapid.Int64Range(1, 12).Draw(t, "id"), rapid.Int64Range(1, 6).Draw(t, "user"),
+			c := ordertest.NewClaim(rapid.Int64Range(1, 12).Draw(t, "id"), rapid.Int64Range(1, 6).Draw(t, "user"),
 				rapid.SampledFrom([]int64{ordertest.VoucherA, ordertest.VoucherB, 99}).Draw(t, "voucher"))
+			c.Quantity = order.QuantityOf(1 + (c.OrderID+c.UserID)%3)
+			return c
 		})
 		for _, c := range rapid.SliceOfN(one, 0, 4).Draw(t, "claims whose next row id is taken as well") {
 			m.rows[c.RowID(1)] = order.Order{ID: c.RowID(1), UserID: 99, VoucherID: c.VoucherID, Status: order.Failed, Reason: order.NoStock}
@@ -208,7 +228,7 @@ func TestResolveKeepsTheInvariants(t *testing.T) {
 				if row.Status.Live() {
 					live[order.BuyerKey{VoucherID: row.VoucherID, UserID: row.UserID}]++
 					if row.VoucherID == ordertest.VoucherA {
-						sold++
+						sold += row.Quantity.Units()
 					}
 				}
 			}

@@ -131,7 +131,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
 	in := rebuildInput{
-		holders: map[int64]int64{}, reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
+		holders: map[int64]order.Held{}, reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
 	}
 	if epoch > 1 { // a new sale has nothing to remember or to read
 		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
@@ -225,7 +225,7 @@ func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuild
 		case err != nil:
 			return fmt.Errorf("reading the holders: %w", err)
 		default:
-			in.holders[claim.UserID] = claim.OrderID
+			in.holders[claim.UserID] = claim.Held()
 		}
 	}
 	if r.reports == nil {
@@ -242,9 +242,9 @@ func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuild
 
 // rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
 type rebuildInput struct {
-	waiting  []order.Claim   // in stream order
-	holders  map[int64]int64 // user id → order id, as Redis has it
-	reported []order.Claim   // from the recovery reports, in no order
+	waiting  []order.Claim        // in stream order
+	holders  map[int64]order.Held // user id → order, as Redis has it
+	reported []order.Claim        // from the recovery reports, in no order
 	// unreadable are the holders that name no user or no order. One may come twice.
 	unreadable []order.UnreadableHolderError
 	ledger     order.Snapshot
@@ -264,55 +264,61 @@ type rebuildPlan struct {
 
 // makePlan decides who is a holder and how much is left. First come the ledger's live orders, then accepted orders that
 // wait, in stream order, then those of which only the holder is left, then those that only reports know, in the order of
-// their acceptance. Each of the latter three will take a unit from the ledger, so it counts as taken here. An order whose
+// their acceptance. Each of the latter three will take its units from the ledger, so they count as taken here. An order whose
 // user is a holder by another one is requeued too: the recorder makes it a failed order with its reason.
 func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	var plan rebuildPlan
-	holders := make(map[int64]int64, len(in.ledger.Live)+len(in.waiting))
+	holders := make(map[int64]order.Held, len(in.ledger.Live)+len(in.waiting))
 	maps.Copy(holders, in.ledger.Live)
-	var promised int64
+	var promised int64 // units
 	queued := make(map[int64]bool, len(in.waiting))
 	for _, c := range in.waiting {
 		queued[c.OrderID] = true
 		if _, has := holders[c.UserID]; has || in.ledger.Dead[c.OrderID] {
 			continue // recorded already, or bound to fail: the recorder decides
 		}
-		holders[c.UserID] = c.OrderID
-		promised++
+		holders[c.UserID] = c.Held()
+		promised += c.Quantity.Units()
 	}
-	for user, id := range in.holders {
-		place, has := holders[user]
-		if place == id {
+	for user, held := range in.holders {
+		current, has := holders[user]
+		if current.OrderID == held.OrderID {
 			continue
 		}
-		if in.ledger.Dead[id] || queued[id] {
+		if in.ledger.Dead[held.OrderID] || queued[held.OrderID] {
 			if !has {
 				plan.removeHolders = append(plan.removeHolders, strconv.FormatInt(user, 10))
 			}
 			continue
 		}
 		if !has {
-			holders[user] = id
-			promised++
+			holders[user] = held
+			promised += held.Quantity.Units()
 		}
-		plan.requeue = append(plan.requeue, order.Claim{OrderID: id, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1})
+		plan.requeue = append(plan.requeue, order.Claim{
+			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1, Quantity: held.Quantity,
+		})
 	}
 	for _, c := range in.missing(queued) {
 		if _, has := holders[c.UserID]; !has {
-			holders[c.UserID] = c.OrderID
-			promised++
+			holders[c.UserID] = c.Held()
+			promised += c.Quantity.Units()
 		}
 		plan.requeue, plan.lost = append(plan.requeue, c), append(plan.lost, c)
 	}
-	for user, id := range holders {
-		if in.holders[user] != id {
-			plan.setHolders = append(plan.setHolders, order.Claim{OrderID: id, UserID: user, VoucherID: in.ledger.Voucher.ID})
+	var extra int64
+	for user, held := range holders {
+		extra += held.Quantity.Extra()
+		if in.holders[user] != held {
+			plan.setHolders = append(plan.setHolders, order.Claim{
+				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
+			})
 		}
 	}
 	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
 	v := in.ledger.Voucher
 	plan.opening = order.Opening{
-		Stock: max(0, v.Sale.Stock-promised), Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
+		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
 	}
 	switch {
 	case v.Status != voucher.OnShelf:
@@ -325,7 +331,7 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 
 // unreadableFields returns the fields of holders that cannot be read, but those of users who are holders again: their order
 // is set in its place.
-func (in *rebuildInput) unreadableFields(holders map[int64]int64) []string {
+func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
 	var fields []string
 	for _, u := range in.unreadable {
 		user, err := strconv.ParseInt(u.Field, 10, 64)
@@ -342,7 +348,7 @@ func (in *rebuildInput) unreadableFields(holders map[int64]int64) []string {
 func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
 	var missing []order.Claim
 	for _, c := range in.reported {
-		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID] != c.OrderID && in.holders[c.UserID] != c.OrderID {
+		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID && in.holders[c.UserID].OrderID != c.OrderID {
 			missing = append(missing, c)
 		}
 	}

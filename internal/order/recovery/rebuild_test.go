@@ -26,13 +26,21 @@ func TestPlanOfARebuild(t *testing.T) {
 	accepted := func(id, user, sequence int64) order.Claim {
 		return order.Claim{OrderID: id, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 4, Sequence: sequence}
 	}
+	several := func(c order.Claim, units int64) order.Claim {
+		c.Quantity = order.QuantityOf(units)
+		return c
+	}
+	withExtra := func(o order.Opening, extra int64) order.Opening {
+		o.Extra = extra
+		return o
+	}
 	paused := ordertest.SaleVoucher(2)
 	paused.Sale.Paused = true
 	off := ordertest.SaleVoucher(2)
 	off.Status = voucher.OffShelf
 	for name, tc := range map[string]struct {
 		waiting  []order.Claim
-		holders  map[int64]int64
+		holders  map[int64]order.Held
 		reported []order.Claim
 		broken   []order.UnreadableHolderError
 		ledger   order.Snapshot
@@ -45,24 +53,24 @@ func TestPlanOfARebuild(t *testing.T) {
 		"paused by an admin": {ledger: order.Snapshot{Voucher: paused}, want: rebuildPlan{opening: opening(2, order.SalePaused)}},
 		"off the shelf":      {ledger: order.Snapshot{Voucher: off}, want: rebuildPlan{opening: opening(2, order.SaleOffShelf)}},
 		"an emptied Redis gets the ledger's buyers": {
-			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{1: 11, 2: 12}},
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11, 2: 12})},
 			want:   rebuildPlan{setHolders: []order.Claim{holder(1, 11), holder(2, 12)}, opening: opening(3, order.SaleOpen)},
 		},
 		"waiting orders count as sold, recorded ones once": {
 			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(13, 3, ordertest.VoucherA)},
-			holders: map[int64]int64{1: 11, 3: 13},
-			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{1: 11}},
+			holders: one(map[int64]int64{1: 11, 3: 13}),
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11})},
 			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
 		},
 		"an order of which only the holder is left is requeued": {
-			holders: map[int64]int64{4: 14},
+			holders: one(map[int64]int64{4: 14}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
 				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(2, order.SaleOpen),
 			},
 		},
 		"a holder by an order that ended is removed": {
-			holders: map[int64]int64{4: 14},
+			holders: one(map[int64]int64{4: 14}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Dead: map[int64]bool{14: true}},
 			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
 		},
@@ -75,8 +83,8 @@ func TestPlanOfARebuild(t *testing.T) {
 			},
 		},
 		"a holder by another order than the ledger's is corrected": {
-			holders: map[int64]int64{4: 14},
-			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{4: 99}},
+			holders: one(map[int64]int64{4: 14}),
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{4: 99})},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(4, 99)}, opening: opening(3, order.SaleOpen),
 				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, // it will fail, and say why
@@ -92,9 +100,9 @@ func TestPlanOfARebuild(t *testing.T) {
 		},
 		"what reports and others know changes nothing": {
 			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
-			holders:  map[int64]int64{1: 11, 4: 14},
+			holders:  one(map[int64]int64{1: 11, 4: 14}),
 			reported: []order.Claim{accepted(11, 1, 1), accepted(12, 2, 2), accepted(13, 3, 3), accepted(14, 4, 4)},
-			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{2: 12}, Dead: map[int64]bool{13: true}},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{2: 12}), Dead: map[int64]bool{13: true}},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(2, 12)},
 				requeue:    []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(1, order.SaleOpen),
@@ -102,17 +110,38 @@ func TestPlanOfARebuild(t *testing.T) {
 		},
 		"an order whose user has bought again gets its row, and makes no holder": {
 			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
-			holders:  map[int64]int64{1: 11},
+			holders:  one(map[int64]int64{1: 11}),
 			reported: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
-			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]int64{2: 12}},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{2: 12})},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(2, 12)}, requeue: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
 				lost: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
 			},
 		},
+		"orders of several units come back from the ledger, the stream, holders and reports with all of them": {
+			waiting:  []order.Claim{several(accepted(11, 1, 1), 2)},
+			holders:  map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
+			reported: []order.Claim{several(accepted(15, 5, 2), 4)},
+			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(20), Live: map[int64]order.Held{6: {OrderID: 16, Quantity: order.QuantityOf(5)}}},
+			want: rebuildPlan{
+				setHolders: []order.Claim{several(holder(1, 11), 2), several(holder(5, 15), 4), several(holder(6, 16), 5)},
+				requeue: []order.Claim{
+					several(order.Claim{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}, 3), several(accepted(15, 5, 2), 4),
+				},
+				lost:    []order.Claim{several(accepted(15, 5, 2), 4)},
+				opening: withExtra(opening(20-2-3-4, order.SaleOpen), 1+2+3+4),
+			},
+		},
+		"a holder with other units than the ledger's order is corrected": {
+			holders: map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
+			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(2)}}},
+			want: rebuildPlan{
+				setHolders: []order.Claim{several(holder(4, 14), 2)}, opening: withExtra(opening(3, order.SaleOpen), 1),
+			},
+		},
 		"more promised than there is: nothing left, never less than nothing": {
 			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA)},
-			holders: map[int64]int64{1: 11, 2: 12},
+			holders: one(map[int64]int64{1: 11, 2: 12}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(1)},
 			want:    rebuildPlan{opening: opening(0, order.SaleOpen)},
 		},
@@ -130,6 +159,34 @@ func TestPlanOfARebuild(t *testing.T) {
 	}
 }
 
+// one gives each of the orders one unit.
+func one(orders map[int64]int64) map[int64]order.Held {
+	held := make(map[int64]order.Held, len(orders))
+	for user, id := range orders {
+		held[user] = order.Held{OrderID: id}
+	}
+	return held
+}
+
+// unitsOf is how many units the order with the id has, wherever it is told.
+func unitsOf(id int64) order.Quantity { return order.QuantityOf(1 + id%4) }
+
+func withUnits(orders map[int64]int64) map[int64]order.Held {
+	held := one(orders)
+	for user, h := range held {
+		held[user] = order.Held{OrderID: h.OrderID, Quantity: unitsOf(h.OrderID)}
+	}
+	return held
+}
+
+// units adds up.
+func units(orders map[int64]order.Held) (all, extra int64) {
+	for _, h := range orders {
+		all, extra = all+h.Quantity.Units(), extra+h.Quantity.Extra()
+	}
+	return all, extra
+}
+
 // After a rebuild, what is left plus what will still be recorded is exactly the ledger's stock, as long as no more was
 // promised than there is; and no user is a holder twice, or removed although their order counts.
 func TestPlanConserves(t *testing.T) {
@@ -137,21 +194,23 @@ func TestPlanConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.Int64Range(100, 115)
 		users := rapid.Int64Range(1, 8)
-		in := rebuildInput{holders: rapid.MapOfN(users, ids, 0, 8).Draw(t, "holders")}
+		in := rebuildInput{holders: withUnits(rapid.MapOfN(users, ids, 0, 8).Draw(t, "holders"))}
 		for _, id := range rapid.SliceOfNDistinct(ids, 0, 8, rapid.ID[int64]).Draw(t, "waiting") {
-			in.waiting = append(in.waiting, ordertest.NewClaim(id, users.Draw(t, "user"), ordertest.VoucherA))
+			c := ordertest.NewClaim(id, users.Draw(t, "user"), ordertest.VoucherA)
+			c.Quantity = unitsOf(id)
+			in.waiting = append(in.waiting, c)
 		}
 		for _, id := range rapid.SliceOfN(ids, 0, 8).Draw(t, "reported") {
-			in.reported = append(in.reported, order.Claim{OrderID: id, UserID: users.Draw(t, "whose"), VoucherID: ordertest.VoucherA, Epoch: 4})
+			in.reported = append(in.reported, order.Claim{OrderID: id, UserID: users.Draw(t, "whose"), VoucherID: ordertest.VoucherA, Epoch: 4, Quantity: unitsOf(id)})
 		}
 		in.ledger = order.Snapshot{
-			Voucher: ordertest.SaleVoucher(rapid.Int64Range(0, 20).Draw(t, "stock")),
-			Live:    rapid.MapOfN(users, ids, 0, 5).Draw(t, "live"),
+			Voucher: ordertest.SaleVoucher(rapid.Int64Range(0, 60).Draw(t, "stock")),
+			Live:    withUnits(rapid.MapOfN(users, ids, 0, 5).Draw(t, "live")),
 			Dead:    rapid.MapOfN(ids, rapid.Just(true), 0, 5).Draw(t, "dead"),
 		}
 		plan := in.makePlan(5)
 
-		holders := map[int64]int64{}
+		holders := map[int64]order.Held{}
 		maps.Copy(holders, in.holders)
 		for user := range holders {
 			if slices.Contains(plan.removeHolders, strconv.FormatInt(user, 10)) {
@@ -159,20 +218,24 @@ func TestPlanConserves(t *testing.T) {
 			}
 		}
 		for _, c := range plan.setHolders {
-			holders[c.UserID] = c.OrderID
+			holders[c.UserID] = c.Held()
 		}
-		for user, id := range in.ledger.Live {
-			if holders[user] != id {
-				t.Fatalf("user %d holds %d, the ledger says %d", user, holders[user], id)
+		for user, held := range in.ledger.Live {
+			if holders[user] != held {
+				t.Fatalf("user %d holds %v, the ledger says %v", user, holders[user], held)
 			}
 		}
-		unrecorded := int64(len(holders) - len(in.ledger.Live))
-		if want := max(0, in.ledger.Voucher.Sale.Stock-unrecorded); plan.opening.Stock != want {
-			t.Fatalf("opens with %d, want %d: %d holders are not recorded", plan.opening.Stock, want, unrecorded)
+		unrecorded, _ := units(holders)
+		recorded, _ := units(in.ledger.Live)
+		if unrecorded -= recorded; plan.opening.Stock != max(0, in.ledger.Voucher.Sale.Stock-unrecorded) {
+			t.Fatalf("opens with %d of %d: %d units of holders are not recorded", plan.opening.Stock, in.ledger.Voucher.Sale.Stock, unrecorded)
 		}
-		for user, id := range holders {
-			if in.ledger.Live[user] == 0 && in.ledger.Dead[id] {
-				t.Fatalf("user %d holds the ended order %d", user, id)
+		if _, extra := units(holders); plan.opening.Extra != extra {
+			t.Fatalf("opens with %d units beyond one each, want %d", plan.opening.Extra, extra)
+		}
+		for user, held := range holders {
+			if in.ledger.Live[user].OrderID == 0 && in.ledger.Dead[held.OrderID] {
+				t.Fatalf("user %d holds the ended order %d", user, held.OrderID)
 			}
 		}
 	})
@@ -183,7 +246,7 @@ func TestPlanLosesNobody(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ids, users := rapid.Int64Range(100, 110), rapid.Int64Range(1, 6)
-		in := rebuildInput{holders: map[int64]int64{}, ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(9), Live: map[int64]int64{}, Dead: map[int64]bool{}}}
+		in := rebuildInput{holders: map[int64]order.Held{}, ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(9), Live: map[int64]order.Held{}, Dead: map[int64]bool{}}}
 		traced := map[int64]bool{}
 		for _, id := range rapid.SliceOfNDistinct(ids, 0, 8, rapid.ID[int64]).Draw(t, "accepted") {
 			c := order.Claim{OrderID: id, UserID: users.Draw(t, "user"), VoucherID: ordertest.VoucherA, Epoch: 4}
@@ -192,10 +255,10 @@ func TestPlanLosesNobody(t *testing.T) {
 			case 0:
 				in.waiting = append(in.waiting, c)
 			case 1:
-				in.holders[c.UserID] = id
+				in.holders[c.UserID] = c.Held()
 			case 2:
-				if in.ledger.Live[c.UserID] == 0 {
-					in.ledger.Live[c.UserID] = id
+				if in.ledger.Live[c.UserID].OrderID == 0 {
+					in.ledger.Live[c.UserID] = c.Held()
 				}
 			case 3:
 				in.ledger.Dead[id] = true
@@ -205,7 +268,7 @@ func TestPlanLosesNobody(t *testing.T) {
 			traced[c.OrderID] = true
 		}
 		for _, c := range in.reported {
-			if !traced[c.OrderID] && in.ledger.Live[c.UserID] != c.OrderID && !in.ledger.Dead[c.OrderID] {
+			if !traced[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID && !in.ledger.Dead[c.OrderID] {
 				t.Fatalf("order %d of user %d is lost", c.OrderID, c.UserID)
 			}
 		}

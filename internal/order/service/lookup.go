@@ -218,7 +218,9 @@ func (l *Lookup) heldIn(ctx context.Context, userID int64, sales []voucher.Vouch
 		recorded := order.Mark{Epoch: sales[i].Sale.Epoch, Sequence: sales[i].Sale.Sequence}
 		all = all && h.Whole && !h.Mark.Before(recorded)
 		if h.OrderID != 0 {
-			queued = append(queued, order.Order{ID: h.OrderID, UserID: userID, VoucherID: refs[i].VoucherID, Status: order.Queued})
+			queued = append(queued, order.Order{
+				ID: h.OrderID, UserID: userID, VoucherID: refs[i].VoucherID, Quantity: h.Quantity, Status: order.Queued,
+			})
 		}
 	}
 	return queued, all, nil

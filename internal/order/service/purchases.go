@@ -38,22 +38,24 @@ func NewPurchases(admission *admission.Admission, lookup *Lookup, rows order.Rea
 	return &Purchases{admission: admission, lookup: lookup, recorded: newOwnReads(rows), ids: ids, notifier: notifier, options: options}
 }
 
-// Buy asks for one unit of the voucher for the user, and waits for up to wait until the order is recorded. It returns the
-// order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one; or a sentinel of
-// order or of voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
-func (p *Purchases) Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+// Buy asks for so many units of the voucher for the user, in one order, and waits for up to wait until the order is recorded. It returns the
+// order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one;
+// *order.NotEnoughError when fewer units are left; *invalid.Error for more than the sale allows; or a sentinel of order or of
+// voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
+func (p *Purchases) Buy(ctx context.Context, userID, voucherID int64, quantity order.Quantity, wait time.Duration) (order.Order, error) {
 	id, err := p.ids.Next(ctx)
 	if err != nil {
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
 	}
-	o := order.Order{ID: id, UserID: userID, VoucherID: voucherID, Status: order.Queued}
+	o := order.Order{ID: id, UserID: userID, VoucherID: voucherID, Quantity: quantity, Status: order.Queued}
+	request := order.Request{UserID: userID, OrderID: id, Quantity: quantity}
 	if wait <= 0 && !p.options.WaitForRow {
-		err := p.admission.Admit(ctx, voucherID, order.Request{UserID: userID, OrderID: id})
+		err := p.admission.Admit(ctx, voucherID, request)
 		return o, p.explain(ctx, userID, err)
 	}
 	sub := p.notifier.Subscribe(id)
 	defer sub.Cancel()
-	if err := p.admission.Admit(ctx, voucherID, order.Request{UserID: userID, OrderID: id}); err != nil {
+	if err := p.admission.Admit(ctx, voucherID, request); err != nil {
 		return order.Order{}, p.explain(ctx, userID, err)
 	}
 	return p.await(ctx, sub, o, wait)
@@ -95,9 +97,9 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 		if err != nil {
 			return fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnknownOutcome, bought.OrderID)
 		}
-		return &order.AlreadyBoughtError{OrderID: o.ID, Status: o.Status}
+		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 	}
-	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Status: p.lookup.status(ctx, bought.OrderID)}
+	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Quantity: bought.Quantity, Status: p.lookup.status(ctx, bought.OrderID)}
 }
 
 // Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for up to

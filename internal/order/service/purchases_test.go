@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -86,7 +87,7 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 			t.Parallel()
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 			p.gate.outcome = order.Result{Outcome: tc.code}
-			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 			if !errors.Is(err, tc.want) {
 				t.Fatalf("error = %v, want %v", err, tc.want)
 			}
@@ -97,6 +98,38 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 				t.Errorf("mended = %v, want %v", mended, tc.repair)
 			}
 		})
+	}
+}
+
+// More units than the sale allows are refused before anything is asked; of a hidden sale it is not said that it is there.
+func TestBuySeveralUnits(t *testing.T) {
+	t.Parallel()
+	several := ordertest.VoucherAt(9, 0)
+	several.PerUser = 3
+	hidden := several
+	hidden.VisibleFrom = time.Now().Add(time.Hour)
+	for name, tc := range map[string]struct {
+		voucher voucher.Voucher
+		units   int64
+		want    string
+	}{
+		"as many as allowed": {several, 3, ""},
+		"one more":           {several, 4, "quantity is 4 (allowed: a whole number from 1 to 3)"},
+		"two of one":         {ordertest.VoucherAt(9, 0), 2, "quantity is 2 (allowed: a whole number from 1 to 1)"},
+		"too many, hidden":   {hidden, 4, voucher.ErrNotFound.Error()},
+	} {
+		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
+		p.gate.outcome = order.Result{Outcome: order.Accepted}
+		o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(tc.units), 0)
+		if got := fmt.Sprint(err); tc.want != "" && got != tc.want || tc.want == "" && (err != nil || o.Quantity.Units() != tc.units) {
+			t.Errorf("%s: %+v, %v; want %q", name, o, err, tc.want)
+		}
+	}
+	p := newPurchases(t, PurchaseOptions{}, several)
+	p.gate.outcome = order.Result{Outcome: order.NotEnough, Left: 2}
+	_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(3), 0)
+	if lacking, is := errors.AsType[*order.NotEnoughError](err); !is || lacking.Left != 2 {
+		t.Errorf("with two left: %v", err)
 	}
 }
 
@@ -111,7 +144,7 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	} {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
 		p.gate.outcome = order.Result{Outcome: code}
-		if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.Is(err, want) {
+		if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("%v: error = %v, want %v", code, err, want)
 		}
 	}
@@ -121,7 +154,7 @@ func TestBuyWhatCannotBeBought(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0), voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf})
 	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 404: voucher.ErrNotFound} {
-		if _, err := p.purchases.Buy(t.Context(), 1, id, 0); !errors.Is(err, want) {
+		if _, err := p.purchases.Buy(t.Context(), 1, id, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("voucher %d: error = %v, want %v", id, err, want)
 		}
 	}
@@ -136,10 +169,10 @@ func TestBuyWhileTheLedgerIsAway(t *testing.T) {
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 	p.catalog.SetSales(p.sales.Kept)
 	p.sales.Before["voucher"] = 1 << 30
-	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); err != nil {
+	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); err != nil {
 		t.Errorf("a known voucher: %v", err)
 	}
-	if _, err := p.purchases.Buy(t.Context(), 1, 404, 0); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := p.purchases.Buy(t.Context(), 1, 404, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("an unknown voucher: error = %v, want ErrUnavailable", err)
 	}
 }
@@ -164,7 +197,7 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 				if tc.row.ID != 0 {
 					p.rows.Put(tc.row)
 				}
-				_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+				_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 				var bought *order.AlreadyBoughtError
 				if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
 					t.Fatalf("error = %v, want order 55, %s", err, tc.want)
@@ -182,14 +215,14 @@ func TestBuyAfterRetirement(t *testing.T) {
 	p := newPurchases(t, PurchaseOptions{}, v)
 	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Redeemed})
 	var bought *order.AlreadyBoughtError
-	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
+	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
 		t.Errorf("the winner: error = %v", err)
 	}
-	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrEnded) {
+	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
 		t.Errorf("anybody else: error = %v, want ErrEnded", err)
 	}
 	p.rows.Away = true
-	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("with the ledger away: error = %v, want ErrUnavailable", err)
 	}
 }
@@ -212,7 +245,7 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 			p.gate.outcome, p.gate.view = order.Result{Outcome: order.NotStarted}, tc.view
 			for range 3 {
-				if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0); !errors.Is(err, order.ErrNotStarted) {
+				if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrNotStarted) {
 					t.Fatalf("error = %v", err)
 				}
 			}
@@ -234,7 +267,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		}
 		got := make(chan result, 1)
 		go func() {
-			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 			got <- result{o, err}
 		}()
 		synctest.Wait()
@@ -253,7 +286,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 			t.Errorf("listed before it was recorded: %+v, %v", page, err)
 		}
 		start := time.Now()
-		if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
+		if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
 			t.Errorf("not recorded after %v: error = %v, want ErrUnknownOutcome", time.Since(start), err)
 		}
 	})
@@ -280,7 +313,7 @@ func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
 				p.rows.Mu.Unlock()
 				p.notifier.Notify(map[int64]order.Status{100: order.Failed})
 			}()
-			got, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, time.Hour)
+			got, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour)
 			if err != nil || got != tc.want {
 				t.Errorf("order = %+v, %v; want %+v", got, err, tc.want)
 			}
@@ -348,7 +381,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	if o, err := p.purchases.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != order.Queued {
 		t.Errorf("order = %+v, %v", o, err)
 	}
-	if o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, time.Hour); err != nil || o.Status != order.Queued {
+	if o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour); err != nil || o.Status != order.Queued {
 		t.Errorf("bought %+v, %v", o, err)
 	}
 }
@@ -453,7 +486,7 @@ func TestTheLedgerHangs(t *testing.T) {
 		for range 1000 {
 			callers.Go(func() {
 				within("a repeat", sideTimeout, func() {
-					_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, 0)
+					_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 || bought.Status != order.StatusUnknown {
 						t.Errorf("a repeat: %v", err)
 					}

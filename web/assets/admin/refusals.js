@@ -6,6 +6,7 @@
 export const REFUSALS = [
   { code: "SOLD_OUT", en: "Sold out", zh: "已售罄" },
   { code: "ALREADY_BOUGHT", en: "Has bought already", zh: "已抢购过" },
+  { code: "NOT_ENOUGH", en: "Not that many left", zh: "余量不足" },
   { code: "NOT_STARTED", en: "Not started", zh: "未开始" },
   { code: "ENDED", en: "Ended", zh: "已结束" },
   { code: "PAUSED", en: "Paused", zh: "已暂停" },

@@ -1,0 +1,44 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// An order with its units is one text in Redis, in the hash of holders, in the stream, and in recovery reports: the order's
+// id, and with more than one unit a colon and how many, as 123:3. A version that knows no quantities can read no such text,
+// and so takes it for no order of one unit: an entry becomes a dead letter, which loses nothing (docs/upgrades.md).
+
+// heldText is the text of an order with its units.
+func heldText(h order.Held) string {
+	id := strconv.FormatInt(h.OrderID, 10)
+	if h.Quantity.Extra() == 0 {
+		return id
+	}
+	return id + ":" + h.Quantity.String()
+}
+
+// heldArgument is the same as an argument of a script: a number where it is one.
+func heldArgument(h order.Held) any {
+	if h.Quantity.Extra() == 0 {
+		return h.OrderID
+	}
+	return heldText(h)
+}
+
+// parseHeld reads an order with its units as this package writes it; order 0 for anything else.
+func parseHeld(text string) order.Held {
+	text, units, several := strings.Cut(text, ":")
+	id := identifier(text)
+	if !several || id == 0 {
+		return order.Held{OrderID: id}
+	}
+	n := identifier(units)
+	if n < 2 || n > voucher.MaxPerUser {
+		return order.Held{}
+	}
+	return order.Held{OrderID: id, Quantity: order.QuantityOf(n)}
+}
