@@ -35,7 +35,8 @@ func report(ctx context.Context, seeds int) (string, error) {
 const head = `# Bots besiege a sale
 
 Written by ` + "`make siege`" + `: a **model**. %d people and bots want %d units on %d instances; time is simulated, and work is
-charged, not burnt. ` + "`test/siege/doc.go`" + ` says what is real (the guards) and what is assumed:
+charged, not burnt. ` + "`test/siege/doc.go`" + ` says what is real (tickets, moments, difficulty) and what
+is assumed:
 
 - %d people, %.0f in 100 of them press before their moment (without tickets: %v after the start, median); the others press %v
   after the start (median). A telephone's message takes %v (median), %.0f in 100 are lost and sent again. %.0f in 100
@@ -167,8 +168,9 @@ func measure(ctx context.Context, k kind, set guard.Settings, seeds int) (outcom
 
 // goal measures it for each kind.
 func goal(ctx context.Context, b *strings.Builder, seeds int) error {
-	fmt.Fprintf(b, "## The goal\n\nWith all guards and the D that the console proposes, a bot's account wins no more than that of a person who pressed before\n"+
-		"their moment, within two standard deviations over %d seeds, and no honest buyer is called an attack.\n\n", seeds)
+	fmt.Fprintf(b, "## The goal\n\nWith all guards and the D that guard.ProposeDelay proposes, a bot's account wins no more than that of a person who pressed before\n"+
+		"their moment, within two standard deviations over %d seeds, and no honest buyer is called an attack.\n"+
+		"The deviation is that of one sale; a difference of a twentieth, which the proposal tolerates, is smaller than it and real all the same.\n\n", seeds)
 	b.WriteString("| Bots | D | a bot's | a person's, of a hundred | difference | standard deviation | honest called an attack | reached |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	for _, k := range kinds() {
 		o, err := measure(ctx, k, all(k), seeds)
