@@ -97,7 +97,7 @@ func TestRehearsal(t *testing.T) {
 				return status, body
 			}}
 		}, exitFindings, []string{"I3 ", "is still queued"}},
-		{"one order is listed twice", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 live orders of 50 units"}},
+		{"one order is listed twice", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 units of live orders, of 50"}},
 		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "was given to the users"}},
 		{"sold stock is shown", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -109,7 +109,7 @@ func TestRehearsal(t *testing.T) {
 			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
 				return isPurchase(r) && first() && answer(w, http.StatusConflict, soldOut)
 			}}
-		}, exitFindings, []string{"I6 ", "was told SOLD_OUT before 50 buyers had asked"}},
+		}, exitFindings, []string{"I6 ", "was told SOLD_OUT before 50 units had been asked for"}},
 		{"a winner is refused", nil, func() tamperer {
 			first := once()
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {

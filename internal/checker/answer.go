@@ -35,6 +35,9 @@ const (
 // String returns the action's name.
 func (a Action) String() string { return [...]string{"buy", "cancel", "refund"}[a] }
 
+// CodeNotEnough is the code of the refusal that says that fewer units were left than were asked for, but some.
+const CodeNotEnough = "NOT_ENOUGH"
+
 // CodeSoldOut is the code of the refusal that says that no unit was left.
 const CodeSoldOut = "SOLD_OUT"
 
@@ -45,6 +48,7 @@ type Answer struct {
 	User     int64
 	Voucher  int64
 	Order    int64  // for Accepted and Held; for Cancel and Refund always
+	Units    int64  // of that order, else those that were asked for; 0: one
 	Code     string // for Refused and Later: the service's code; for Unknown: what was seen instead of an answer
 	Server   string // who was asked
 	Sent     time.Time

@@ -364,3 +364,52 @@ func TestManyFindings(t *testing.T) {
 		t.Errorf("%d findings kept of %d", len(r.Findings), r.Total)
 	}
 }
+
+// inUnits is the evidence of an honest sale of six units: one bought three of them, one two, one bought one.
+func inUnits() *sale {
+	s := honest()
+	s.Issued, s.PerUser = 6, 3
+	for i, units := range []int64{3, 2, 1} {
+		s.rows()[i].Units = units
+	}
+	for i := range s.answers {
+		a := &s.answers[i]
+		for _, o := range s.rows() {
+			if a.Order == o.ID {
+				a.Units = o.Units
+			}
+		}
+	}
+	if s.Redis != nil {
+		s.Redis.Units = map[int64]int64{1: 3, 2: 2}
+	}
+	return s
+}
+
+// Orders of several units: sums count units, and every source has to say how many an order has.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	if r := inUnits().check(); r.Total != 0 {
+		t.Fatalf("an honest sale: %v", r.Findings)
+	}
+	left := int64(2)
+	for name, tc := range map[string]struct {
+		change func(*sale)
+		want   checker.Invariant
+	}{
+		"the sum counts orders":       {func(s *sale) { s.LedgerStock = &left; s.ShownStock = &left }, checker.Conservation},
+		"an order lost units":         {func(s *sale) { s.rows()[0].Units = 1 }, checker.TrueAnswers},
+		"more than a user may have":   {func(s *sale) { s.PerUser = 2 }, checker.OnePerUser},
+		"more units than were issued": {func(s *sale) { s.Issued = 5 }, checker.NoOversell},
+		"redis counts other units": {func(s *sale) {
+			s.Redis = &checker.Redis{Holders: map[int64]int64{1: 101, 2: 102, 3: 103}, Units: map[int64]int64{1: 3}}
+		}, checker.Conservation},
+	} {
+		s := inUnits()
+		tc.change(s)
+		r := s.check()
+		if !slices.ContainsFunc(r.Findings, func(f checker.Finding) bool { return f.Invariant == tc.want }) {
+			t.Errorf("%s: %v, want one of %s", name, r.Findings, tc.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 type Evidence struct {
 	Voucher int64
 	Issued  int64 // units, as the sale was created
+	PerUser int64 // units that a user may have in one order; 0: one
 	// Answers is the clients' record, in the order in which the answers came. It is read several times, and what it
 	// yields is not kept: a record of millions may be stored in any form.
 	Answers iter.Seq[Answer]
@@ -40,6 +41,7 @@ type Redis struct {
 	Waiting int64           // accepted orders that are not recorded yet
 	Dead    int64           // dead letters
 	Holders map[int64]int64 // user → order
+	Units   map[int64]int64 // user → units of that order, of those that have several
 }
 
 // Live returns how many units the orders of the first complete view hold.
@@ -50,7 +52,7 @@ func (e Evidence) Live() (n int64) {
 	}
 	for _, o := range v.Orders {
 		if o.Status.Live() {
-			n++
+			n += o.units()
 		}
 	}
 	return n

@@ -55,11 +55,18 @@ type Order struct {
 	Voucher int64
 	Status  Status
 	Reason  string // why it failed
+	Units   int64  // 0: one
 }
+
+// units returns how many units the order has.
+func (o Order) units() int64 { return max(1, o.Units) }
 
 // String is the order as one line of a history.
 func (o Order) String() string {
 	s := fmt.Sprintf("order %d of user %d, voucher %d, %s", o.ID, o.User, o.Voucher, o.Status)
+	if o.Units > 1 {
+		s += fmt.Sprintf(", %d units", o.Units)
+	}
 	if o.Reason != "" {
 		s += " (" + o.Reason + ")"
 	}

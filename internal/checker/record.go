@@ -11,6 +11,7 @@ type buyer struct {
 // promise is an order that an answer named.
 type promise struct {
 	user    int64
+	units   int64
 	outcome Outcome
 }
 
@@ -74,7 +75,7 @@ func (c *check) addPromise(a Answer) {
 			"order %d was given to the users %d and %d", a.Order, before.user, a.User)
 	}
 	if !known {
-		c.promises[a.Order] = promise{a.User, a.Outcome}
+		c.promises[a.Order] = promise{a.User, max(1, a.Units), a.Outcome}
 	}
 }
 
@@ -83,14 +84,14 @@ func (c *check) checkPromises() {
 	if c.e.Expires || c.e.Loss || c.unitsGivenBack() {
 		return
 	}
-	n := int64(len(c.promises))
-	for id := range c.released {
-		if _, named := c.promises[id]; named {
-			n--
+	n := int64(0)
+	for id, p := range c.promises {
+		if !c.released[id] {
+			n += p.units
 		}
 	}
 	if n > c.e.Issued {
-		c.find(NoOversell, subject{}, "answers named %d orders of %d units", n, c.e.Issued)
+		c.find(NoOversell, subject{}, "answers named orders of %d units, of %d", n, c.e.Issued)
 	}
 }
 

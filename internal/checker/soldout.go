@@ -4,8 +4,8 @@ import "slices"
 
 // checkSoldOut checks that "sold out" was only answered when at some time during the call no unit was left.
 //
-// Every order got a unit at some time after its buyer first asked. So at the time of an answer at most as many units
-// were gone as orders had been asked for by then; if that is fewer than were issued, the answer was wrong, also when
+// Every order got its units at some time after its buyer first asked. So at the time of an answer at most as many units
+// were gone as those of the orders that had been asked for by then; if that is fewer than were issued, the answer was wrong, also when
 // units come back later. If none ever came back, all must be gone in the end, too.
 func (c *check) checkSoldOut() {
 	if c.soldOuts == 0 || c.e.Loss {
@@ -30,10 +30,10 @@ func (c *check) checkSoldOut() {
 	if c.e.Issued < 1 || int64(len(asked)) < c.e.Issued {
 		return // too few orders: found above, or by I5
 	}
-	gone := asked[c.e.Issued-1] // by then as many had asked as there were units
+	gone := asked[c.e.Issued-1] // by then as many units had been asked for as there were
 	c.eachSoldOut(func(a Answer) {
 		if !a.Received.IsZero() && a.Received.UnixNano() < gone {
-			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT before %d buyers had asked", a.User, c.e.Issued)
+			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT before %d units had been asked for", a.User, c.e.Issued)
 		}
 	})
 }
@@ -49,12 +49,14 @@ func (c *check) left() int64 {
 	return 0
 }
 
-// requestTimes returns when the buyer of each order first asked, sorted.
+// requestTimes returns for each unit of each order when its buyer first asked, sorted.
 func (c *check) requestTimes(v View) []int64 {
 	asked := make([]int64, 0, len(v.Orders))
 	for _, o := range v.Orders {
 		if o.Voucher == c.e.Voucher {
-			asked = append(asked, c.buyers[o.User].firstSent)
+			for range o.units() {
+				asked = append(asked, c.buyers[o.User].firstSent)
+			}
 		}
 	}
 	slices.Sort(asked)

@@ -1,6 +1,6 @@
 package checker
 
-// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with the live orders.
+// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with those of the live orders.
 func (c *check) checkStocks() {
 	if c.e.complete() == nil {
 		c.checkStockBound()
@@ -9,32 +9,36 @@ func (c *check) checkStocks() {
 	live := c.e.Live()
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
-			c.find(Conservation, subject{}, "the ledger has %d left and %d live orders of %d units", *s, live, c.e.Issued)
+			c.find(Conservation, subject{}, "the ledger has %d left and %d units of live orders, of %d units", *s, live, c.e.Issued)
 		}
 		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
-		c.find(Conservation, subject{}, "%d units are shown as left; with %d live orders that is %d of %d",
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d of live orders that is %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
 
-// checkStockBound checks what needs no list of all orders: no more orders can be known than units are gone.
+// checkStockBound checks what needs no list of all orders: no more units of orders can be known than are gone.
 func (c *check) checkStockBound() {
 	s := c.e.ShownStock
 	if s == nil {
 		return
 	}
-	known := map[int64]bool{}
+	known := map[int64]int64{}
 	for _, v := range c.e.Views {
 		for _, o := range v.Orders {
 			if o.Status.Live() && o.Voucher == c.e.Voucher {
-				known[o.ID] = true
+				known[o.ID] = o.units()
 			}
 		}
 	}
-	if n := int64(len(known)); *s+n > c.e.Issued {
-		c.find(Conservation, subject{}, "%d units are shown as left; with %d known live orders that is %d of %d",
+	n := int64(0)
+	for _, units := range known {
+		n += units
+	}
+	if *s+n > c.e.Issued {
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d of known live orders that is %d of %d",
 			*s, n, *s+n, c.e.Issued)
 	}
 }
@@ -77,15 +81,16 @@ func (c *check) checkRedis() {
 	live := c.e.Live()
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
-		c.find(Conservation, subject{}, "redis has %d left, %d waiting, %d dead letters; with %d live orders that is %d of %d units",
+		c.find(Conservation, subject{}, "redis has %d left, %d waiting, %d dead letters; with %d units of live orders that is %d of %d units",
 			r.Stock, r.Waiting, r.Dead, live, got, c.e.Issued)
 	}
 	c.checkSurplus("redis", got)
-	c.checkHolders(*v, r.Holders)
+	c.checkHolders(*v, *r)
 }
 
 // checkHolders checks that Redis has exactly the live orders' users as holders.
-func (c *check) checkHolders(v View, holders map[int64]int64) {
+func (c *check) checkHolders(v View, r Redis) {
+	holders := r.Holders
 	holds := make(map[int64]bool, len(holders))
 	for _, o := range v.Orders {
 		if !o.Status.Live() || o.Voucher != c.e.Voucher {
@@ -94,6 +99,8 @@ func (c *check) checkHolders(v View, holders map[int64]int64) {
 		holds[o.User] = true
 		if holders[o.User] != o.ID {
 			c.find(OnePerUser, about(o.User, o.ID, holders[o.User]), "user %d has order %d; redis says %d", o.User, o.ID, holders[o.User])
+		} else if held := max(1, r.Units[o.User]); held != o.units() {
+			c.find(Conservation, about(o.User, o.ID), "order %d of user %d has %d units; redis says %d", o.ID, o.User, o.units(), held)
 		}
 	}
 	for user, id := range holders {

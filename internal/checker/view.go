@@ -17,14 +17,14 @@ func (c *check) checkView(v View) {
 		if !o.Status.Live() {
 			continue
 		}
-		live++
+		live += o.units()
 		if other, twice := liveOf[o.User]; twice {
 			c.find(OnePerUser, about(o.User, other, o.ID), "%s: user %d has the live orders %d and %d", v.Name, o.User, other, o.ID)
 		}
 		liveOf[o.User] = o.ID
 	}
 	if live > c.e.Issued {
-		c.find(NoOversell, subject{}, "%s: %d live orders of %d units", v.Name, live, c.e.Issued)
+		c.find(NoOversell, subject{}, "%s: %d units of live orders, of %d", v.Name, live, c.e.Issued)
 	}
 	for id, p := range c.promises {
 		c.checkPromise(v, id, p, byID)
@@ -38,6 +38,12 @@ func (c *check) checkView(v View) {
 func (c *check) checkOrder(v View, o Order) {
 	if _, asked := c.buyers[o.User]; !asked && v.Complete && !c.e.Others {
 		c.find(AskedFor, about(o.User, o.ID), "%s: order %d of user %d, who never asked", v.Name, o.ID, o.User)
+	}
+	if o.units() > max(1, c.e.PerUser) {
+		c.find(OnePerUser, about(o.User, o.ID), "%s: order %d of user %d has %d units, allowed are %d", v.Name, o.ID, o.User, o.Units, max(1, c.e.PerUser))
+	}
+	if p, named := c.promises[o.ID]; named && p.units != o.units() {
+		c.find(TrueAnswers, about(o.User, o.ID), "%s: order %d of user %d has %d units, and they were told %d", v.Name, o.ID, o.User, o.units(), p.units)
 	}
 	switch {
 	case o.Status == Failed:

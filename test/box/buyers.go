@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,16 +19,21 @@ type Buyers struct {
 	Voucher int64
 	Record  *Record
 	Query   string // for example "wait=2s"
+	Units   int64  // that each asks for; 0: one, and nothing is said of it
 	// Pick returns the server of the i-th attempt; nil: one after the other.
 	Pick func(i int) *Server
 }
 
 // Buy sends one purchase of a user to one server.
 func (b *Buyers) Buy(ctx context.Context, s *Server, user int64) checker.Answer {
-	a := checker.Answer{User: user, Voucher: b.Voucher, Server: s.Name, Sent: time.Now()}
+	a := checker.Answer{User: user, Voucher: b.Voucher, Units: b.Units, Server: s.Name, Sent: time.Now()}
 	url := s.URL("/voucher/seckill/" + strconv.FormatInt(b.Voucher, 10))
-	if b.Query != "" {
-		url += "?" + b.Query
+	query := b.Query
+	if b.Units > 0 {
+		query = strings.Trim(fmt.Sprintf("%s&quantity=%d", query, b.Units), "&")
+	}
+	if query != "" {
+		url += "?" + query
 	}
 	r, err := b.client.Do(ctx, Request{Method: http.MethodPost, URL: url, Token: BuyerToken(user)})
 	a.Received = time.Now()
@@ -67,7 +73,7 @@ func withOrder(a checker.Answer, o checker.Outcome, r Reply) checker.Answer {
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != placed.OrderID {
 		return a
 	}
-	a.Outcome, a.Order, a.Code = o, id, ""
+	a.Outcome, a.Order, a.Units, a.Code = o, id, placed.Quantity, ""
 	return a
 }
 

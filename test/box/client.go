@@ -193,4 +193,6 @@ type Order struct {
 type Placed struct {
 	OrderID string `json:"orderId"`
 	Status  string `json:"status"`
+	// Quantity is 0 for one unit.
+	Quantity int64 `json:"quantity"`
 }

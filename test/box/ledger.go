@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
 	"seckill/internal/checker"
@@ -25,15 +26,18 @@ func OpenLedger(tb testing.TB, driver, dsn string) Ledger {
 
 // Orders returns all rows of a voucher.
 func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order, err error) {
-	rs, err := l.DB.QueryContext(ctx,
-		"SELECT id, user_id, voucher_id, status, COALESCE(reason, '') FROM tb_voucher_order WHERE voucher_id = ?", voucher)
+	const columns = "SELECT id, user_id, voucher_id, status, COALESCE(reason, ''), "
+	rs, err := l.DB.QueryContext(ctx, columns+"quantity FROM tb_voucher_order WHERE voucher_id = ?", voucher)
+	if err != nil && strings.Contains(err.Error(), "quantity") { // a version before quantities has made the table
+		rs, err = l.DB.QueryContext(ctx, columns+"1 FROM tb_voucher_order WHERE voucher_id = ?", voucher)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}
 	defer func() { _ = rs.Close() }() // rs.Err has the error
 	for rs.Next() {
 		var r checker.Order
-		if err = rs.Scan(&r.ID, &r.User, &r.Voucher, &r.Status, &r.Reason); err != nil {
+		if err = rs.Scan(&r.ID, &r.User, &r.Voucher, &r.Status, &r.Reason, &r.Units); err != nil {
 			return nil, fmt.Errorf("reading an order: %w", err)
 		}
 		rows = append(rows, r)

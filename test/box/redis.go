@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -39,7 +40,7 @@ const RecorderGroup = "recorder"
 
 // Sale reads a sale, in several calls: its parts fit together only while nothing is under way.
 func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) {
-	v := checker.Redis{Holders: map[int64]int64{}}
+	v := checker.Redis{Holders: map[int64]int64{}, Units: map[int64]int64{}}
 	stock, err := r.HMGet(ctx, r.SaleKey(voucher), "stock", "returned").Result()
 	if err != nil {
 		return v, fmt.Errorf("reading the sale: %w", err)
@@ -62,11 +63,16 @@ func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) 
 	}
 	for user, order := range buyers {
 		u, err1 := strconv.ParseInt(user, 10, 64)
-		o, err2 := strconv.ParseInt(order, 10, 64)
-		if err1 != nil || err2 != nil {
+		id, units, several := strings.Cut(order, ":")
+		o, err2 := strconv.ParseInt(id, 10, 64)
+		n, err3 := strconv.ParseInt(units, 10, 64)
+		if err1 != nil || err2 != nil || several && err3 != nil {
 			return v, fmt.Errorf("buyer %q has order %q", user, order)
 		}
 		v.Holders[u] = o
+		if several {
+			v.Units[u] = n
+		}
 	}
 	if v.Waiting, err = r.XLen(ctx, r.StreamKey()).Result(); err != nil {
 		return v, fmt.Errorf("reading the stream: %w", err)

@@ -14,7 +14,8 @@ import (
 
 const (
 	users      = 5
-	firstStock = 3
+	firstStock = 6
+	perUser    = 3 // units
 	price      = 10_00
 )
 
@@ -79,11 +80,17 @@ func (m *model) anOrder(t *rapid.T) (id, user int64) {
 
 func (m *model) buy(t *rapid.T) {
 	user := m.user(t)
-	o, err := m.w.buy(user)
+	units := rapid.Int64Range(1, perUser).Draw(t, "units")
+	o, err := m.w.buy(user, units)
 	var bought *order.AlreadyBoughtError
+	var lacking *order.NotEnoughError
 	switch {
 	case err == nil:
 		m.learn(t, o.ID, user)
+	case errors.As(err, &lacking):
+		if lacking.Left < 1 || lacking.Left >= units {
+			t.Fatalf("%d units are refused as %d are left", units, lacking.Left)
+		}
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
 	default: // refused, or unknown; some later action asks again
@@ -106,7 +113,7 @@ func (m *model) pay(t *rapid.T) {
 		m.w.expectedOrState(t, err)
 		return
 	}
-	if p.Amount != price || p.OrderID != id {
+	if p.Amount != price*m.w.unitsOf(id) || p.OrderID != id {
 		t.Fatalf("a payment of %+v for order %d", p, id)
 	}
 	m.payments = append(m.payments, p)

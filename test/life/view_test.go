@@ -20,7 +20,8 @@ type view struct {
 
 	stock   int64 // in Redis, returned units included
 	applied int64 // number of the last operation applied in Redis
-	holders map[int64]int64
+	extra   int64 // units that its holders have beyond one each
+	holders map[int64]string
 	waiting int64 // entries in the stream
 }
 
@@ -29,6 +30,7 @@ type saleRow struct{ stock, issued, last int64 }
 type orderRow struct {
 	id, user int64
 	status   order.Status
+	units    int64
 	last     order.Status // of its history; its own if it has none
 }
 
@@ -38,12 +40,12 @@ type paymentRow struct {
 	state order.PaymentState
 }
 
-// live counts the orders that have a unit.
+// live counts the units of live orders.
 func (v view) live() int64 {
 	n := int64(0)
 	for _, o := range v.orders {
 		if o.status.Live() {
-			n++
+			n += o.units
 		}
 	}
 	return n
@@ -70,7 +72,7 @@ func (m *model) check(t *rapid.T) {
 		t.Fatalf("not quiescent: %d entries wait, %d operations are pending", v.waiting, v.pending)
 	}
 	if v.sale.stock+v.live() != v.sale.issued { // I1, I5
-		t.Fatalf("ledger: stock %d + %d live orders, %d issued", v.sale.stock, v.live(), v.sale.issued)
+		t.Fatalf("ledger: stock %d + %d units of live orders, %d issued", v.sale.stock, v.live(), v.sale.issued)
 	}
 	if v.stock != v.sale.stock { // I5, I9
 		t.Fatalf("Redis has %d units to sell, the ledger %d", v.stock, v.sale.stock)
@@ -78,17 +80,21 @@ func (m *model) check(t *rapid.T) {
 	if v.applied != v.sale.last {
 		t.Fatalf("Redis has applied %d operations of %d", v.applied, v.sale.last)
 	}
-	live := map[int64]int64{}
+	live, texts, extra := map[int64]int64{}, map[int64]string{}, int64(0)
 	for _, o := range v.orders {
 		if o.status.Live() {
-			live[o.user] = o.id
+			live[o.user], texts[o.user] = o.id, m.w.text(o.id)
+			extra += o.units - 1
+		}
+		if o.units != m.w.unitsOf(o.id) {
+			t.Fatalf("order %d has %d units, %d were asked for", o.id, o.units, m.w.unitsOf(o.id))
 		}
 		if o.last != o.status {
 			t.Fatalf("order %d is %s, its history ends with %s", o.id, o.status, o.last)
 		}
 	}
-	if !maps.Equal(live, v.holders) { // I2, I6
-		t.Fatalf("live orders of users %v, holders in Redis %v", live, v.holders)
+	if !maps.Equal(texts, v.holders) || extra != v.extra { // I2, I6
+		t.Fatalf("live orders of users %v with %d units beyond one each, holders in Redis %v with %d", texts, extra, v.holders, v.extra)
 	}
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)

@@ -65,6 +65,7 @@ type world struct {
 
 	mu             sync.Mutex
 	sent           map[int64]int64 // order ids that were sent to Redis, with their users
+	units          map[int64]int64 // and the units that were asked for
 	maybeConfirmed map[string]bool // payments whose notice was sent, answered or not
 }
 
@@ -113,7 +114,7 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	t.Helper()
 	w := &world{
 		env: e, rt: rt, ctx: t.Context(),
-		sent: map[int64]int64{}, maybeConfirmed: map[string]bool{},
+		sent: map[int64]int64{}, units: map[int64]int64{}, maybeConfirmed: map[string]bool{},
 	}
 	w.start()
 	now := time.Now()
@@ -122,7 +123,7 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 			ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
-		voucher.SaleDraft{PerUser: 1, Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{PerUser: perUser, Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	w.voucher = created.ID
 	return w
@@ -133,7 +134,7 @@ func (w *world) start() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, r := range b.Requests {
-			w.sent[r.OrderID] = r.UserID
+			w.sent[r.OrderID], w.units[r.OrderID] = r.UserID, r.Quantity.Units()
 		}
 	})
 }
@@ -163,20 +164,38 @@ func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(w.ctx, 300*time.Millisecond)
 }
 
-func (w *world) buy(user int64) (order.Order, error) {
+func (w *world) buy(user, units int64) (order.Order, error) {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	return w.alive().purchases.Buy(ctx, user, w.voucher, order.OneUnit, 0)
+	return w.alive().purchases.Buy(ctx, user, w.voucher, order.QuantityOf(units), 0)
 }
 
 // buyAgain buys once more for a user who has an order, and returns the order that is answered.
 func (w *world) buyAgain(t *rapid.T, user int64) int64 {
-	_, err := w.buy(user)
+	_, err := w.buy(user, perUser)
 	bought, is := errors.AsType[*order.AlreadyBoughtError](err)
 	if !is {
 		t.Fatalf("user %d has a live order and is answered %v", user, err)
 	}
+	if bought.Quantity.Units() != w.unitsOf(bought.OrderID) {
+		t.Fatalf("order %d of %d units is answered as one of %s", bought.OrderID, w.unitsOf(bought.OrderID), bought.Quantity)
+	}
 	return bought.OrderID
+}
+
+// unitsOf returns how many units the order was asked for with.
+func (w *world) unitsOf(id int64) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.units[id]
+}
+
+// text is the order as Redis names it. The format is repeated here on purpose: other versions read it.
+func (w *world) text(id int64) string {
+	if units := w.unitsOf(id); units > 1 {
+		return fmt.Sprintf("%d:%d", id, units)
+	}
+	return fmt.Sprint(id)
 }
 
 func (w *world) pay(user, id int64) (order.Payment, error) {
@@ -322,7 +341,7 @@ func (w *world) buyersKey() string { return fmt.Sprintf("%s{p0}:buyers:%d", w.pr
 func (w *world) redeliver(id, user int64) {
 	w.must(w.rt, w.rdb.XAdd(w.ctx, &redis.XAddArgs{
 		Stream: w.prefix + "{p0}:orders",
-		Values: []any{"v", w.voucher, "u", user, "o", id, "e", 1, "s", 1},
+		Values: []any{"v", w.voucher, "u", user, "o", w.text(id), "e", 1, "s", 1},
 	}).Err())
 }
 
@@ -341,16 +360,16 @@ func (w *world) refunded() map[string]int {
 
 // view reads both stores.
 func (w *world) view(t *rapid.T) view {
-	v := view{holders: map[int64]int64{}, waiting: w.waiting()}
+	v := view{holders: map[int64]string{}, waiting: w.waiting()}
 	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
 		Scan(&v.sale.stock, &v.sale.issued, &v.sale.last))
 	v.pending = w.pending()
 	w.each(t, func(rows *sql.Rows) error {
 		var o orderRow
-		err := rows.Scan(&o.id, &o.user, &o.status, &o.last)
+		err := rows.Scan(&o.id, &o.user, &o.status, &o.units, &o.last)
 		v.orders = append(v.orders, o)
 		return err
-	}, `SELECT id, user_id, status,
+	}, `SELECT id, user_id, status, quantity,
 		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
 		FROM tb_voucher_order o WHERE voucher_id = ?`)
 	w.each(t, func(rows *sql.Rows) error {
@@ -361,11 +380,11 @@ func (w *world) view(t *rapid.T) view {
 	}, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?")
 	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
 	w.must(t, err)
-	v.stock, v.applied = number(sale["stock"])+number(sale["returned"]), number(sale["op"])
+	v.stock, v.applied, v.extra = number(sale["stock"])+number(sale["returned"]), number(sale["op"]), number(sale["extra"])
 	holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey()).Result()
 	w.must(t, err)
 	for user, id := range holders {
-		v.holders[number(user)] = number(id)
+		v.holders[number(user)] = id
 	}
 	return v
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // Check reports whether a record, and the live orders in the end (user → order), could come from a shop that sells so
-// many units, one per user, one request at a time. Every answer must have its times.
+// many units, one order per user, one request at a time. Every answer must have its times.
 func Check(units int64, answers []checker.Answer, live map[int64]int64, patience time.Duration) Verdict {
 	m := newShop(units, answers, live)
 	switch porcupine.CheckOperationsTimeout(m.model(), m.history(answers), patience) {
@@ -50,7 +50,7 @@ type kind int8
 
 const (
 	request  kind = iota // an answer of the record
-	giveBack             // the unit of a cancelled order comes back
+	giveBack             // the units of a cancelled order come back
 	audit                // the live orders are read
 )
 
@@ -66,18 +66,20 @@ type state struct {
 	left     int64   // units to sell
 	released int64   // units of cancelled orders that have not come back
 	holders  []int64 // order of each buyer; 0: none
+	units    []int64 // of that order
 }
 
 // shop is the model: the buyers by index, and what there is in the end.
 type shop struct {
-	units int64
+	all   int64           // units
+	units map[int64]int64 // of the orders that answers named
 	index map[int64]int
 	live  []int64
 	seed  maphash.Seed
 }
 
 func newShop(units int64, answers []checker.Answer, live map[int64]int64) *shop {
-	s := &shop{units: units, index: map[int64]int{}, seed: maphash.MakeSeed()}
+	s := &shop{all: units, units: map[int64]int64{}, index: map[int64]int{}, seed: maphash.MakeSeed()}
 	number := func(user int64) {
 		if _, known := s.index[user]; !known {
 			s.index[user] = len(s.index)
@@ -85,6 +87,9 @@ func newShop(units int64, answers []checker.Answer, live map[int64]int64) *shop 
 	}
 	for _, a := range answers {
 		number(a.User)
+		if a.Action == checker.Buy && a.Order != 0 {
+			s.units[a.Order] = max(1, a.Units)
+		}
 	}
 	for user := range live {
 		number(user)
@@ -120,7 +125,9 @@ func (s *shop) history(answers []checker.Answer) (ops []porcupine.Operation) {
 
 func (s *shop) model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return state{left: s.units, holders: make([]int64, len(s.index))} },
+		Init: func() any {
+			return state{left: s.all, holders: make([]int64, len(s.index)), units: make([]int64, len(s.index))}
+		},
 		Step: func(before, in, _ any) (bool, any) {
 			return s.step(before.(state), in.(input)) // porcupine knows no types
 		},
@@ -130,7 +137,7 @@ func (s *shop) model() porcupine.Model {
 }
 
 func (st state) equal(b state) bool {
-	return st.left == b.left && st.released == b.released && slices.Equal(st.holders, b.holders)
+	return st.left == b.left && st.released == b.released && slices.Equal(st.holders, b.holders) && slices.Equal(st.units, b.units)
 }
 
 func (s *shop) hash(a state) uint64 {
@@ -138,8 +145,9 @@ func (s *shop) hash(a state) uint64 {
 	h.SetSeed(s.seed)
 	maphash.WriteComparable(&h, a.left)
 	maphash.WriteComparable(&h, a.released)
-	for _, order := range a.holders {
+	for i, order := range a.holders {
 		maphash.WriteComparable(&h, order)
+		maphash.WriteComparable(&h, a.units[i])
 	}
 	return h.Sum64()
 }
@@ -150,8 +158,8 @@ func (s *shop) step(st state, in input) (bool, any) {
 	case in.kind == audit:
 		return s.agrees(st), st
 	case in.kind == giveBack:
-		if st.released > 0 {
-			st.left, st.released = st.left+1, st.released-1
+		if units := max(1, s.units[in.answer.Order]); st.released >= units {
+			st.left, st.released = st.left+units, st.released-units
 		}
 		return true, st
 	case in.answer.Action == checker.Buy:
@@ -172,28 +180,40 @@ func (s *shop) agrees(st state) bool {
 }
 
 func (st state) buy(in input) (bool, any) {
-	holder, order := st.holders[in.user], in.answer.Order
+	holder, order, units := st.holders[in.user], in.answer.Order, max(1, in.answer.Units)
 	switch in.answer.Outcome {
 	case checker.Accepted:
-		if holder != 0 || st.left < 1 {
+		if holder != 0 || st.left < units {
 			return false, st
 		}
-		st.left--
-		return true, st.withHolder(in.user, order)
+		st.left -= units
+		return true, st.withHolder(in.user, order, units)
 	case checker.Held:
 		if holder == unknownOrder {
-			return true, st.withHolder(in.user, order)
+			return st.units[in.user] == units, st.withHolder(in.user, order, units)
 		}
-		return holder == order, st
+		return holder == order && st.units[in.user] == units, st
 	case checker.Refused:
-		return holder == 0 && (in.answer.Code != checker.CodeSoldOut || st.left == 0), st
+		return holder == 0 && st.explains(in.answer.Code, units), st
 	case checker.Unknown, checker.Later:
 	}
-	if holder != 0 || st.left < 1 {
+	if holder != 0 || st.left < units {
 		return true, st
 	}
-	st.left--
-	return true, st.withHolder(in.user, unknownOrder)
+	st.left -= units
+	return true, st.withHolder(in.user, unknownOrder, units)
+}
+
+// explains reports whether so many units can be refused with the code.
+func (st state) explains(code string, units int64) bool {
+	switch code {
+	case checker.CodeSoldOut:
+		return st.left == 0
+	case checker.CodeNotEnough:
+		return st.left > 0 && st.left < units
+	default:
+		return true
+	}
 }
 
 // release is a cancel or a refund.
@@ -204,16 +224,16 @@ func (st state) release(in input) (bool, any) {
 	case in.answer.Outcome == checker.Refused:
 		return true, st
 	case holds:
-		st.released++
-		return true, st.withHolder(in.user, 0)
+		st.released += st.units[in.user]
+		return true, st.withHolder(in.user, 0, 0)
 	default: // repeating it is harmless
 		return true, st
 	}
 }
 
-// withHolder returns the state in which a buyer holds an order.
-func (st state) withHolder(user int, order int64) state {
-	st.holders = slices.Clone(st.holders)
-	st.holders[user] = order
+// withHolder returns the state in which a buyer holds an order of so many units.
+func (st state) withHolder(user int, order, units int64) state {
+	st.holders, st.units = slices.Clone(st.holders), slices.Clone(st.units)
+	st.holders[user], st.units[user] = order, units
 	return st
 }

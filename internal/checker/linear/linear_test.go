@@ -41,6 +41,43 @@ func cancelled(user, order int64) checker.Answer {
 	return checker.Answer{Action: checker.Cancel, User: user, Outcome: checker.Accepted, Order: order}
 }
 
+// several gives an answer more units than one.
+func several(units int64, a checker.Answer) checker.Answer {
+	a.Units = units
+	return a
+}
+
+func notEnough(user, units int64) checker.Answer {
+	return checker.Answer{User: user, Units: units, Outcome: checker.Refused, Code: checker.CodeNotEnough}
+}
+
+// TestCheckUnits: three units.
+func TestCheckUnits(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		live    map[int64]int64
+		want    linear.Verdict
+		answers []checker.Answer
+	}{
+		"too many for one who came later": {map[int64]int64{1: 11, 3: 13}, linear.Yes, []checker.Answer{
+			at(0, 1, several(2, accepted(1, 11))), at(2, 3, notEnough(2, 2)), at(4, 5, accepted(3, 13)), at(6, 7, soldOut(2)),
+		}},
+		"sold out with one left":       {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(2, 3, several(2, soldOut(2)))}},
+		"not enough with none left":    {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(3, accepted(1, 11))), at(2, 3, notEnough(2, 2))}},
+		"not enough with enough left":  {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, notEnough(2, 2))}},
+		"more units than there are":    {map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(0, 1, several(2, accepted(2, 12)))}},
+		"told of other units later":    {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(2, 3, held(1, 11))}},
+		"all units of a cancelled one": {map[int64]int64{2: 12}, linear.Yes, []checker.Answer{at(0, 1, several(3, accepted(1, 11))), at(2, 3, cancelled(1, 11)), at(4, 5, several(3, accepted(2, 12)))}},
+		"more than a cancelled one's": {map[int64]int64{2: 12, 3: 13, 4: 14}, linear.No, []checker.Answer{
+			at(0, 1, several(2, accepted(1, 11))), at(0, 1, accepted(3, 13)), at(2, 3, cancelled(1, 11)), at(4, 5, several(2, accepted(2, 12))), at(4, 5, accepted(4, 14)),
+		}},
+	} {
+		if got := linear.Check(3, tt.answers, tt.live, patience); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
 // TestCheck: one unit.
 func TestCheck(t *testing.T) {
 	t.Parallel()
