@@ -278,3 +278,40 @@ func TestConsoleCopy(t *testing.T) {
 		t.Errorf("a buyer who asks for it once it is visible: %d", status)
 	}
 }
+
+// TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list of all
+// sales leads to it. Both languages, a phone, and paper.
+func TestConsoleReport(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("Noodles for ten", 40)
+	s.startBuyers(voucher, 100, 100)()
+	w := open(t, s.url("/admin#/sales"), s.asAdmin(desktop()))
+	w.sees("[data-tile=running]", "40 of 40 units sold, 0 paid")
+	w.accessible()
+	w.picture("console-sales-desktop", false)
+	w.click(fmt.Sprintf("[data-sale='%d'] a", voucher))
+	w.sees("h1", "Report: Noodles for ten")
+	for evaluate[bool](w, "(document.querySelector('[data-tile=asked] .tile-value') ?? {}).innerText !== '100'") {
+		w.visit(s.url("/admin#/sales")) // until the instance has written its timeline
+		w.sees("h1", "Sales")
+		w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
+		w.sees("[data-state=all]", "40")
+	}
+	w.sees(tile("accepted"), "40")
+	w.sees(tile("sold"), "40")
+	w.sees("[data-state=unpaid]", "40")
+	w.sees(".plain", "Sold out")
+	w.accessible()
+	w.picture("console-report-desktop", true)
+	for _, file := range []string{"report", "timeline", "orders"} {
+		w.click("[data-act=save-" + file + "]")
+		w.until("document.querySelector('#announcer').textContent === 'Saved.'")
+	}
+	w.seesNo("[role=alert]:not([hidden])")
+
+	zh := open(t, s.url(fmt.Sprintf("/admin#/report/%d", voucher)), s.asAdmin(phone().in("zh-CN").inDark()))
+	zh.sees("h1", "报告：Noodles for ten")
+	zh.sees(tile("sold"), "40")
+	zh.accessible()
+	zh.picture("console-report-phone-zh-dark", true)
+}

@@ -33,6 +33,7 @@ export function Actions({ voucher, client, words, left, onDone }) {
     ${sells && button('restock')}
     ${button('edit')}
     ${button('copy')}
+    <a class="button small" data-act="report" href=${`#/report/${voucher.id}`}>${t('act.report')}</a>
     ${off ? button('shelve') : button('unshelve')}
     ${ask('pause', () => change('POST', '/pause'), true)}
     ${ask('resume', () => change('POST', '/resume'))}

@@ -37,6 +37,17 @@ export class AdminClient extends Client {
     return answer;
   }
 
+  /** A file, null when it does not come, or not as a whole. @param {string} path */
+  async file(path) {
+    try {
+      const response = await fetch(path, { headers: { Authorization: `Bearer ${this.#session.token}` }, cache: 'no-store' });
+      if (response.status === 401 || response.status === 403) this.refused({ ...(await response.json()), status: response.status });
+      return response.ok ? await response.blob() : null;
+    } catch {
+      return null;
+    }
+  }
+
   /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out */
   list(path, filter = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== '');

@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/vouchers, #/voucher/7, #/orders, #/deadletters, #/audit.
+// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -9,6 +9,8 @@ import { AdminClient } from './admin-client.js';
 import { DeadLetters } from './dead-letters.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
+import { Report } from './report.js';
+import { Sales } from './sales.js';
 import { Session } from './session.js';
 import { SignIn } from './signin.js';
 import { TEXTS } from './texts.js';
@@ -22,12 +24,15 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { vouchers: Vouchers, orders: Orders, deadletters: DeadLetters, audit: Audit };
+const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, audit: Audit };
 
-/** The section in the address, and for a voucher its number. */
+/** Pages of one voucher, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
+const OF_VOUCHER = { voucher: { page: Live, of: 'vouchers' }, report: { page: Report, of: 'sales' } };
+
+/** The section in the address, and for a page of a voucher its number. */
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
-  if (name === 'voucher' && Number(rest) > 0) return { name, id: Number(rest) };
+  if (Object.hasOwn(OF_VOUCHER, name) && Number(rest) > 0) return { name, id: Number(rest) };
   return { name: Object.hasOwn(SECTIONS, name) ? name : 'vouchers', id: 0 };
 }
 
@@ -53,13 +58,13 @@ function Console({ words }) {
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
   }
-  const Section = SECTIONS[at.name];
+  const Section = SECTIONS[at.name], Page = OF_VOUCHER[at.name];
   return html`
     <nav class="places" aria-label=${t('places')}>
-      ${Object.keys(SECTIONS).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || (name === 'vouchers' && at.name === 'voucher') ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
+      ${Object.keys(SECTIONS).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
     </nav>
-    ${at.name === 'voucher'
-      ? html`<${Live} key=${at.id} id=${at.id} client=${client} words=${words} />`
+    ${Page
+      ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
       : html`<${Section} client=${client} words=${words} />`}
   `;
 }

@@ -1,0 +1,108 @@
+// @ts-check
+// What a sale has left behind: figures, what became of its orders, requests over time; to read, to print, and as files.
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { announce } from '../shell.js';
+import { Chart } from './chart.js';
+import { trouble } from './parts.js';
+import { REFUSALS } from './refusals.js';
+
+const STATES = ['unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled', 'expired', 'failed'];
+
+/** @param {any} props */
+export function Report({ id, client, words }) {
+  const { t, number, money, time, language } = words;
+  const [report, setReport] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState('');
+  useEffect(() => void client.ask('GET', `/admin/voucher/${id}/report`).then((/** @type {any} */ a) => (a.success ? setReport(a.data) : setProblem(trouble(a, t)))), [id]);
+  if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
+  const r = report;
+  const sale = r.timeline !== undefined;
+  const line = r.timeline ?? [];
+  const refused = (/** @type {any} */ p) => Object.values(p.refused ?? {}).reduce((a, b) => a + Number(b), 0);
+  const step = r.stepSeconds ?? 1;
+  const points = filled(line.map((/** @type {any} */ p) => [Date.parse(p.at) / 1000, refused(p) / step, p.accepted / step]), step);
+  /** @param {string} name */
+  const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
+  /** @param {string} name @param {string} label @param {any} value @param {string} [note] */
+  const tile = (name, label, value, note = '') => html`<div class="tile" data-tile=${name}><p class="tile-label">${label}</p><p class="tile-value">${value}</p><p class="tile-note">${note}</p></div>`;
+  return html`
+    <header class="head">
+      <div>
+        <p class="crumb"><a href="#/sales">${t('place.sales')}</a></p>
+        <h1>${t('report.title', { title: r.title })} <span class="soft">#${id}</span></h1>
+        <p class="soft figures">${sale && `${time(r.beginTime)} – ${time(r.endTime)} · `}${t('report.at', { time: time(r.at) })}</p>
+      </div>
+      <div class="row actions">
+        <a class="button small" href=${`#/voucher/${id}`}>${t('live')}</a>
+        ${['report', ...(sale ? ['timeline'] : []), 'orders'].map((name) => html`<button type="button" class="button small" data-act=${`save-${name}`} onClick=${download(name)}>${t(`save.${name}`)}</button>`)}
+        <button type="button" class="button primary small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
+      </div>
+    </header>
+    <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
+    <div class="tiles figures">
+      ${sale && tile('asked', t('asked'), number(r.asked))}
+      ${sale && tile('accepted', t('accepted'), number(r.accepted), t('of', { n: number(r.asked) }))}
+      ${sale && tile('soldout', t('sold.out.after'), r.soldOutSeconds === undefined ? '–' : t('seconds', { n: number(r.soldOutSeconds) }), r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'))}
+      ${tile('sold', t('sold'), number(r.sold.units), sale ? t('of', { n: number(r.issued) }) : '')}
+      ${tile('revenue', t('revenue'), money(r.revenue), t('received', { n: money(r.received) }))}
+    </div>
+    ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
+    <div class="columns">
+      <section class="panel flat"><h2>${t('over.time')}</h2>
+        ${points[0].length > 0
+          ? html`<${Chart} points=${points} words=${words} names=${{ stock: t('refused.rate'), rate: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
+          : html`<p class="note">${t('report.quiet')}</p>`}
+      </section>
+      <div class="stack">
+        <section class="panel flat"><h2>${t('place.orders')}</h2>
+          <table class="plain figures"><thead class="unseen"><tr><th scope="col">${t('state')}</th><th scope="col">${t('place.orders')}</th><th scope="col">${t('amount')}</th></tr></thead><tbody>
+            ${STATES.map((s) => html`<tr key=${s} data-state=${s} class=${r.orders[s].orders ? '' : 'soft'}><th scope="row">${t(`order.${s}`)}</th><td class="n">${number(r.orders[s].orders)}</td><td class="n">${money(r.orders[s].amount)}</td></tr>`)}
+            <tr data-state="all"><th scope="row"><b>${t('all')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
+          </tbody></table>
+        </section>
+        ${sale && html`<section class="panel flat"><h2>${t('refused.why')}</h2>
+          <table class="plain figures"><tbody>
+            ${REFUSALS.map((w) => html`<tr key=${w.code} class=${r.refused[w.code] ? '' : 'soft'}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code] ?? 0)}</td></tr>`)}
+          </tbody></table>
+        </section>`}
+      </div>
+    </div>
+  `;
+}
+
+/**
+ * Points as the chart needs them, with nought between those that are apart. @param {number[][]} points @param {number} step
+ */
+function filled(points, step) {
+  /** @type {number[][]} */
+  const columns = [[], [], []];
+  const add = (/** @type {number[]} */ p) => columns.forEach((c, i) => c.push(p[i]));
+  points.forEach((p, i) => {
+    const before = points[i - 1]?.[0] ?? p[0] - step;
+    if (p[0] - before > step) {
+      add([before + step, 0, 0]);
+      if (p[0] - before > 2 * step) add([p[0] - step, 0, 0]);
+    }
+    add(p);
+  });
+  return columns;
+}
+
+/**
+ * Saves a file. It returns what went wrong, "" for nothing: also that the file was cut off, which its missing last line shows.
+ * @param {any} client @param {string} path @param {string} name @param {(key: string) => string} t
+ */
+async function save(client, path, name, t) {
+  const file = await client.file(path);
+  if (!file) return t('no.answer');
+  const end = await file.slice(Math.max(0, file.size - 200)).text();
+  if (!/(^|\n)#end,[^\n]*\r?\n$/.test(end)) return t('save.cut');
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  announce(t('save.done'));
+  return '';
+}
