@@ -72,20 +72,22 @@ export function Report({ id, client, words }) {
 }
 
 /**
- * Points as the chart needs them, with nought between those that are apart. @param {number[][]} points @param {number} step
+ * Points as the chart needs them, with nought before, after, and between those that are apart. @param {number[][]} points @param {number} step
  */
 function filled(points, step) {
   /** @type {number[][]} */
   const columns = [[], [], []];
   const add = (/** @type {number[]} */ p) => columns.forEach((c, i) => c.push(p[i]));
   points.forEach((p, i) => {
-    const before = points[i - 1]?.[0] ?? p[0] - step;
+    const before = points[i - 1]?.[0] ?? p[0] - 3 * step; // nought before the first, too
     if (p[0] - before > step) {
       add([before + step, 0, 0]);
       if (p[0] - before > 2 * step) add([p[0] - step, 0, 0]);
     }
     add(p);
   });
+  const last = points.at(-1);
+  if (last) add([last[0] + step, 0, 0]);
   return columns;
 }
 
