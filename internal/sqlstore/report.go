@@ -30,7 +30,7 @@ func (s *Store) Sums(ctx context.Context, voucherID int64) (report.Sums, error) 
 		"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, 0) AS units, COALESCE(o.cents, 0) AS cents "+
 		"FROM tb_voucher v LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id LEFT JOIN "+
 		"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 ELSE 0 END AS expired, "+
-		"COUNT(*) AS orders, COUNT(*) AS units, SUM(amount) AS cents "+
+		"COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
 		"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON o.voucher_id = v.id WHERE v.id = @voucher",
 		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled}).Find(&rows).Error
 	switch {
@@ -93,7 +93,7 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 	}
 	exported := make([]report.ExportRow, len(rows))
 	for i, row := range rows {
-		e := report.ExportRow{Order: row.Order.order(), Units: 1, ValidUntil: at(row.CouponUntil)}
+		e := report.ExportRow{Order: row.Order.order(), Units: row.Order.order().Quantity.Units(), ValidUntil: at(row.CouponUntil)}
 		e.Expired = e.Order.Status == order.Cancelled && !e.Order.PayBefore.IsZero() && !e.Order.CancelledAt.Before(e.Order.PayBefore)
 		if row.Code != nil {
 			e.Code = *row.Code
@@ -108,7 +108,7 @@ const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time,
 	"s.issued - s.stock - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
-	"(SELECT voucher_id, COUNT(*) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +
+	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +
 	"GROUP BY voucher_id) p ON p.voucher_id = v.id) sales"
 
 func (s *Store) salesParams(more map[string]any) map[string]any {

@@ -111,7 +111,7 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 		}
 		l.exec(t, query, id)
 	}
-	become("1", "status = 2")
+	become("1", "status = 2, quantity = 3, amount = 3000")
 	become("2", "status = 3")
 	become("3", "status = 8")
 	become("4", "status = 5")
@@ -119,10 +119,10 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 	become("6", "status = 4, cancel_time = create_time")
 	become("2", "status = 4, cancel_time = pay_deadline")
 	become("1", "status = 7, amount = 0")
-	l.exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 14 WHERE voucher_id = ?", id)
+	l.exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
 	tally := func(n int64) report.Tally { return report.Tally{Orders: n, Units: n, Cents: n * 1000} }
 	return report.Sums{
-		Stock: 100 - 16, Issued: 100, Unpaid: tally(6), Paid: tally(1), Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
+		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: report.Tally{Orders: 1, Units: 3, Cents: 3000}, Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
 		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: report.Tally{Orders: 1, Units: 1},
 	}
 }
