@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/config"
-	"seckill/internal/order"
+	"seckill/internal/httpapi"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 )
@@ -16,10 +16,10 @@ import (
 // callbackPath is where a provider calls back: a route of httpapi.
 const callbackPath = "/payment/callback"
 
-// payments are the provider that the settings name, and how its callbacks are read. Both are nil when there is none.
+// payments are the providers that the settings name, and how their callbacks are read; empty when there is none.
 type payments struct {
-	provider     service.Provider
-	readCallback func(http.Header) (read func(body []byte) (order.Notice, error), err error)
+	providers service.Providers
+	callbacks map[string]httpapi.CallbackReader
 	// mount puts the provider's own pages in front of the service's routes; nil when it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
@@ -60,7 +60,11 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		}
 		return before(sandbox.Path, pages, service), nil
 	}
-	return payments{provider: provider, readCallback: notices.Read, mount: mount}, nil
+	return payments{
+		providers: service.Providers{Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider}},
+		callbacks: map[string]httpapi.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
+		mount:     mount,
+	}, nil
 }
 
 // before has one handler answer what is below a path, and another one the rest. An http.ServeMux would clean the paths of the

@@ -57,14 +57,15 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	if err != nil {
 		return err
 	}
-	shop := openShop(cfg, stores, ids, pay.provider, metrics, log)
+	shop := openShop(cfg, stores, ids, pay.providers, metrics, log)
 	defer shop.close()
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, Tills: shop.tills, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
-		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, ReadCallback: pay.readCallback,
+		BuyOrdinary: shop.directSales.Buy, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
+		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoBuyers: demoBuyers(cfg), OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),
 		Checks:  checks(stores, shop.reconciler),
@@ -87,7 +88,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer public.close()
 	metrics.WatchConnections(public.limit(cfg.HTTP.MaxConnections))
 	if cfg.HTTP.Pages {
-		shown, err := pages.New(web.FS, pages.Site{Demo: demoBuyers(cfg) > 0})
+		shown, err := pages.New(web.FS, pages.Site{Demo: demoBuyers(cfg) > 0, NoProvider: pay.providers.Default == ""})
 		if err != nil {
 			return err
 		}

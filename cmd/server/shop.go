@@ -60,7 +60,7 @@ type shop struct {
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
-func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider service.Provider, metrics *telemetry.Metrics, log *slog.Logger) *shop {
+func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers, metrics *telemetry.Metrics, log *slog.Logger) *shop {
 	ledger, redis := s.ledger, s.redis
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
@@ -96,7 +96,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, provider servi
 		stopAdmission: sync.OnceFunc(admissions.Close),
 		purchases:     service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()}),
 		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
-		payments: service.NewPayments(ledger, provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
+		payments: service.NewPayments(ledger, providers, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		directSales: service.NewDirectSales(ledger, ids),
 		vouchers:    vouchers,

@@ -9,6 +9,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/idworker"
 	"seckill/internal/order"
+	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
 )
@@ -54,7 +55,7 @@ func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
 		return nil, err
 	}
 	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
-	w.shop = openShop(cfg, w.stores, w.ids, nil, telemetry.NewMetrics(build()), log)
+	w.shop = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log)
 	return w, nil
 }
 

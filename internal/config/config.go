@@ -163,6 +163,9 @@ type Payment struct {
 	// Secret may be missing only in the embedded mode, which derives one from that of its tokens.
 	Secret Secret `env:"SECKILL_PAYMENT_SECRET" unit:"text, 32 bytes or more" effect:"key of the provider's signatures; needed with a provider"`
 
+	// Required is for shops whose vouchers must not be sold unpaid for want of a setting.
+	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse to create vouchers with a price while no payment provider is configured; else they are created with a warning"`
+
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 

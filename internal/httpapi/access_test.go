@@ -178,6 +178,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"GET /admin/audit":                     forAdmins,
 		"HEAD /admin/audit":                    forAdmins,
 		"POST /payment/callback":               forAll,
+		"POST /payment/callback/:provider":     forAll,
 		"GET /order/:id/qr":                    forBuyers,
 		"HEAD /order/:id/qr":                   forBuyers,
 		"POST /till/validate":                  forTills,

@@ -23,10 +23,18 @@ type answer struct {
 type envelope struct {
 	Success    bool       `json:"success"` // true; set by the writer
 	Data       any        `json:"data"`
+	Warnings   []warning  `json:"warnings,omitempty"`
 	Total      *int64     `json:"total,omitempty"`
 	Next       string     `json:"next,omitempty"`
 	Stale      bool       `json:"stale,omitempty"` // a store could not be asked in time
 	ServerTime *time.Time `json:"serverTime,omitempty"`
+}
+
+// warning is what a caller should know of a request that succeeded.
+type warning struct {
+	Code    string `json:"code"`
+	Field   string `json:"field"`
+	Message string `json:"message"` // in the caller's language
 }
 
 // result is what was written.

@@ -47,16 +47,16 @@ func testConfig() Config {
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},
-		SaleStats:    func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
-		ReadCallback: reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
-		Log:          slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
+		SaleStats: func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
+		Callbacks: map[string]CallbackReader{"": reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil), "bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil)},
+		Log:       slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
 		OperationsHosts: []string{"example.com"}, // httptest's
 		BodyLimit:       testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
 	}
 }
 
 // reads returns a reader that takes every callback for n, or fails.
-func reads(n order.Notice, err error) func(http.Header) (func([]byte) (order.Notice, error), error) {
+func reads(n order.Notice, err error) CallbackReader {
 	return func(http.Header) (func([]byte) (order.Notice, error), error) {
 		return func([]byte) (order.Notice, error) { return n, err }, nil
 	}

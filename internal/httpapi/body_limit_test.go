@@ -30,6 +30,7 @@ var bodyRoutes = []struct {
 	{"POST /voucher/seckill/5", "", http.StatusAccepted},
 	{"POST /voucher-order/seckill/5", "", http.StatusOK},
 	{"POST /payment/callback", "", http.StatusRequestEntityTooLarge},
+	{"POST /payment/callback/bank", "", http.StatusRequestEntityTooLarge},
 	{"PATCH /voucher/5", authtoken.RoleAdmin, http.StatusRequestEntityTooLarge},
 	{"POST /voucher/5/pause", authtoken.RoleAdmin, http.StatusOK},
 	{"POST /voucher/buy/5", "", http.StatusCreated},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -44,9 +43,12 @@ type Config struct {
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// ReadCallback reads a payment provider's callback: the provider's adapter, only together with Payments. It refuses a header
-	// that cannot have a right signature, and returns what reads the body and checks the signature. order.ErrBadNotice.
-	ReadCallback func(header http.Header) (read func(body []byte) (order.Notice, error), err error)
+	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
+	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
+	Callbacks map[string]CallbackReader
+	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or refused with
+	// RequireProvider.
+	NoProvider, RequireProvider bool
 
 	// DemoBuyers is how long a token is valid that POST /demo/buyer gives to everybody who asks; 0: the route does not
 	// exist. It is for a service that runs for trying out, and for no other.

@@ -53,6 +53,7 @@ func routesDescribed() map[string]described {
 	sale := draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"}`
 	key := map[string]string{"Idempotency-Key": "k"}
 	behind := func(cfg *Config) { cfg.VoucherChanges = fakeChanges{behind: true} }
+	noProvider := func(cfg *Config) { cfg.NoProvider = true }
 	purchases := []error{
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
@@ -64,10 +65,10 @@ func routesDescribed() map[string]described {
 	}
 	return map[string]described{
 		"POST /voucher": {
-			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
+			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances},
+			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances},
 		},
 		"GET /voucher/list/:shopId": {
 			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
@@ -213,6 +214,11 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
+		"POST /payment/callback/:provider": {
+			good:     request{target: "/payment/callback/bank", body: `{"paymentId":"pay_2","amount":2000,"status":"succeeded"}`, header: map[string]string{"Authorization": ""}},
+			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback/bank", body: brokenOff},
+			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+		},
 		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
 		"GET /healthz":     {good: request{target: "/healthz"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
 		"GET /readyz": {
@@ -305,7 +311,15 @@ func has(s order.Status) func(*Config) {
 				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: "x"}}, nil
 			},
 		}
-		cfg.Payments = fakePayments{refund: func(int64, int64) (order.Order, error) { return o, nil }}
+		cfg.Payments = fakePayments{
+			refund: func(int64, int64) (order.Order, error) { return o, nil },
+			of: func(int64) ([]order.Payment, error) {
+				return []order.Payment{
+					{ID: "pay_1", Amount: 1000, State: order.PaymentOpen, CreatedAt: noon},
+					{ID: "pay_2", Amount: 1000, State: order.PaymentRefunded, Provider: "bank", Reference: "r-7", CreatedAt: noon, ReceivedAt: noon, RefundedAt: noon},
+				}, nil
+			},
+		}
 	}
 }
 
@@ -381,7 +395,7 @@ func failing(err error) func(*Config) {
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
-		cfg.ReadCallback = reads(order.Notice{}, err)
+		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
 	}
 }

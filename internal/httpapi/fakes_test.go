@@ -236,6 +236,14 @@ type fakePayments struct {
 	pay     func(userID, orderID int64) (order.Payment, string, error)
 	confirm func(n order.Notice) error
 	refund  func(userID, orderID int64) (order.Order, error)
+	of      func(orderID int64) ([]order.Payment, error)
+}
+
+func (f fakePayments) Of(_ context.Context, orderID int64) ([]order.Payment, error) {
+	if f.of == nil {
+		return nil, nil
+	}
+	return f.of(orderID)
 }
 
 func (f fakePayments) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {

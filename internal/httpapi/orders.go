@@ -59,7 +59,20 @@ func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return a.orderAnswer(c.Request.Context(), o, redemption.Code.Masked)
+	ans, err := a.orderAnswer(c.Request.Context(), o, redemption.Code.Masked)
+	if err != nil || a.cfg.Payments == nil {
+		return ans, err
+	}
+	payments, err := a.cfg.Payments.Of(c.Request.Context(), id)
+	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+		return answer{}, err
+	}
+	view := adminOrderJSON{orderJSON: ans.envelope.Data.(orderJSON)} //nolint:forcetypeassert // orderAnswer's
+	for _, p := range payments {
+		view.Payments = append(view.Payments, paymentView(p))
+	}
+	ans.envelope.Data, ans.envelope.Stale = view, ans.envelope.Stale || err != nil
+	return ans, nil
 }
 
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.

@@ -29,7 +29,13 @@ type Payments interface {
 	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded. Repeating
 	// it is harmless. order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
+	// Of returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
+	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
 }
+
+// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses a header that cannot have a right
+// signature, and returns what reads the body and checks the signature; the notice names the provider. order.ErrBadNotice.
+type CallbackReader func(header http.Header) (read func(body []byte) (order.Notice, error), err error)
 
 // paymentJSON is a payment as the order's owner reads it.
 type paymentJSON struct {
@@ -38,6 +44,31 @@ type paymentJSON struct {
 	Amount    int64  `json:"amount"`           // cents
 	PayURL    string `json:"payUrl,omitempty"` // absent when there is nothing left to do
 	State     string `json:"state"`
+}
+
+// adminPaymentJSON is a payment as admins read it, who may have to find it at the provider.
+type adminPaymentJSON struct {
+	PaymentID   string     `json:"paymentId"`
+	Amount      int64      `json:"amount"` // cents
+	State       string     `json:"state"`
+	Provider    string     `json:"provider,omitempty"`
+	Reference   string     `json:"reference,omitempty"` // the provider's own id of it
+	CreateTime  *time.Time `json:"createTime"`
+	ReceiveTime *time.Time `json:"receiveTime,omitempty"`
+	RefundTime  *time.Time `json:"refundTime,omitempty"`
+}
+
+func paymentView(p order.Payment) adminPaymentJSON {
+	return adminPaymentJSON{
+		PaymentID: p.ID, Amount: p.Amount, State: p.State.String(), Provider: p.Provider, Reference: p.Reference,
+		CreateTime: timeView(p.CreatedAt), ReceiveTime: timeView(p.ReceivedAt), RefundTime: timeView(p.RefundedAt),
+	}
+}
+
+// adminOrderJSON is an order as admins read it, with its payments.
+type adminOrderJSON struct {
+	orderJSON
+	Payments []adminPaymentJSON `json:"payments,omitempty"`
 }
 
 // pay answers POST /order/:id/pay.
@@ -78,7 +109,7 @@ const (
 	callbackTime = 2 * time.Second // for reading one
 )
 
-// paymentCallback answers POST /payment/callback, for the payment provider. Anybody can reach it, so it takes no share of the
+// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers. Anybody can reach it, so it takes no share of the
 // requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
 // what was signed, is read under bounds of its own.
 func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
@@ -102,7 +133,11 @@ func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
 func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	h := c.Writer.Header()
 	h["Connection"] = a.headers.closing
-	read, err := a.cfg.ReadCallback(c.Request.Header)
+	reader, configured := a.cfg.Callbacks[c.Param("provider")]
+	if !configured {
+		return order.Notice{}, errNoRoute
+	}
+	read, err := reader(c.Request.Header)
 	if err != nil {
 		return order.Notice{}, err
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 func withPayments(f fakePayments) func(*Config) { return func(cfg *Config) { cfg.Payments = f } }
@@ -119,7 +121,7 @@ func TestPaymentCallback(t *testing.T) {
 		confirmed++
 		return nil
 	}}), func(cfg *Config) {
-		cfg.ReadCallback = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 			if h.Get("X-Signature") != "s" {
 				return nil, fmt.Errorf("%w: %v", order.ErrBadNotice, h)
 			}
@@ -176,7 +178,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
 		cfg.MaxInFlight = 1
-		cfg.ReadCallback = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 			if h.Get("X-Signature") == "" {
 				return nil, order.ErrBadNotice
 			}
@@ -258,4 +260,66 @@ func TestSignedCallbacksAreInFlight(t *testing.T) {
 	if w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}); w.Code != http.StatusOK || a.Load().InFlight != 0 {
 		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.Load().InFlight)
 	}
+}
+
+// Each provider's callbacks are read by its own adapter; one that is not configured has no route.
+func TestCallbacksByProvider(t *testing.T) {
+	t.Parallel()
+	var confirmed []order.Notice
+	a := newAPI(t, withPayments(fakePayments{confirm: func(n order.Notice) error {
+		confirmed = append(confirmed, n)
+		return nil
+	}}))
+	for target, status := range map[string]int{
+		"/payment/callback/bank": 200, "/payment/callback/": 404, "/payment/callback/BANK": 404, "/payment/callback/other": 404, "/payment/callback/bank/x": 404,
+	} {
+		w := do(t, a, request{method: http.MethodPost, target: target, body: "{}", header: map[string]string{"Authorization": ""}})
+		if w.Code != status {
+			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
+		}
+	}
+	if diff := cmp.Diff([]order.Notice{{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}}, confirmed); diff != "" {
+		t.Errorf("confirmed (-want +got):\n%s", diff)
+	}
+}
+
+// Where nobody takes money, a voucher with a price is created with a warning in the caller's language, or refused.
+func TestPricesWithoutAProvider(t *testing.T) {
+	t.Parallel()
+	const priced = `{"shopId":1,"title":"t","payValue":1000,"actualValue":2000}`
+	const free = `{"shopId":1,"title":"t","payValue":0,"actualValue":2000}`
+	for name, tc := range map[string]struct {
+		none, required bool
+		body, language string
+		status         int
+		says           string // "": no warning
+	}{
+		"a provider":           {body: priced, status: 201},
+		"none":                 {none: true, body: priced, status: 201, says: `"warnings":[{"code":"NO_PROVIDER","field":"payValue","message":"No payment provider`},
+		"none, in Chinese":     {none: true, body: priced, language: "zh", status: 201, says: "无法支付"},
+		"none, and free":       {none: true, required: true, body: free, status: 201},
+		"none, but required":   {none: true, required: true, body: priced, status: 400, says: `"field":"payValue","reason":"cannot be paid`},
+		"required and present": {required: true, body: priced, status: 201},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, func(cfg *Config) {
+				cfg.NoProvider, cfg.RequireProvider = tc.none, tc.required
+				cfg.Vouchers = pricedVouchers{&fakeVouchers{}}
+			})
+			w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher", body: tc.body, header: map[string]string{"Accept-Language": tc.language}})
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || tc.says == "" && strings.Contains(w.Body.String(), "warnings") {
+				t.Errorf("%d %s, want %d with %q", w.Code, w.Body, tc.status, tc.says)
+			}
+		})
+	}
+}
+
+// pricedVouchers creates vouchers with the price that was asked for.
+type pricedVouchers struct{ *fakeVouchers }
+
+func (pricedVouchers) CreateOrdinary(_ context.Context, _ voucher.Author, d voucher.Draft) (voucher.Shown, error) {
+	v := ordinaryVoucher()
+	v.PayValue = d.PayValue
+	return v, nil
 }

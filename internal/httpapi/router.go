@@ -13,7 +13,7 @@ import (
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []route {
 	cfg := a.cfg
-	noDeadLetters := cfg.DeadLetters == nil || cfg.Audit == nil
+	noDeadLetters, noCallbacks := cfg.DeadLetters == nil || cfg.Audit == nil, cfg.Payments == nil || len(cfg.Callbacks) == 0
 	all := []route{
 		{method: http.MethodPost, path: "/voucher", class: bulkhead.Admin, access: forAdmins, handle: a.createOrdinary},
 		{method: http.MethodPost, path: "/voucher/seckill", class: bulkhead.Admin, access: forAdmins, handle: a.createSeckill},
@@ -50,7 +50,8 @@ func (a *API) routes() []route {
 		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", class: bulkhead.Admin, access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
 		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", class: bulkhead.Admin, access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
 		{method: http.MethodGet, path: "/admin/audit", class: bulkhead.Admin, access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
-		{method: http.MethodPost, path: "/payment/callback", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: cfg.Payments == nil || cfg.ReadCallback == nil},
+		{method: http.MethodPost, path: "/payment/callback", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
+		{method: http.MethodPost, path: "/payment/callback/:provider", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
 		{method: http.MethodPost, path: "/demo/buyer", class: bulkhead.PublicRead, handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
 		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},

@@ -16,7 +16,7 @@ func TestMissingParts(t *testing.T) {
 		},
 		"orders":         {{method: http.MethodPost, target: "/order/5/cancel"}, {method: http.MethodGet, target: "/admin/order"}, {method: http.MethodGet, target: "/admin/order/5"}},
 		"payments":       {{method: http.MethodPost, target: "/order/5/pay"}, {method: http.MethodPost, target: "/order/5/refund"}, {method: http.MethodPost, target: "/payment/callback"}},
-		"callbacks":      {{method: http.MethodPost, target: "/payment/callback"}},
+		"callbacks":      {{method: http.MethodPost, target: "/payment/callback"}, {method: http.MethodPost, target: "/payment/callback/bank"}},
 		"ordinary sales": {{method: http.MethodPost, target: "/voucher/buy/5"}},
 		"sale stats":     {{method: http.MethodGet, target: "/admin/voucher/5/live"}},
 		"audit":          {{method: http.MethodGet, target: "/admin/audit"}, {method: http.MethodGet, target: "/admin/deadletter"}},
@@ -28,7 +28,7 @@ func TestMissingParts(t *testing.T) {
 	}
 	for part, remove := range map[string]func(*Config){
 		"changes": func(c *Config) { c.VoucherChanges = nil }, "orders": func(c *Config) { c.Orders = nil }, "payments": func(c *Config) { c.Payments = nil },
-		"callbacks": func(c *Config) { c.ReadCallback = nil }, "ordinary sales": func(c *Config) { c.BuyOrdinary = nil },
+		"callbacks": func(c *Config) { c.Callbacks = nil }, "ordinary sales": func(c *Config) { c.BuyOrdinary = nil },
 		"sale stats": func(c *Config) { c.SaleStats = nil }, "audit": func(c *Config) { c.Audit = nil }, "dead letters": func(c *Config) { c.DeadLetters = nil },
 	} {
 		a, whole := newAPI(t, remove, withPurchases(fakePurchases{order: foundOrder(orderIn(1))})), newAPI(t)

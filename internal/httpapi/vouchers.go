@@ -46,8 +46,11 @@ func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 	if err := a.readBody(c, a.draftFields(&d, voucher.Ordinary)...); err != nil {
 		return answer{}, err
 	}
+	if err := a.checkPrice(d); err != nil {
+		return answer{}, err
+	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
-	return created(v, err)
+	return a.created(c, v, err)
 }
 
 // createSeckill answers POST /voucher/seckill.
@@ -63,8 +66,11 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
 	}
+	if err := a.checkPrice(d); err != nil {
+		return answer{}, err
+	}
 	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), author(c, who), d, sd)
-	return created(v, err)
+	return a.created(c, v, err)
 }
 
 // draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
@@ -87,14 +93,40 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 	}
 }
 
-func created(v voucher.Shown, err error) (answer, error) {
+// created answers with a new voucher, and warns of a price that nobody can pay here.
+func (a *API) created(c *gin.Context, v voucher.Shown, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{
+	ans := answer{
 		status: http.StatusCreated, location: "/voucher/" + strconv.FormatInt(v.ID, 10),
 		envelope: envelope{Data: voucherView(v)},
-	}, nil
+	}
+	if a.cfg.NoProvider && v.PayValue > 0 {
+		l := a.languages.choose(c.Request.Header)
+		h := c.Writer.Header()
+		h["Content-Language"] = a.languages.names[l]
+		h.Add("Vary", "Accept-Language")
+		ans.envelope.Warnings = []warning{{Code: "NO_PROVIDER", Field: "payValue", Message: noProvider[l]}}
+	}
+	return ans, nil
+}
+
+// noProvider is the warning's message.
+var noProvider = [languageCount]string{
+	english: "No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
+	chinese: "未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
+}
+
+// checkPrice refuses a price that nobody could pay, where that is not wanted.
+func (a *API) checkPrice(d voucher.Draft) error {
+	if !a.cfg.NoProvider || !a.cfg.RequireProvider || d.PayValue == 0 {
+		return nil
+	}
+	return invalid.Join(&invalid.Problem{
+		Field: "payValue", Reason: "cannot be paid: no payment provider is configured, and SECKILL_REQUIRE_PROVIDER is true",
+		Allowed: "0, or any price once SECKILL_PAYMENT_PROVIDER names one",
+	})
 }
 
 // findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.

@@ -16,6 +16,8 @@ type Payment struct {
 	VoucherID  int64
 	Amount     int64 // cents, the order's
 	State      PaymentState
+	Provider   string // who moves the money; "" for what costs nothing, and for payments of versions that knew one provider only
+	Reference  string // the provider's own id of it; "" until the provider has told one
 	CreatedAt  time.Time
 	ReceivedAt time.Time // when the provider confirmed the money; zero until then
 	RefundedAt time.Time // when the money had gone back; zero until then
@@ -52,17 +54,33 @@ func (s PaymentState) String() string {
 // Notice is a provider's confirmation that it has the money for a payment. Its signature has been checked.
 type Notice struct {
 	PaymentID string
-	Amount    int64 // cents
+	Amount    int64  // cents
+	Provider  string // whose signature it has
+	Reference string // the provider's own id of the payment; "" when it has none
 }
 
 // Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters of
-// ASCII. The ledger would fail on others for ever, or find a payment by an id with a blank at its end.
+// ASCII, references up to 128. The ledger would fail on others for ever, or find a payment by an id with a blank at its end.
 func (n Notice) Check() error {
 	const longest = 64 // as wide as the column
-	if n.PaymentID == "" || len(n.PaymentID) > longest || strings.ContainsFunc(n.PaymentID, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if n.PaymentID == "" || len(n.PaymentID) > longest || !visible(n.PaymentID) {
 		return fmt.Errorf("%w: %.80q is not a payment's id", ErrBadNotice, n.PaymentID)
 	}
+	return CheckReference(n.Reference)
+}
+
+// CheckReference returns ErrBadNotice, wrapped, for what cannot be stored as a provider's reference.
+func CheckReference(reference string) error {
+	const longest = 128 // as wide as the column
+	if len(reference) > longest || !visible(reference) {
+		return fmt.Errorf("%w: %.150q is not a reference", ErrBadNotice, reference)
+	}
 	return nil
+}
+
+// visible reports whether all of a text is visible ASCII.
+func visible(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // What a payment can end with, besides ErrNotFound and *StateError.

@@ -20,10 +20,12 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 mentions
 )
 
-// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}.
+// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}, {{.NoProvider}}.
 type Site struct {
 	// Demo: the service makes buyers for trying out, at POST /demo/buyer.
 	Demo bool
+	// NoProvider: there is no payment provider, so what has a price cannot be paid.
+	NoProvider bool
 	// Assets is the path of what pages load, without a slash at its end. New sets it.
 	Assets string
 }

@@ -5,8 +5,8 @@
 //	they press the button    Pages sends a signed callback to the service, over HTTP, as a real provider would
 //	POST /payment/callback   Notices.Read checks signature and age, and returns what was paid
 //
-// To connect a real provider, write a package like this one: a service.Provider, and a reader of its callbacks. The rest
-// of the service does not change.
+// To connect a real provider, write a package like this one: a service.Provider, and a reader of its callbacks
+// (docs/payments.md). The rest of the service does not change.
 //
 // # What is authoritative, and what can go wrong
 //

@@ -80,7 +80,7 @@ func parse(body []byte) (order.Notice, error) {
 	if c.Status != succeeded || c.PaymentID == "" {
 		return order.Notice{}, fmt.Errorf("%w: payment %q is %q", order.ErrBadNotice, c.PaymentID, c.Status)
 	}
-	return order.Notice{PaymentID: c.PaymentID, Amount: c.Amount}, nil
+	return order.Notice{PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
 }
 
 // Write returns the callback for a payment, and the value of its SignatureHeader.

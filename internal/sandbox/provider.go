@@ -13,6 +13,9 @@ import (
 // MinSecret is the minimum length of the secret in bytes.
 const MinSecret = 32
 
+// Name is the provider's in settings, callbacks and payments.
+const Name = "sandbox"
+
 // Path is where Pages is to be mounted; what Provider.Begin returns lies below it.
 const Path = "/sandbox/pay/"
 
@@ -36,13 +39,13 @@ func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
 	return &Provider{tickets: tickets, log: log}, nil
 }
 
-// Begin returns the path where the payment is paid. It has no effect, so it may be repeated.
-func (p *Provider) Begin(_ context.Context, pay order.Payment) (string, error) {
+// Begin returns the path where the payment is paid. It has no effect, so it may be repeated. The sandbox has no ids of its own.
+func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout, error) {
 	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
 	if err != nil {
-		return "", fmt.Errorf("sandbox: payment %s: %w", pay.ID, err)
+		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", pay.ID, err)
 	}
-	return Path + t, nil
+	return service.Checkout{URL: Path + t}, nil
 }
 
 // Refund logs that the money would go back now.

@@ -56,7 +56,7 @@ func TestWeakSecrets(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
-	paid := order.Notice{PaymentID: "pay_1", Amount: 10_00}
+	paid := order.Notice{PaymentID: "pay_1", Amount: 10_00, Provider: Name}
 	body, signature, err := noticesAt(t, now).Write(paid)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestPaying(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := openShop(t, tc.answers...)
-			r := httptest.NewRequestWithContext(t.Context(), tc.method, at+tc.damage, http.NoBody)
+			r := httptest.NewRequestWithContext(t.Context(), tc.method, at.URL+tc.damage, http.NoBody)
 			r.Header.Set("Accept-Language", tc.language)
 			w := httptest.NewRecorder()
 			s.pages(t).ServeHTTP(w, r)
@@ -220,7 +220,7 @@ func TestPaying(t *testing.T) {
 				t.Errorf("%d callbacks, want %d", len(s.received), tc.calls)
 			}
 			for range tc.calls {
-				if n := <-s.received; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount}) {
+				if n := <-s.received; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount, Provider: Name}) {
 					t.Errorf("the shop received %+v", n)
 				}
 			}

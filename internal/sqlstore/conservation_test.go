@@ -94,7 +94,7 @@ func (b *business) act(t *rapid.T) {
 
 func (b *business) pay(t *rapid.T) {
 	c := b.some(t)
-	p, err := b.OpenPayment(b.tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)))
+	p, err := b.OpenPayment(b.tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), nil)
 	b.allowed(t, err)
 	if err == nil {
 		b.payments = append(b.payments, p)
@@ -106,7 +106,7 @@ func (b *business) receive(t *rapid.T) {
 		t.Skip("no payments")
 	}
 	p := rapid.SampledFrom(b.payments).Draw(t, "payment")
-	_, _, err := b.Receive(b.tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount})
+	_, _, err := b.Receive(b.tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 	b.allowed(t, err)
 }
 

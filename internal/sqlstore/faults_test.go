@@ -118,7 +118,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 			func(err error) bool { return inState(err, order.Cancelled) },
 		},
 		{"CloseDue", func() error { _, err := store.ExpireDue(ctx, 1, 10); return err }, nil},
-		{"OpenPayment", func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1"); return err }, nil},
+		{"OpenPayment", func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1", nil); return err }, nil},
 		{"Receive", func() error {
 			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})
 			if err == nil && o.Status != order.Paid {

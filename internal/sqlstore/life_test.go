@@ -143,7 +143,7 @@ func (l ledger) states(tb testing.TB, voucherID int64) (n [5]int64) {
 // pays opens a payment for the order.
 func (l ledger) pays(tb testing.TB, c order.Claim) order.Payment {
 	tb.Helper()
-	p, err := l.OpenPayment(tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d", c.OrderID))
+	p, err := l.OpenPayment(tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d", c.OrderID), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (l ledger) pays(tb testing.TB, c order.Claim) order.Payment {
 // receives reports the money of a payment as arrived.
 func (l ledger) receives(tb testing.TB, p order.Payment) (order.Payment, order.Order) {
 	tb.Helper()
-	got, o, err := l.Receive(tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount})
+	got, o, err := l.Receive(tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -18,6 +18,9 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 		if err != nil {
 			return err
 		}
+		if p.Provider != "" && p.Provider != n.Provider {
+			return fmt.Errorf("%w with %q: it is with %q", order.ErrNoPayment, n.Provider, p.Provider)
+		}
 		if n.Amount != p.Amount {
 			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
 		}
@@ -29,6 +32,9 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 			return err
 		}
 		r.payment.ReceiveTime = &r.now
+		if n.Reference != "" { // the money is where the notice says, also when the buyer began twice
+			r.payment.Reference = n.Reference
+		}
 		return r.use()
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -23,6 +24,8 @@ type paymentRow struct {
 	ReceiveTime *time.Time         `gorm:"column:receive_time"`
 	AcceptTime  *time.Time         `gorm:"column:accept_time"`
 	RefundTime  *time.Time         `gorm:"column:refund_time"`
+	Provider    string             `gorm:"column:provider"`
+	Reference   string             `gorm:"column:reference"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -31,13 +34,14 @@ func (*paymentRow) TableName() string { return "tb_payment" }
 func (r *paymentRow) payment() order.Payment {
 	return order.Payment{
 		ID: r.ID, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, State: r.State,
+		Provider: r.Provider, Reference: r.Reference,
 		CreatedAt: r.CreateTime, ReceivedAt: at(r.ReceiveTime), RefundedAt: at(r.RefundTime),
 	}
 }
 
 // save writes the columns of a payment that change.
 func (r *paymentRow) save(tx *gorm.DB) error {
-	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refund_time").Updates(r).Error
+	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refund_time", "reference").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -83,7 +87,7 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 	return p, row, err
 }
 
-// paymentOf returns the oldest payment of a locked order in one of the states, or nil.
+// paymentOf returns the oldest payment of a locked order in one of the states, or nil. tx may narrow the choice.
 func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
 	var rows []paymentRow
 	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, id").Limit(1).Find(&rows).Error
@@ -106,7 +110,8 @@ func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
 }
 
 // OpenPayment implements service.PaymentLedger.
-func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string) (order.Payment, error) {
+func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error) {
+	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockOrder(tx, orderID, owner)
@@ -116,7 +121,7 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		if err := order.Pay.Check(row.ID, row.Status); err != nil {
 			return err
 		}
-		if p, err = paymentOf(tx, row.ID, order.PaymentOpen); err != nil || p != nil {
+		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID, order.PaymentOpen); err != nil || p != nil {
 			return err
 		}
 		now, err := s.ledgerTime(tx)
@@ -127,12 +132,39 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 			ID: id, OrderID: row.ID, UserID: row.UserID, VoucherID: row.VoucherID, Amount: row.Amount,
 			State: order.PaymentOpen, CreateTime: now,
 		}
+		if len(providers) > 0 && row.Amount > 0 {
+			p.Provider = providers[0]
+		}
 		return tx.Create(p).Error
 	})
 	if err != nil {
 		return order.Payment{}, readError(fmt.Sprintf("opening a payment for order %d", orderID), err)
 	}
 	return p.payment(), nil
+}
+
+// SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
+func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID, order.PaymentOpen).Update("reference", reference).Error
+	})
+	if err != nil {
+		return readError("storing the reference of payment "+paymentID, err)
+	}
+	return nil
+}
+
+// PaymentsOf implements service.PaymentLedger.
+func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
+	var rows []paymentRow
+	if err := s.read(ctx).Where("order_id = ?", orderID).Order("create_time, id").Find(&rows).Error; err != nil {
+		return nil, readError(fmt.Sprintf("reading the payments of order %d", orderID), err)
+	}
+	payments := make([]order.Payment, len(rows))
+	for i, row := range rows {
+		payments[i] = row.payment()
+	}
+	return payments, nil
 }
 
 // errNotPaid: the service cannot refund a paid order without a payment.

@@ -20,25 +20,78 @@ func TestOpenPayment(t *testing.T) {
 			State: order.PaymentOpen, CreatedAt: recordedAt,
 		}
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
-			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id)
+			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, nil)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		}
 		for owner, id := range map[int64]int64{cs[0].UserID: cs[1].OrderID, cs[1].UserID: 4711} {
-			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3"); !errors.Is(err, order.ErrNotFound) {
+			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3", nil); !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("order %d for user %d: %v, want ErrNotFound", id, owner, err)
 			}
 		}
-		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1"); err == nil {
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1", nil); err == nil {
 			t.Error("two payments with one id")
 		}
 		l.transitioned(t, cs[1], order.Cancel)
-		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4"); !inState(err, order.Cancelled) {
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4", nil); !inState(err, order.Cancelled) {
 			t.Errorf("a cancelled order: %v, want a StateError", err)
 		}
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment"); n != 1 {
 			t.Errorf("%d payments, want 1", n)
+		}
+	})
+}
+
+// A payment keeps its provider, whose reference is the notice's, and no other provider finds it.
+func TestPaymentProviders(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		c := l.recorded(t, l.seckill(t, 10), 1)[0]
+		open := func(id string, providers ...string) order.Payment {
+			t.Helper()
+			p, err := l.OpenPayment(t.Context(), c.UserID, c.OrderID, id, providers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		if p := open("pay_1", "bank", "other"); p.Provider != "bank" || p.Reference != "" {
+			t.Errorf("opened %+v", p)
+		}
+		if p := open("pay_2", "other", "bank"); p.ID != "pay_1" {
+			t.Errorf("a second one %+v, while the first goes on", p)
+		}
+		if p := open("pay_3", "other"); p.ID != "pay_3" || p.Provider != "other" {
+			t.Errorf("%+v, while the first one's provider is gone", p)
+		}
+		for _, reference := range []string{"r-1", "r-2"} {
+			if err := l.SetReference(t.Context(), "pay_1", reference); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, provider := range []string{"", "other"} {
+			_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: provider})
+			if !errors.Is(err, order.ErrNoPayment) {
+				t.Errorf("received by %q: %v, want ErrNoPayment", provider, err)
+			}
+		}
+		for _, reference := range []string{"r-3", "r-4"} { // repeated by the provider: the first one counts
+			if _, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: "bank", Reference: reference}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.SetReference(t.Context(), "pay_1", "r-5"); err != nil { // a slow Begin
+			t.Fatal(err)
+		}
+		got, err := l.PaymentsOf(t.Context(), c.OrderID)
+		if err != nil || len(got) != 2 || got[0].ID != "pay_1" || got[0].Reference != "r-3" || got[0].State != order.PaymentReceived || got[1].ID != "pay_3" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		// Of a version that knew one provider only.
+		l.exec(t, "UPDATE tb_payment SET provider = '' WHERE id = 'pay_3'")
+		p, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_3", Amount: 1000, Provider: "bank"})
+		if err != nil || p.State != order.PaymentRefunding {
+			t.Errorf("the other one's money: %+v, %v; want it back", p, err)
 		}
 	})
 }
@@ -121,9 +174,9 @@ func TestReceiveRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		p := l.pays(t, l.recorded(t, l.seckill(t, 1), 1)[0])
 		for notice, want := range map[order.Notice]error{
-			{PaymentID: p.ID, Amount: p.Amount - 1}: order.ErrWrongAmount,
-			{PaymentID: p.ID}:                       order.ErrWrongAmount,
-			{PaymentID: "pay_", Amount: p.Amount}:   order.ErrNoPayment,
+			{PaymentID: p.ID, Amount: p.Amount - 1}:                     order.ErrWrongAmount,
+			{PaymentID: p.ID}:                                           order.ErrWrongAmount,
+			{PaymentID: "pay_", Amount: p.Amount, Provider: p.Provider}: order.ErrNoPayment,
 		} {
 			if _, _, err := l.Receive(t.Context(), notice); !errors.Is(err, want) {
 				t.Errorf("%+v: %v, want %v", notice, err, want)
@@ -150,7 +203,7 @@ func TestReceiveAtOnce(t *testing.T) {
 		for i, c := range cs {
 			p := payments[i]
 			receive := func() error {
-				_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount})
+				_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 				return err
 			}
 			other := receive

@@ -43,6 +43,7 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 		{"POST", "/voucher/7/stock", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 200},
 		{"POST", "/admin/deadletter/1-0/replay", body(100), 200},
 		{"POST", "/payment/callback", body(100), 200},
+		{"POST", "/payment/callback/bank", body(100), 200},
 	} {
 		a := e.ask("127.0.0.1", tc.method+" "+tc.path+" HTTP/1.1\r\nHost: shop\r\n"+tc.rest)
 		if a.status != tc.want {

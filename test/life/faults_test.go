@@ -128,9 +128,9 @@ func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Ac
 	return o, err
 }
 
-func (l ledger) OpenPayment(ctx context.Context, owner, orderID int64, id string) (p order.Payment, err error) {
+func (l ledger) OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (p order.Payment, err error) {
 	err = l.faults.call("open payment", func() error {
-		p, err = l.Store.OpenPayment(ctx, owner, orderID, id)
+		p, err = l.Store.OpenPayment(ctx, owner, orderID, id, providers)
 		return err
 	})
 	return p, err

@@ -127,7 +127,7 @@ func (m *model) confirm(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
 		m.injectOne(t, "apply", "complete operations")
 	}
-	n := order.Notice{PaymentID: p.ID, Amount: p.Amount}
+	n := order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}
 	if rapid.IntRange(0, 9).Draw(t, "wrong amount") == 0 {
 		n.Amount--
 		if err := m.w.confirm(n); !errors.Is(err, order.ErrWrongAmount) {
@@ -208,7 +208,7 @@ func (m *model) quiesce(t *rapid.T) {
 	m.w.quiesce()
 	for _, p := range m.payments { // a provider may repeat its callbacks
 		if m.confirmed[p.ID] {
-			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount}))
+			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}))
 		}
 	}
 	m.w.quiesce()

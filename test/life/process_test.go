@@ -86,7 +86,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
-	p.payments = service.NewPayments(p.ledger, s.provider, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
+	p.payments = service.NewPayments(p.ledger, service.Providers{Default: providerName, ByName: map[string]service.Provider{providerName: s.provider}}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, s.redis, time.Now)
 	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)

@@ -16,6 +16,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -29,13 +30,17 @@ const quiesceTimeout = time.Minute // until nothing is under way
 
 var admin = voucher.Author{AdminID: 1}
 
+const providerName = "bank"
+
 // provider is a payment provider that counts refunds.
 type provider struct {
 	mu      sync.Mutex
 	refunds map[string]int // by payment
 }
 
-func (p *provider) Begin(context.Context, order.Payment) (string, error) { return "/pay", nil }
+func (p *provider) Begin(_ context.Context, of order.Payment) (service.Checkout, error) {
+	return service.Checkout{URL: "/pay", Reference: "of_" + of.ID}, nil
+}
 
 func (p *provider) Refund(_ context.Context, paid order.Payment) error {
 	p.mu.Lock()

@@ -103,7 +103,7 @@ func (f *fakeLedger) Find(ctx context.Context, filter order.Filter, before int64
 	return orders, err
 }
 
-func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id string) (p order.Payment, err error) {
+func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id string, providers []string) (p order.Payment, err error) {
 	err = f.Call("open", func() error {
 		o, err := f.find(owner, orderID)
 		if err != nil {
@@ -113,15 +113,40 @@ func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id str
 			return err
 		}
 		for _, known := range f.oldest {
-			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen {
+			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen && (p.Provider == "" || slices.Contains(providers, p.Provider)) {
 				return nil
 			}
 		}
 		p = order.Payment{ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: order.PaymentOpen}
+		if o.Amount > 0 && len(providers) > 0 {
+			p.Provider = providers[0]
+		}
 		f.put(p)
 		return nil
 	})
 	return p, err
+}
+
+func (f *fakeLedger) SetReference(_ context.Context, id, reference string) error {
+	return f.Call("reference", func() error {
+		if p := f.payments[id]; p.State == order.PaymentOpen {
+			p.Reference = reference
+			f.put(p)
+		}
+		return nil
+	})
+}
+
+func (f *fakeLedger) PaymentsOf(_ context.Context, orderID int64) (payments []order.Payment, err error) {
+	err = f.Call("payments", func() error {
+		for _, id := range f.oldest {
+			if p := f.payments[id]; p.OrderID == orderID {
+				payments = append(payments, p)
+			}
+		}
+		return nil
+	})
+	return payments, err
 }
 
 func (f *fakeLedger) put(p order.Payment) {
@@ -136,6 +161,12 @@ func (f *fakeLedger) Receive(_ context.Context, n order.Notice) (p order.Payment
 		var known bool
 		if p, known = f.payments[n.PaymentID]; !known {
 			return order.ErrNoPayment
+		}
+		if p.Provider != "" && p.Provider != n.Provider {
+			return order.ErrNoPayment
+		}
+		if n.Reference != "" {
+			p.Reference = n.Reference
 		}
 		if p.Amount != n.Amount {
 			return order.ErrWrongAmount
@@ -310,7 +341,7 @@ func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 		ids++
 		return fmt.Sprint("pay_", ids)
 	}
-	p.payments = NewPayments(p.ledger, p.provider, PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
+	p.payments = NewPayments(p.ledger, Providers{Default: "bank", ByName: map[string]Provider{"bank": p.provider}}, PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
 	return p
 }
 
@@ -321,17 +352,22 @@ type fakeProvider struct {
 	back     []string       // payments whose money went back, in order
 	refusals map[string]int // so many attempts to refund fail; -1: all
 	away     bool
-	silent   bool // it answers no refund
+	silent   bool                       // it answers no refund
+	refer    func(order.Payment) string // its reference of a payment; nil: it has none
 }
 
-func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (string, error) {
+func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (Checkout, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
-		return "", ordertest.ErrAway
+		return Checkout{}, ordertest.ErrAway
 	}
 	f.begun = append(f.begun, p.ID)
-	return "https://pay.example/" + p.ID, nil
+	c := Checkout{URL: "https://pay.example/" + p.ID}
+	if f.refer != nil {
+		c.Reference = f.refer(p)
+	}
+	return c, nil
 }
 
 func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {

@@ -17,12 +17,12 @@ const (
 // Payments takes money for orders and gives it back. What the provider says and what is asked of it may come twice, late
 // and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
 type Payments struct {
-	ledger   PaymentLedger
-	provider Provider // nil: only what costs nothing can be paid for
-	parts    PaymentParts
-	newID    func() string
-	observer Observer
-	log      *slog.Logger
+	ledger    PaymentLedger
+	providers Providers // none: only what costs nothing can be paid for
+	parts     PaymentParts
+	newID     func() string
+	observer  Observer
+	log       *slog.Logger
 
 	wakeups  chan struct{}             // holds one when there is something to give back
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
@@ -35,13 +35,12 @@ type PaymentParts struct {
 	Outbox   Outbox
 }
 
-// NewPayments returns the payments of a ledger; Run gives money back. provider may be nil. newID makes ids of payments:
-// "pay_" and a uuid.
+// NewPayments returns the payments of a ledger; Run gives money back. newID makes ids of payments: "pay_" and a uuid.
 func NewPayments(
-	ledger PaymentLedger, provider Provider, parts PaymentParts, newID func() string, observer Observer, log *slog.Logger,
+	ledger PaymentLedger, providers Providers, parts PaymentParts, newID func() string, observer Observer, log *slog.Logger,
 ) *Payments {
 	return &Payments{
-		ledger: ledger, provider: provider, parts: parts, newID: newID, observer: observer, log: log,
+		ledger: ledger, providers: providers, parts: parts, newID: newID, observer: observer, log: log,
 		wakeups: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
 	}
 }
@@ -60,22 +59,50 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment orde
 	if err := order.Pay.Check(o.ID, o.Status); err != nil {
 		return order.Payment{}, "", err
 	}
-	if p.provider == nil && o.Amount > 0 {
+	providers := p.providers.names()
+	if len(providers) == 0 && o.Amount > 0 {
 		return order.Payment{}, "", order.ErrNoProvider
 	}
-	if payment, err = p.ledger.OpenPayment(ctx, userID, orderID, p.newID()); err != nil {
+	if payment, err = p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), providers); err != nil {
 		return order.Payment{}, "", order.OrUnavailable(err)
 	}
 	if payment.Amount == 0 {
-		payment, err = p.receive(ctx, order.Notice{PaymentID: payment.ID})
+		payment, err = p.receive(ctx, order.Notice{PaymentID: payment.ID, Provider: payment.Provider})
 		return payment, "", err
+	}
+	return p.begin(ctx, payment)
+}
+
+// begin makes the payment's provider expect it. The buyer gets the address only once the provider's reference is stored: a
+// refund may need it. A process that dies in between has begun nothing that cannot be begun again, which is harmless.
+func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Payment, string, error) {
+	provider, err := p.providers.of(payment)
+	if err != nil {
+		return order.Payment{}, "", err
 	}
 	call, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	if payURL, err = p.provider.Begin(call, payment); err != nil {
+	checkout, err := provider.Begin(call, payment)
+	if err != nil {
 		return order.Payment{}, "", order.OrUnavailable(err)
 	}
-	return payment, payURL, nil
+	if checkout.Reference == "" || checkout.Reference == payment.Reference {
+		return payment, checkout.URL, nil
+	}
+	if err := order.CheckReference(checkout.Reference); err != nil {
+		return order.Payment{}, "", err
+	}
+	if err := p.ledger.SetReference(ctx, payment.ID, checkout.Reference); err != nil {
+		return order.Payment{}, "", order.OrUnavailable(err)
+	}
+	payment.Reference = checkout.Reference
+	return payment, checkout.URL, nil
+}
+
+// Of returns the payments of an order, whosever it is, the oldest first. ErrUnavailable.
+func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, error) {
+	payments, err := p.ledger.PaymentsOf(ctx, orderID)
+	return payments, order.OrUnavailable(err)
 }
 
 // Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible id,

@@ -44,7 +44,7 @@ func TestPay(t *testing.T) {
 			p := newOrderParts(t, tc.order)
 			p.provider.away = tc.away
 			if tc.none {
-				p.payments.provider = nil
+				p.payments.providers = Providers{}
 			}
 			p.ledger.Before[tc.before] = 1
 			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
@@ -116,7 +116,7 @@ func TestConfirm(t *testing.T) {
 			o := unpaidOrder(500)
 			o.Status = tc.status
 			p.ledger.rows.Put(o)
-			n := order.Notice{PaymentID: payment.ID, Amount: 500}
+			n := order.Notice{PaymentID: payment.ID, Amount: 500, Provider: payment.Provider}
 			if len(p.payments.wakeups) != 0 {
 				t.Error("woken before there is anything to give back")
 			}
@@ -147,8 +147,11 @@ func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[order.Notice]error{
-		{PaymentID: "pay_unknown", Amount: 500}: order.ErrNoPayment,
-		{PaymentID: payment.ID, Amount: 1}:      order.ErrWrongAmount,
+		{PaymentID: "pay_unknown", Amount: 500}:                                                     order.ErrNoPayment,
+		{PaymentID: payment.ID, Amount: 1, Provider: "bank"}:                                        order.ErrWrongAmount,
+		{PaymentID: payment.ID, Amount: 500, Provider: "other"}:                                     order.ErrNoPayment,
+		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: "r\x001"}:                 order.ErrBadNotice,
+		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: strings.Repeat("r", 129)}: order.ErrBadNotice,
 
 		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice, // MySQL compares without blanks at the end
 		{PaymentID: "支付", Amount: 500}:                    order.ErrBadNotice,
@@ -314,7 +317,7 @@ func TestPaymentsSeesToWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newOrderParts(t)
-		p.payments.provider = nil
+		p.payments.providers = Providers{}
 		p.ledger.revived = []int64{ordertest.VoucherA}
 		p.ledger.Before["revive"] = 1
 		paidBy(p, 66, "pay_1", 500)
@@ -356,4 +359,84 @@ func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
 			t.Errorf("flushes requested (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A provider's reference is stored before the buyer learns where to pay, and is what a refund names.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		before, after string // a step that fails, or whose answer is lost
+		reference     string
+		want          error
+		stored        string
+	}{
+		"stored":                 {reference: "r-1", stored: "r-1"},
+		"none":                   {},
+		"not to be stored":       {reference: "r 1", want: order.ErrBadNotice},
+		"the ledger is away":     {before: "reference", reference: "r-1", want: order.ErrUnavailable},
+		"its answer gets lost":   {after: "reference", reference: "r-1", want: order.ErrUnavailable, stored: "r-1"},
+		"the notice has another": {reference: "r-1", stored: "r-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newOrderParts(t, unpaidOrder(500))
+			p.ledger.Before[tc.before], p.ledger.After[tc.after] = 1, 1
+			p.provider.refer = func(order.Payment) string { return tc.reference }
+			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
+			if !errors.Is(err, tc.want) || (url == "") != (tc.want != nil) {
+				t.Fatalf("%+v at %q, %v; want %v", payment, url, err, tc.want)
+			}
+			if got := p.ledger.payments["pay_1"]; got.Reference != tc.stored || got.Provider != "bank" {
+				t.Errorf("stored %+v, want the reference %q", got, tc.stored)
+			}
+			if tc.want != nil && tc.reference == "r-1" { // what the buyer does then
+				payment, _, err = p.payments.Pay(t.Context(), 2, 66)
+				if err != nil || payment.ID != "pay_1" || p.ledger.payments["pay_1"].Reference != "r-1" {
+					t.Errorf("again: %+v, %v", payment, err)
+				}
+			}
+		})
+	}
+}
+
+// A payment stays with the provider that it began with, also after another one has become the default.
+func TestProvidersChange(t *testing.T) {
+	t.Parallel()
+	old, other := &fakeProvider{refusals: map[string]int{}}, &fakeProvider{refusals: map[string]int{}}
+	for name, tc := range map[string]struct {
+		kept      bool   // the old provider is still configured
+		provider  string // the payment's
+		wantPay   *fakeProvider
+		wantID    string
+		confirmed error // by the old provider
+		refund    error
+	}{
+		"the old one is kept":        {kept: true, provider: "old", wantPay: old, wantID: "pay_0"},
+		"the old one is gone":        {provider: "old", wantPay: other, wantID: "pay_1", refund: order.ErrNoProvider},
+		"of a version without names": {kept: true, provider: "", wantPay: other, wantID: "pay_0"},
+		"of the new one":             {kept: true, provider: "new", wantPay: other, wantID: "pay_0", confirmed: order.ErrNoPayment},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newOrderParts(t, unpaidOrder(500))
+			p.payments.providers = Providers{Default: "new", ByName: map[string]Provider{"new": other}}
+			if tc.kept {
+				p.payments.providers.ByName["old"] = old
+			}
+			p.ledger.put(order.Payment{ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: order.PaymentOpen, Provider: tc.provider})
+			before := len(tc.wantPay.begun)
+			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
+			if err != nil || payment.ID != tc.wantID || len(tc.wantPay.begun) != before+1 {
+				t.Errorf("%+v, %v; want %s", payment, err, tc.wantID)
+			}
+			if err := p.payments.Confirm(t.Context(), order.Notice{PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9"}); !errors.Is(err, tc.confirmed) {
+				t.Errorf("confirmed by the old one: %v, want %v", err, tc.confirmed)
+			}
+			if err := p.payments.sendBack(t.Context(), p.ledger.payments["pay_0"]); !errors.Is(err, tc.refund) {
+				t.Errorf("refund: %v, want %v", err, tc.refund)
+			}
+			if tc.confirmed == nil && p.ledger.payments["pay_0"].Reference != "r-9" {
+				t.Error("the notice's reference is not the payment's")
+			}
+		})
+	}
 }

@@ -31,12 +31,18 @@ type OrderLedger interface {
 
 // PaymentLedger is the ledger of payments. Each method is one transaction.
 type PaymentLedger interface {
-	// OpenPayment stores a new payment under the id for the owner's unpaid order, or returns the one that is open for it
-	// already. ErrNotFound when the order is not there or somebody else's; *order.StateError when it is not unpaid.
-	OpenPayment(ctx context.Context, owner, orderID int64, id string) (order.Payment, error)
+	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers, or returns
+	// the one that is open for it with one of them already. ErrNotFound when the order is not there or somebody else's;
+	// *order.StateError when it is not unpaid.
+	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
+	// SetReference stores the provider's own id of a payment that is open; of another one it changes nothing.
+	SetReference(ctx context.Context, paymentID, reference string) error
+	// PaymentsOf returns the payments of an order, the oldest first.
+	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
 	// Receive records that the provider has the money (order.PaymentState draws what follows). A late one for a seckill
 	// order whose sale is not retired gets a Revival to be applied; for an ordinary voucher the order is revived at once. It
-	// returns the payment and the order as they are then, the same when it is repeated. ErrNoPayment, ErrWrongAmount.
+	// returns the payment and the order as they are then, the same when it is repeated. ErrNoPayment, also for another
+	// provider's payment; ErrWrongAmount.
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 	// AskRefund takes the owner's paid order to refunding, and its received payment too. Repeating it is no error.
 	AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error)
@@ -62,15 +68,6 @@ type Holdings interface {
 type NewSales interface {
 	// SalesAbove returns the ids above the given one of vouchers whose sale Redis must hold.
 	SalesAbove(ctx context.Context, voucherID int64) ([]int64, error)
-}
-
-// Provider moves money: a payment service.
-type Provider interface {
-	// Begin makes the provider expect the payment and returns where the buyer pays. Repeating it for the same payment is
-	// harmless.
-	Begin(ctx context.Context, p order.Payment) (payURL string, err error)
-	// Refund sends the money back. Repeating it for the same payment is harmless.
-	Refund(ctx context.Context, p order.Payment) error
 }
 
 // Outbox brings Redis up to the ledger, while a caller waits or soon.

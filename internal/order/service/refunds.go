@@ -125,15 +125,16 @@ func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 	return err
 }
 
-// sendBack has the provider send the money back, and records that it has. What cost nothing needs no provider.
+// sendBack has the payment's provider send the money back, and records that it has. What cost nothing needs no provider.
 func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
 	if payment.Amount > 0 {
-		if p.provider == nil {
-			return order.ErrNoProvider
+		provider, err := p.providers.of(payment)
+		if err != nil {
+			return err
 		}
 		call, cancel := context.WithTimeout(ctx, providerTimeout)
 		defer cancel()
-		if err := p.provider.Refund(call, payment); err != nil {
+		if err := provider.Refund(call, payment); err != nil {
 			return err
 		}
 	}

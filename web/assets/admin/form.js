@@ -4,6 +4,7 @@
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
+import { PAYABLE } from '../site.js';
 import { Field, problems, announceChange, tied, trouble } from './parts.js';
 
 /** What is typed as a number. @param {string} text */
@@ -109,6 +110,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       ${!voucher && html`
         ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
         ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
+        ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
         ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
         ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}

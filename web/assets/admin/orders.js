@@ -62,6 +62,8 @@ function Order({ id, client, words, onClose }) {
       <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
       <p>${t('user')} ${o.userId} · <a href=${`#/voucher/${o.voucherId}`} onClick=${onClose}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
       ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && html` · <span lang="en">${o.coupon.redeemedBy}</span>`}</p>`}
+      ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
+        ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}
       <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft" lang="en">${e.by}${e.why && `, ${e.why}`}</span></li>`)}</ol>
     </div>`}
   <//>`;

@@ -2,6 +2,7 @@
 // One voucher as a card: its picture, price, stock and clock, and its one button.
 
 import { html } from '../vendor/htm-preact.js';
+import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
 import { Art } from './art.js';
 import { LEARNED, UNDER_WAY, stateOf } from './state.js';
@@ -24,13 +25,15 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
   const price = money(voucher.payValue);
   const id = `voucher-${voucher.id}`;
   const paying = order !== undefined && shop.doing.get(order.id) === 'pay';
-  const pressable = PRESSABLE.has(state) && !paying;
+  const unpayable = !PAYABLE && voucher.payValue > 0;
+  const pressable = PRESSABLE.has(state) && !paying && !(unpayable && state === 'unpaid');
   const act = () => {
     if (!pressable) return;
     if (state === 'unpaid' && order) onPay(order);
     else onPress();
   };
-  const note = noteOf(state, press, order, words, now);
+  const note = noteOf(unpayable && state === 'unpaid' ? 'unpayable' : state, press, order, words, now);
+  if (unpayable && state === 'grab' && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
     <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
     <div class="card-body">
@@ -48,7 +51,7 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(UNDER_WAY.has(state) || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
-          ${t(voucher.type === 0 && state === 'grab' ? 'state.buy' : `state.${state}`, { price })}
+          ${t(voucher.type === 0 && state === 'grab' ? 'state.buy' : `state.${unpayable && state === 'unpaid' ? 'yours' : state}`, { price })}
         </button>
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
       </div>
@@ -61,7 +64,7 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
   if (state === 'unpaid' && order.payBefore) {
     return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }
-  if (['unknown', 'again', 'busy'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
+  if (['unknown', 'again', 'busy', 'unpayable'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
   if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && state === 'grab') {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
+import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
 
 /** How each state looks. @type {Record<string, string>} */
@@ -47,7 +48,8 @@ function One({ order, shop, words, now }) {
     </p>
     ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.refused')}</p>`}
     ${order.status === 'unpaid' && html`<p class="row">
-      <${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />
+      ${PAYABLE || !order.amount ? html`<${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />`
+        : html`<span class="note warn">${t('note.unpayable')}</span>`}
       <${Act} what="cancel" label=${t('cancel')} tone="quiet" doing=${doing} onPress=${() => ask('cancel')} />
       ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).short })}</span>`}
     </p>`}

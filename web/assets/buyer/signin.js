@@ -3,9 +3,7 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
-
-/** Whether the service hands out demo buyers: it says so in the page. */
-const DEMO = document.querySelector('meta[name=demo]')?.getAttribute('content') === 'yes';
+import { DEMO } from '../site.js';
 
 /**
  * @param {{client: import('../client.js').Client, session: import('./session.js').Session, words: import('../words.js').Words,

@@ -30,6 +30,7 @@ export const TEXTS = {
   'note.paused': { en: 'The sale stands still for a moment. This page goes on by itself.', zh: '活动暂停中，恢复后页面会自动更新。' },
   'note.sold_out': { en: 'If somebody gives one back, this page shows it.', zh: '如有人取消订单，页面会自动恢复抢购。' },
   'note.unpaid': { en: 'Kept for you until it is paid, for {left}.', zh: '已为您保留，请在 {left} 内支付。' },
+  'note.unpayable': { en: 'This shop takes no payments yet: an order cannot be paid, and ends unpaid.', zh: '本店暂未开通支付，订单无法支付，到期将自动取消。' },
   'note.busy': { en: 'Many ask at once. We are asking again for you, as soon as we may.', zh: '当前人数较多，正在自动为您重试。' },
   'note.refused': { en: 'The service is busy. Nothing was bought; please press again.', zh: '系统繁忙，未下单，请再试一次。' },
 

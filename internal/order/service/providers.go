@@ -1,0 +1,58 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"seckill/internal/order"
+)
+
+// Provider moves money: a payment service.
+type Provider interface {
+	// Begin makes the provider expect the payment. Repeating it for the same payment is harmless.
+	Begin(ctx context.Context, p order.Payment) (Checkout, error)
+	// Refund sends the money back; the payment has its Reference, if the provider has told one. Repeating it for the same
+	// payment is harmless.
+	Refund(ctx context.Context, p order.Payment) error
+}
+
+// Checkout is what a provider answers when a payment begins.
+type Checkout struct {
+	URL       string // where the buyer pays
+	Reference string // the provider's own id of the payment; "" when it has none, or tells it with its notice
+}
+
+// Providers are the configured payment services, by name. Payments begin with the default one. Each is asked to refund what was
+// paid through it, so one that is replaced stays configured until its payments can no longer come back.
+type Providers struct {
+	Default string // "" when there is none
+	ByName  map[string]Provider
+}
+
+// names returns the names, the default one first; nil when there is none.
+func (p Providers) names() []string {
+	if p.Default == "" {
+		return nil
+	}
+	names := []string{p.Default}
+	for name := range p.ByName {
+		if name != p.Default {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// of returns the provider of a payment, or ErrNoProvider. Versions that knew one provider only stored no name: that is taken for
+// the default one.
+func (p Providers) of(payment order.Payment) (Provider, error) {
+	name := cmp.Or(payment.Provider, p.Default)
+	if provider, configured := p.ByName[name]; configured {
+		return provider, nil
+	}
+	if name == "" {
+		return nil, order.ErrNoProvider
+	}
+	return nil, fmt.Errorf("%w: %q is not", order.ErrNoProvider, name)
+}

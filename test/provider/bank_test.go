@@ -1,0 +1,166 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"seckill/internal/order"
+	"seckill/internal/order/service"
+)
+
+// bankName is what payments and the callback's route call the bank.
+const bankName = "bank"
+
+const bankKey = "of the bank's dashboard"
+
+// bank is the service that moves the money, somewhere else. Its requests take effect once for each idempotency key.
+type bank struct {
+	at *httptest.Server
+
+	mu        sync.Mutex
+	loses     int               // so many answers get lost
+	checkouts map[string]string // id by idempotency key
+	charges   map[string]int64  // cents by id
+	refunds   map[string]string // charge by idempotency key
+}
+
+func startBank(t *testing.T) *bank {
+	t.Helper()
+	b := &bank{checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /checkouts", b.checkout)
+	mux.HandleFunc("POST /refunds", b.refund)
+	b.at = httptest.NewServer(mux)
+	t.Cleanup(b.at.Close)
+	return b
+}
+
+func (b *bank) checkout(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := r.Header.Get("Idempotency-Key")
+	id, known := b.checkouts[key]
+	if !known {
+		id = fmt.Sprintf("chk_%d", len(b.checkouts)+1)
+		b.checkouts[key] = id
+	}
+	if b.loses > 0 {
+		b.loses--
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]string{"id": id, "url": "https://bank.example/" + id}) // the client sees what is missing
+}
+
+func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Charge string
+		Amount int64
+	}
+	err := json.NewDecoder(r.Body).Decode(&asked)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cents, charged := b.charges[asked.Charge]; err != nil || !charged || cents != asked.Amount {
+		http.Error(w, "no such charge", http.StatusUnprocessableEntity)
+		return
+	}
+	b.refunds[r.Header.Get("Idempotency-Key")] = asked.Charge
+	w.WriteHeader(http.StatusOK)
+}
+
+// charge takes the buyer's money and returns the notice that the bank sends to the shop. The charge has an id of its own.
+func (b *bank) charge(payment string, cents int64) (body []byte, signature string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := fmt.Sprintf("chg_%d", len(b.charges)+1)
+	b.charges[id] = cents
+	body = fmt.Appendf(nil, `{"event": "charge.paid", "charge": %q, "client_reference": %q, "cents": %d}`, id, payment, cents)
+	return body, hex.EncodeToString(bankMAC(body))
+}
+
+func (b *bank) counts() (checkouts, refunds int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.checkouts), len(b.refunds)
+}
+
+func bankMAC(body []byte) []byte {
+	mac := hmac.New(sha512.New, []byte(bankKey))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// bankAdapter is what a shop writes to connect the bank: a service.Provider, and a reader of its callbacks.
+type bankAdapter struct{ base string }
+
+var _ service.Provider = bankAdapter{}
+
+// Begin implements service.Provider. The payment's id is the idempotency key, so it may be repeated.
+func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checkout, error) {
+	var opened struct{ ID, URL string }
+	err := a.post(ctx, "/checkouts", p.ID, map[string]any{"cents": p.Amount}, &opened)
+	return service.Checkout{URL: opened.URL, Reference: opened.ID}, err
+}
+
+// Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its notice.
+func (a bankAdapter) Refund(ctx context.Context, p order.Payment) error {
+	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Amount}, nil)
+}
+
+func (a bankAdapter) post(ctx context.Context, path, key string, body, answer any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Idempotency-Key", key)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(res.Body)
+		return fmt.Errorf("the bank answers %s: %s", res.Status, text)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(res.Body).Decode(answer)
+}
+
+// readBankCallback is an httpapi.CallbackReader.
+func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error) {
+	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
+	if err != nil || len(signature) != sha512.Size {
+		return nil, fmt.Errorf("%w: no signature of the bank", order.ErrBadNotice)
+	}
+	return func(body []byte) (order.Notice, error) {
+		if !hmac.Equal(signature, bankMAC(body)) {
+			return order.Notice{}, fmt.Errorf("%w: not the bank's signature", order.ErrBadNotice)
+		}
+		var event struct {
+			Event, Charge string
+			Payment       string `json:"client_reference"`
+			Cents         int64
+		}
+		if err := json.Unmarshal(body, &event); err != nil || !strings.HasPrefix(event.Event, "charge.") {
+			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
+		}
+		return order.Notice{PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge}, nil
+	}, nil
+}

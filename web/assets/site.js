@@ -1,0 +1,11 @@
+// @ts-check
+// What the service says of itself in its pages.
+
+/** @param {string} name */
+const says = (name) => document.querySelector(`meta[name=${name}]`)?.getAttribute('content');
+
+/** Whether it hands out demo buyers. */
+export const DEMO = says('demo') === 'yes';
+
+/** Whether what has a price can be paid: without a payment provider it cannot. */
+export const PAYABLE = says('payable') !== 'no';
