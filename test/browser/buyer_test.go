@@ -102,6 +102,59 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
+// TestSeveralUnits: a buyer chooses how many, up to what the sale allows, and is asked again when fewer are left: nothing is
+// bought, and the page proposes what is left. The order is paid, shown and given back whole.
+func TestSeveralUnits(t *testing.T) {
+	for _, tt := range []struct {
+		device                                   device
+		grab, few, fewer, pay, order, whole, yes string
+	}{
+		{desktop(), "Grab 3 for ¥30", "Only 2 left", "Grab 2 for ¥20", "Pay ¥20", "2 × Concert", "All 2 coupons", "Cancelled"},
+		{phone().in("zh-CN").inDark(), "¥30 立即抢购 3 张", "仅剩 2 张", "¥20 立即抢购 2 张", "支付 ¥20", "2 × Concert", "2 张优惠券将全部", "已取消"},
+	} {
+		t.Run(tt.device.name, func(t *testing.T) {
+			s := realShop(t)
+			voucher := s.offerSeveral("Concert", 5, 3)
+			w := open(t, s.url("/"), s.signedIn(tt.device, 42))
+			w.sees(".stepper output", "1")
+			w.until("document.querySelector('[data-act=fewer]').ariaDisabled === 'true'")
+			for range 4 { // no more than three
+				w.click("[data-act=more]")
+			}
+			w.sees(".stepper output", "3")
+			w.sees(button("grab"), tt.grab)
+			w.until("document.querySelector('[data-act=more]').ariaDisabled === 'true'")
+			w.accessible()
+			w.picture("buyer-several-"+tt.device.name, false)
+
+			s.must("POST", fmt.Sprintf("/voucher/seckill/%d?quantity=3&wait=10s", voucher), 7, nil, nil)
+			w.click(button("grab"))
+			w.sees(".card-note", tt.few)
+			w.sees(".stepper output", "2")
+			w.sees(button("grab"), tt.fewer)
+			w.accessible()
+			w.picture("buyer-few-"+tt.device.name, false)
+			if got := s.orders(42); len(got) != 0 {
+				t.Errorf("the buyer has %v", got)
+			}
+
+			w.click(button("grab"))
+			w.sees(button("unpaid"), tt.pay)
+			w.sees(".order h3", tt.order)
+			w.sees(".order-facts", "¥20")
+			w.seesNo(".stepper")
+			w.accessible()
+			w.picture("buyer-several-unpaid-"+tt.device.name, true)
+			w.click(".order [data-act=cancel]")
+			w.sees("dialog", tt.whole)
+			w.click("dialog .button.danger")
+			w.sees(".order .tag", tt.yes)
+			w.sees(".stepper output", "1")
+			w.until("document.querySelector('.stock-bar').ariaValueNow === '2'")
+		})
+	}
+}
+
 // TestOneClickOneOrder: any number of clicks sends one order.
 func TestOneClickOneOrder(t *testing.T) {
 	s := realShop(t)

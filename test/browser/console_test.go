@@ -88,15 +88,18 @@ func TestConsoleSale(t *testing.T) {
 	evaluate[bool](w, "document.querySelector('#f-payValue').value = '10', true")
 	w.enter("#f-title", "100 for 10")
 	w.enter("#f-stock", "0")
+	w.until("document.querySelector('#f-perUser').value === '1'")
+	evaluate[bool](w, "document.querySelector('#f-perUser').value = '21', true")
 	w.click("[data-act=save]")
 	w.sees("#f-stock-wrong", "a whole number from 1")
+	w.sees("#f-perUser-wrong", "a whole number from 1 to 20")
 	w.sees("#f-actualValue-wrong", "an amount from 0.01")
 	w.until("document.activeElement.getAttribute('aria-invalid') === 'true'")
 	w.accessible()
 	w.picture("console-form-desktop", false)
 
 	w.enter("#f-subTitle", "Noodle house, ground floor")
-	for field, value := range map[string]string{"payValue": "10", "actualValue": "100", "stock": "400"} {
+	for field, value := range map[string]string{"payValue": "10", "actualValue": "100", "stock": "400", "perUser": "3"} {
 		evaluate[bool](w, fmt.Sprintf("document.querySelector('#f-%s').value = '', true", field))
 		w.enter("#f-"+field, value)
 	}
@@ -105,6 +108,7 @@ func TestConsoleSale(t *testing.T) {
 	w.seesNo("dialog")
 	w.sees("h1", "100 for 10")
 	w.sees(".tag", "On sale")
+	w.sees(".head", "up to 3 to a buyer")
 	w.sees(tile("stock"), "400")
 	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 
@@ -206,6 +210,29 @@ func TestConsoleVariants(t *testing.T) {
 	w.visit(s.url("/admin#/deadletters"))
 	w.sees(".note", "There are none")
 	w.accessible()
+}
+
+// TestConsoleQuantity: the lists of orders and an order say how many units it has, where that is more than one.
+func TestConsoleQuantity(t *testing.T) {
+	s := realShop(t)
+	voucher := s.offerSeveral("Concert", 5, 3)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?quantity=3&wait=10s", voucher), 7, nil, nil)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), 8, nil, nil)
+	w := open(t, s.url("/admin#/orders"), s.asAdmin(desktop()))
+	w.until("document.querySelectorAll('tbody tr').length === 2")
+	w.until(fmt.Sprintf("[...document.querySelectorAll('tbody tr')].filter(r => r.innerText.includes('3 × #%d')).length === 1", voucher))
+	w.until("[...document.querySelectorAll('tbody tr')].filter(r => r.innerText.includes('×')).length === 1")
+	w.accessible()
+	w.picture("console-orders-several-desktop", false)
+	evaluate[bool](w, "[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes('×')).querySelector('.link').click(), true")
+	w.sees("dialog", fmt.Sprintf("3 × Voucher #%d · ¥30", voucher))
+	w.accessible()
+	w.picture("console-order-several-desktop", false)
+	w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
+	w.sees("[data-balance=balanced]", "5 issued = 1 left + 0 waiting + 4 recorded")
+	w.click("[data-act=copy]")
+	w.until("document.querySelector('#f-perUser').value === '3'")
+	w.picture("console-form-several-desktop", false)
 }
 
 // TestConsoleDeadLetters: an unreadable entry is listed, and disappears when it is discarded, which needs a reason.

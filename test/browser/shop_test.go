@@ -145,6 +145,18 @@ func (s *shop) onSale(title string, stock int64) int64 {
 	return s.offer(title, stock, time.Now().Add(-time.Hour), time.Now().Add(26*time.Hour), "on_sale")
 }
 
+// offerSeveral creates a sale that is open now, and allows so many units to a user.
+func (s *shop) offerSeveral(title string, stock, perUser int64) int64 {
+	s.tb.Helper()
+	var made struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
+		"shopId": 1, "title": title, "payValue": 1000, "actualValue": 5000, "stock": stock, "perUser": perUser,
+		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
+	}, &made)
+	s.awaitState(made.ID, "on_sale")
+	return made.ID
+}
+
 // orders returns a user's orders, as "voucher status", newest first.
 func (s *shop) orders(user int64) []string {
 	s.tb.Helper()

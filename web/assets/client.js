@@ -33,6 +33,7 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
+ * @property {number} [perUser] units that a buyer may have, in one order; one where it is absent
  * @property {boolean} [redeemable] a paid order has a code
  * @property {boolean} [stale] stock and state are not of now
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
@@ -43,7 +44,8 @@
  * @property {string} id a string: JavaScript cannot represent it exactly
  * @property {number} voucherId
  * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed
- * @property {number} [amount] cents
+ * @property {number} [quantity] units; one where it is absent
+ * @property {number} [amount] cents, for all units
  * @property {string} [reason] why it failed
  * @property {string} [createTime]
  * @property {string} [payBefore]
@@ -66,8 +68,13 @@ const ATTEMPTS = 6;
 /** Order states after which nothing changes any more. */
 export const FINAL = new Set(['redeemed', 'refunded', 'failed', 'lapsed']);
 
-/** Order states in which a unit is taken and the buyer is a holder in the sale. */
+/** Order states in which units are taken and the buyer is a holder in the sale. */
 export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed']);
+
+/**
+ * What came of a purchase: the order, which the buyer may have had before, or why there is none.
+ * @typedef {{orderId: string, status: string, quantity?: number} | {refused: string, message: string, left?: number}} Outcome
+ */
 
 /**
  * The server's clock, calculated from the browser's monotonic one: a buyer's clock may be wrong or be changed.
@@ -189,19 +196,22 @@ export class Client {
   }
 
   /**
-   * Buys a unit in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also the
-   * answer to a repeated request whose first answer was lost.
-   * @param {number} voucherId @param {(a: Answer) => void} [again]
-   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   * Buys in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also the
+   * answer to a repeated request whose first answer was lost. Where fewer units are left than quantity, nothing is bought:
+   * refused is NOT_ENOUGH, and left is how many there are.
+   * @param {number} voucherId
+   * @param {{quantity?: number, again?: (a: Answer) => void}} [options] quantity is at most the voucher's perUser
+   * @returns {Promise<Outcome>}
    */
-  buy(voucherId, again) {
-    return this.#once(`seckill/${voucherId}`, () => this.insist('POST', `/voucher/seckill/${voucherId}?wait=2s`, { again }));
+  buy(voucherId, { quantity = 1, again } = {}) {
+    const path = `/voucher/seckill/${voucherId}?wait=2s${quantity > 1 ? `&quantity=${quantity}` : ''}`;
+    return this.#once(`seckill/${voucherId}`, () => this.insist('POST', path, { again }));
   }
 
   /**
    * Buys an ordinary voucher, once for each key.
    * @param {number} voucherId @param {string} key a uuid made when the buyer presses @param {(a: Answer) => void} [again]
-   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   * @returns {Promise<Outcome>}
    */
   buyOrdinary(voucherId, key, again) {
     return this.#once(`buy/${voucherId}`, () => this.insist('POST', `/voucher/buy/${voucherId}`, { key, again }));
@@ -209,7 +219,7 @@ export class Client {
 
   /**
    * @param {string} what @param {() => Promise<Answer & {unknown?: boolean}>} purchase
-   * @returns {Promise<{orderId: string, status: string} | {refused: string, message: string}>}
+   * @returns {Promise<Outcome>}
    */
   #once(what, purchase) {
     const mine = `${what} ${this.#token()}`;
@@ -218,7 +228,7 @@ export class Client {
     const promise = purchase()
       .then((a) => {
         if (a.success || a.code === 'ALREADY_BOUGHT') return a.data;
-        return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '' };
+        return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '', left: a.data?.left };
       })
       .finally(() => this.#buying.delete(mine));
     this.#buying.set(mine, promise);

@@ -63,7 +63,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
-        ...(seckill && { stock: whole(text('stock')) }), ...window, ...visible,
+        ...(seckill && { stock: whole(text('stock')), perUser: whole(text('perUser')) }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
     setSending(false);
@@ -113,6 +113,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
         ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
         ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
         ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
+        ${seckill && input('perUser', { inputmode: 'numeric', value: from.perUser ?? '1' })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
@@ -143,7 +144,7 @@ function inYuan(problem, locale) {
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'beginTime', 'endTime', 'payWithin', 'validDays']) {
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
     if (typed === '' && name !== 'payWithin' && name !== 'validDays') found[name] = t('wrong.missing');

@@ -39,7 +39,7 @@ export function Orders({ client, words }) {
         <tbody>${(pages.rows ?? []).map((/** @type {any} */ o) => html`<tr key=${o.id}>
           <th scope="row"><button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button></th>
           <td><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span></td>
-          <td class="n">${o.userId}</td><td class="n"><a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a></td>
+          <td class="n">${o.userId}</td><td class="n">${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a></td>
           <td class="n">${o.amount === undefined ? '–' : money(o.amount)}</td><td class="figures nowrap">${o.createTime ? time(o.createTime) : '–'}</td>
         </tr>`)}</tbody>
       </table>
@@ -60,7 +60,7 @@ function Order({ id, client, words, onClose }) {
     ${answer && !o && html`<p class="note warn" role="alert">${trouble(answer, t)}</p>`}
     ${o && html`<div class="stack">
       <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
-      <p>${t('user')} ${o.userId} · <a href=${`#/voucher/${o.voucherId}`} onClick=${onClose}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
+      <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`} onClick=${onClose}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
       ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && html` · <span lang="en">${o.coupon.redeemedBy}</span>`}</p>`}
       ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
         ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}

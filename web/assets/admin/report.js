@@ -11,7 +11,7 @@ const STATES = ['unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded',
 
 /** @param {any} props */
 export function Report({ id, client, words }) {
-  const { t, number, money, time, language } = words;
+  const { t, number, money, time, language } = /** @type {import('../words.js').Words} */ (words);
   const [report, setReport] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState('');
   useEffect(() => void client.ask('GET', `/admin/voucher/${id}/report`).then((/** @type {any} */ a) => (a.success ? setReport(a.data) : setProblem(trouble(a, t)))), [id]);

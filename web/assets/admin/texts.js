@@ -57,7 +57,7 @@ export const TEXTS = {
 
   create: { en: 'New voucher', zh: '新建优惠券' },
   'create.title': { en: 'New voucher', zh: '新建优惠券' },
-  'create.note': { en: 'Price, worth and shop never change afterwards.', zh: '售价、面值与店铺创建后不可修改。' },
+  'create.note': { en: 'Price, worth, shop and units to a buyer never change afterwards.', zh: '售价、面值、店铺与每人限购数量创建后不可修改。' },
   'create.unknown': { en: 'There was no answer: it may have been created. Look at the list before you try again.', zh: '未收到应答，可能已创建成功。重试前请先查看列表。' },
   'edit.title': { en: 'Change the voucher', zh: '修改优惠券' },
   'edit.note': { en: 'A new window takes effect at once, also while the sale runs.', zh: '新的活动时间立即生效，活动进行中亦然。' },
@@ -95,6 +95,8 @@ export const TEXTS = {
   'hidden.until': { en: 'hidden until {time}', zh: '{time} 前不可见' },
   'field.couponKey': { en: 'Key of codes', zh: '券码密钥' },
   'field.stock': { en: 'Units', zh: '库存数量' },
+  'field.perUser': { en: 'Units to a buyer', zh: '每人限购数量' },
+  'per.user': { en: 'up to {n} to a buyer', zh: '每人限购 {n} 张' },
   'field.beginTime': { en: 'Begins', zh: '开始时间' },
   'field.endTime': { en: 'Ends', zh: '结束时间' },
   'field.status': { en: 'Shelf', zh: '上下架' },

@@ -6,9 +6,14 @@ import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
 import { Art } from './art.js';
 import { LEARNED, UNDER_WAY, stateOf } from './state.js';
+import { Stepper } from './stepper.js';
 
 /** States in which the button does something. */
 const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
+
+/** States in which the buyer sees how many they ask for; in the first two they choose. */
+const ASKS = new Set(['not_started', 'grab', 'unknown', ...UNDER_WAY]);
+const CHOOSES = new Set(['not_started', 'grab']);
 
 /** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf']);
@@ -22,7 +27,9 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
   const order = voucher.type === 1 ? shop.liveOrder(voucher.id) : undefined;
   const press = shop.presses.get(voucher.id);
   const state = stateOf(voucher, now, order, press);
-  const price = money(voucher.payValue);
+  const n = order ? order.quantity ?? 1 : shop.quantity(voucher);
+  const price = money(order?.amount ?? voucher.payValue * n);
+  const several = voucher.type === 1 && (voucher.perUser ?? 1) > 1 && ASKS.has(state);
   const id = `voucher-${voucher.id}`;
   const paying = order !== undefined && shop.doing.get(order.id) === 'pay';
   const unpayable = !PAYABLE && voucher.payValue > 0;
@@ -47,16 +54,30 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
         <${Clock} voucher=${voucher} words=${words} now=${now} />`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
       <div class="card-act">
+        ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
+          onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
         <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(UNDER_WAY.has(state) || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
-          ${t(voucher.type === 0 && state === 'grab' ? 'state.buy' : `state.${unpayable && state === 'unpaid' ? 'yours' : state}`, { price })}
+          ${t(label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n })}
         </button>
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
       </div>
     </div>
   </article>`;
+}
+
+/** How many units a press can have: more than are left are refused, unless some come back. @param {import('../client.js').Voucher} voucher */
+function most({ perUser = 1, stock = 0, stale }) {
+  return stale || stock <= 0 ? perUser : Math.min(perUser, stock);
+}
+
+/** The text on the button. @param {import('../client.js').Voucher} voucher @param {string} state @param {number} n units */
+function label(voucher, state, n) {
+  if (state !== 'grab') return `state.${state}`;
+  if (voucher.type === 0) return 'state.buy';
+  return n > 1 ? 'state.grab.several' : 'state.grab';
 }
 
 /** The line below the button. @returns {{text: string, tone: string}} */
@@ -65,6 +86,9 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
     return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }
   if (['unknown', 'again', 'busy', 'unpayable'].includes(state)) return { text: t(`note.${state}`), tone: 'warn' };
+  if (press?.phase === 'refused' && press.left && state === 'grab') {
+    return { text: t('note.few', { left: press.left }), tone: 'warn' };
+  }
   if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && state === 'grab') {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }

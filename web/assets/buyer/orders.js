@@ -24,10 +24,13 @@ export function Orders({ shop, words, now }) {
 
 /** @param {any} props */
 function One({ order, shop, words, now }) {
-  const { t, money, moment } = words;
+  const { t, has, money, moment } = words;
   const [asking, ask] = useState('');
   const voucher = shop.vouchers?.find((/** @type {any} */ v) => v.id === order.voucherId);
-  const title = voucher?.title ?? t('voucher', { id: order.voucherId });
+  const n = order.quantity ?? 1;
+  const title = `${n > 1 ? `${n} × ` : ''}${voucher?.title ?? t('voucher', { id: order.voucherId })}`;
+  /** A text, in its form for several units where there is one. @param {string} key @param {Record<string, string>} [values] */
+  const counted = (key, values) => t(n > 1 && has(`${key}.several`) ? `${key}.several` : key, { n, ...values });
   const doing = shop.doing.get(order.id);
   const refusal = shop.refusals.get(order.id);
   const price = order.amount === undefined ? '' : money(order.amount);
@@ -59,9 +62,9 @@ function One({ order, shop, words, now }) {
     </p>`}
     <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
     ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
-    ${asking && asking !== 'code' && html`<${Dialog} title=${t(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
+    ${asking && asking !== 'code' && html`<${Dialog} title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
       <div class="stack">
-        <p>${t(`${asking}.says`, { price })}</p>
+        <p>${counted(`${asking}.says`, { price })}</p>
         <p class="row">
           <button type="button" class="button danger" onClick=${() => act(/** @type {any} */ (asking))}>${t(`${asking}.yes`)}</button>
           <button type="button" class="button quiet" onClick=${() => ask('')}>${t('keep')}</button>

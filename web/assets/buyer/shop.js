@@ -30,6 +30,8 @@ export class Shop {
   trouble = null;
   /** @type {Map<number, Press>} by voucher */
   presses = new Map();
+  /** How many units the buyer wants, where that is not one. @type {Map<number, number>} by voucher */
+  #quantities = new Map();
   /** What is being done to an order: pay, cancel or refund. @type {Map<string, string>} by order */
   doing = new Map();
   /** The refused action of an order. @type {Map<string, import('../client.js').Answer>} by order */
@@ -59,6 +61,20 @@ export class Shop {
   /** The buyer's live order in a sale. @param {number} voucherId */
   liveOrder(voucherId) {
     return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
+  }
+
+  /** How many units of a voucher the buyer wants. @param {Voucher} voucher */
+  quantity(voucher) {
+    return Math.min(this.#quantities.get(voucher.id) ?? 1, voucher.perUser ?? 1);
+  }
+
+  /** Sets how many units the buyer wants, which a press under way has settled. @param {Voucher} voucher @param {number} n */
+  choose(voucher, n) {
+    const press = this.presses.get(voucher.id);
+    if (press && press.phase !== 'refused') return;
+    this.presses.delete(voucher.id); // a refusal was of another quantity
+    this.#quantities.set(voucher.id, n);
+    this.view.changed();
   }
 
   /** Reads the list now, and then at intervals while the page is visible. */
@@ -154,13 +170,14 @@ export class Shop {
     const who = this.session.token;
     const again = (/** @type {import('../client.js').Answer} */ a) => this.session.token === who && this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
     const outcome = voucher.type === 1
-      ? await this.client.buy(voucher.id, again)
+      ? await this.client.buy(voucher.id, { quantity: this.quantity(voucher), again })
       : await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
     if (this.session.token !== who) return;
     if ('orderId' in outcome) {
       this.presses.delete(voucher.id);
       this.#keys.delete(voucher.id);
-      this.#put({ id: outcome.orderId, voucherId: voucher.id, status: outcome.status });
+      this.#quantities.delete(voucher.id);
+      this.#put({ id: outcome.orderId, voucherId: voucher.id, status: outcome.status, quantity: outcome.quantity });
       this.view.notify('bought', { title: voucher.title });
       this.watch(); // the stock has changed
       await this.#settle(outcome.orderId);
@@ -177,9 +194,11 @@ export class Shop {
       this.signOut();
       return;
     }
-    this.vouchers = (this.vouchers ?? []).map((v) => (v.id === voucher.id ? { ...v, ...LEARNED[outcome.refused] } : v));
-    this.#note(voucher.id, { phase: 'refused', code: outcome.refused, message: outcome.message });
-    this.view.notify('refused', outcome);
+    const few = outcome.refused === 'NOT_ENOUGH' && outcome.left ? { stock: outcome.left } : {};
+    if (few.stock) this.#quantities.set(voucher.id, few.stock);
+    this.vouchers = (this.vouchers ?? []).map((v) => (v.id === voucher.id ? { ...v, ...LEARNED[outcome.refused], ...few } : v));
+    this.#note(voucher.id, { phase: 'refused', code: outcome.refused, message: outcome.message, left: few.stock });
+    this.view.notify(few.stock ? 'few' : 'refused', outcome);
   }
 
   /**

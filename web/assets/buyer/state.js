@@ -7,7 +7,7 @@
 /**
  * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
  * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: the outcome is not known, and pressing again finds it out.
- * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown', code?: string, message?: string}} Press
+ * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown', code?: string, message?: string, left?: number}} Press
  */
 
 /** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |

@@ -6,7 +6,10 @@ export const TEXTS = {
   title: { en: 'Flash sale', zh: '限时秒杀' },
   intro: { en: 'One to a person, while there are any. What you are told here is what you get.', zh: '每人限购一张，售完即止。页面所示即最终结果。' },
 
+  'intro.several': { en: 'First come, first served, while there are any. What you are told here is what you get.', zh: '先到先得，售完即止。页面所示即最终结果。' },
+
   'state.grab': { en: 'Grab it for {price}', zh: '{price} 立即抢购' },
+  'state.grab.several': { en: 'Grab {n} for {price}', zh: '{price} 立即抢购 {n} 张' },
   'state.buy': { en: 'Buy for {price}', zh: '{price} 立即购买' },
   'state.asking': { en: 'Asking…', zh: '抢购中…' },
   'state.again': { en: 'Asking again…', zh: '正在再次确认…' },
@@ -23,16 +26,22 @@ export const TEXTS = {
   'state.off_shelf': { en: 'No longer offered', zh: '已下架' },
 
   'note.unknown': {
-    en: 'We could not see yet whether you got one. Ask again: you can never get two.',
+    en: 'We could not see yet whether you got it. Ask again: you can never buy twice.',
     zh: '暂时无法确认是否抢购成功。请再查询一次，绝不会重复下单。',
   },
-  'note.again': { en: 'The answer got lost. We are asking again; you cannot get two.', zh: '结果丢失，正在再次确认，绝不会重复下单。' },
+  'note.again': { en: 'The answer got lost. We are asking again; you cannot buy twice.', zh: '结果丢失，正在再次确认，绝不会重复下单。' },
   'note.paused': { en: 'The sale stands still for a moment. This page goes on by itself.', zh: '活动暂停中，恢复后页面会自动更新。' },
   'note.sold_out': { en: 'If somebody gives one back, this page shows it.', zh: '如有人取消订单，页面会自动恢复抢购。' },
   'note.unpaid': { en: 'Kept for you until it is paid, for {left}.', zh: '已为您保留，请在 {left} 内支付。' },
   'note.unpayable': { en: 'This shop takes no payments yet: an order cannot be paid, and ends unpaid.', zh: '本店暂未开通支付，订单无法支付，到期将自动取消。' },
   'note.busy': { en: 'Many ask at once. We are asking again for you, as soon as we may.', zh: '当前人数较多，正在自动为您重试。' },
+  'note.few': { en: 'Only {left} left, so nothing was bought. Press again for {left}.', zh: '仅剩 {left} 张，本次未下单。再次点击即可抢购 {left} 张。' },
   'note.refused': { en: 'The service is busy. Nothing was bought; please press again.', zh: '系统繁忙，未下单，请再试一次。' },
+
+  'quantity.of': { en: 'How many: {title}', zh: '数量：{title}' },
+  'quantity.most': { en: 'Up to {n} for you', zh: '每人限购 {n} 张' },
+  'quantity.fewer': { en: 'One fewer', zh: '减少一张' },
+  'quantity.more': { en: 'One more', zh: '增加一张' },
 
   worth: { en: 'worth {value}', zh: '价值 {value}' },
   saving: { en: '{percent}% off', zh: '立省 {percent}%' },
@@ -99,14 +108,18 @@ export const TEXTS = {
   'pay.before': { en: 'To be paid within {left}', zh: '剩余支付时间 {left}' },
   'cancel.ask': { en: 'Cancel this order?', zh: '确定取消该订单？' },
   'cancel.says': { en: 'The coupon goes back on sale. You may buy again, as long as there are any.', zh: '优惠券将重新开放抢购。如有剩余，您可以再次购买。' },
+  'cancel.says.several': { en: 'All {n} coupons go back on sale. You may buy again, as long as there are any.', zh: '{n} 张优惠券将全部重新开放抢购。如有剩余，您可以再次购买。' },
   'cancel.yes': { en: 'Cancel the order', zh: '确定取消' },
   'refund.ask': { en: 'Give the coupon back?', zh: '确定退款？' },
+  'refund.ask.several': { en: 'Give all {n} coupons back?', zh: '确定退回全部 {n} 张？' },
   'refund.says': { en: 'You get {price} back and no longer have the coupon.', zh: '将退还 {price}，优惠券随即失效。' },
+  'refund.says.several': { en: 'You get {price} back and no longer have any of the coupons.', zh: '将退还 {price}，{n} 张优惠券随即全部失效。' },
   'refund.yes': { en: 'Ask for the money back', zh: '确定退款' },
   keep: { en: 'Keep it', zh: '再想想' },
 
   'tell.bought': { en: 'You have got it: {title}.', zh: '抢购成功：{title}。' },
-  'tell.unknown': { en: 'We could not see yet whether you got one.', zh: '暂时无法确认是否抢购成功。' },
+  'tell.few': { en: 'Only {left} left, so nothing was bought. Press again for {left}.', zh: '仅剩 {left} 张，本次未下单。再次点击即可抢购 {left} 张。' },
+  'tell.unknown': { en: 'We could not see yet whether you got it.', zh: '暂时无法确认是否抢购成功。' },
   'tell.started': { en: '{title}: the sale has started.', zh: '{title}：开抢了。' },
   'tell.order': { en: 'Your order: {state}.', zh: '订单状态：{state}。' },
 };
