@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"gorm.io/gorm"
@@ -49,6 +50,9 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 	orders, err := s.Find(ctx, f, before, limit)
 	if err != nil || f.Waiting {
 		return nil, 0, err
+	}
+	if before == math.MaxInt64 && len(orders) < limit { // the usual case: these are all
+		return orders, int64(len(orders)), nil
 	}
 	var total int64
 	if err := filtered(s.read(ctx), f).Model(&orderRow{}).Count(&total).Error; err != nil {
