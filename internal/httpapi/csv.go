@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -121,7 +122,8 @@ func (o *csvStream) end() error {
 
 // cell is a text as a cell that no spreadsheet takes for a formula: a quote before what could begin one.
 func cell(text string) string {
-	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r\n|%") {
+	first, _ := utf8.DecodeRuneInString(text)
+	if text != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", first) { // full-width ones are formulas in East Asian spreadsheets
 		return "'" + text
 	}
 	return text

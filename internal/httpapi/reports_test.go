@@ -220,6 +220,7 @@ func TestCells(t *testing.T) {
 	got := make(map[string]string)
 	want := map[string]string{
 		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "|x": "'|x",
+		"＝1": "'＝1", "＠x": "'＠x", "（券）": "（券）",
 		"a=b": "a=b", "券": "券", "": "", "'": "'",
 	}
 	for text := range want {

@@ -71,10 +71,10 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
 	switch {
 	case err != nil:
 		return row, err
+	case v.Hidden(now): // before its kind, which nobody is to know either
+		return row, voucher.ErrNotFound
 	case v.Kind != voucher.Ordinary:
 		return row, order.ErrSeckill
-	case v.Hidden(now):
-		return row, voucher.ErrNotFound
 	case v.Status != voucher.OnShelf:
 		return row, voucher.ErrOffShelf
 	}

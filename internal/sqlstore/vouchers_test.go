@@ -197,6 +197,17 @@ func TestHiddenVoucher(t *testing.T) {
 		if _, err := l.RecordDirectSale(t.Context(), 1, 5, later, ""); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("buying a hidden voucher: %v", err)
 		}
+		sale := draft()
+		sale.Kind, sale.VisibleFrom = voucher.Seckill, recordedAt.Add(time.Hour)
+		sale.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt.Add(time.Hour), End: recordedAt.Add(2 * time.Hour)}
+		if err := l.CreateVoucher(t.Context(), &sale, admin); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.RecordDirectSale(t.Context(), 3, 5, sale.ID, ""); !errors.Is(err, voucher.ErrNotFound) {
+			t.Errorf("buying a hidden sale as an ordinary voucher: %v", err)
+		}
+		l.exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", sale.ID)
+		l.exec(t, "DELETE FROM tb_voucher WHERE id = ?", sale.ID)
 		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, ""); err != nil {
 			t.Errorf("buying at its time: %v", err)
 		}

@@ -83,7 +83,7 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 		return err
 	}
 	if v.Sale == nil {
-		return voucher.ErrNotSeckill
+		return unlessHidden(v, voucher.ErrNotSeckill)
 	}
 	if err := checkQuantity(v, request.Quantity); err != nil {
 		return err
@@ -129,7 +129,8 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 // unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public does not
 // see it. A sale is visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error) error {
-	if v.Hidden(time.Now()) && (errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf)) {
+	if v.Hidden(time.Now()) && (errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
+		errors.Is(err, voucher.ErrNotSeckill)) {
 		return voucher.ErrNotFound
 	}
 	return err

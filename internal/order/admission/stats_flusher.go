@@ -26,6 +26,19 @@ type Timeline interface {
 	Add(voucherID int64, at time.Time, since order.Counts)
 }
 
+// timelineMargin is how long before and after a sale its timeline has each second, as its report shows it.
+const timelineMargin = 5 * time.Minute
+
+// timelineAt is when something that was answered now is entered in the timeline: outside of the sale at the hour, so that
+// those who ask for sales to come, or for ended ones, again and again, leave no row for each minute.
+func (b *batcher) timelineAt(now time.Time) time.Time {
+	o := b.latest.Load()
+	if o == nil || !now.Before(o.view.Begin.Add(-timelineMargin)) && now.Before(o.view.End.Add(timelineMargin)) {
+		return now
+	}
+	return now.Truncate(time.Hour)
+}
+
 // StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one who
 // watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a second of
 // one instance, and is never too high. The timeline has the same counts, whether Redis takes them or not.
@@ -68,7 +81,7 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 		f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 		flushed.soldOut, flushed.notStarted = soldOut, notStarted
 		if told := all.Minus(flushed.timeline); len(told) > 0 {
-			f.timeline.Add(b.sale.VoucherID, time.Now().Add(-flushEvery/2), told)
+			f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told)
 			flushed.timeline = all
 		}
 		since := all.Minus(flushed.all)

@@ -159,3 +159,22 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 		flush(false)
 	})
 }
+
+// Each second of a sale is in its timeline, with a few minutes around it; what is asked at other times is entered at the hour.
+func TestTimelineOutsideOfTheSale(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)
+	b := &batcher{}
+	if now := begin.Add(-time.Hour + time.Second); !b.timelineAt(now).Equal(now) {
+		t.Errorf("of a sale that nobody has seen: %v", b.timelineAt(now))
+	}
+	b.latest.Store(&observation{view: order.SaleView{Begin: begin, End: begin.Add(time.Hour)}})
+	for now, want := range map[time.Duration]time.Duration{
+		0: 0, -5 * time.Minute: -5 * time.Minute, 65*time.Minute - 1: 65*time.Minute - 1,
+		-5*time.Minute - 1: -time.Hour, 65 * time.Minute: time.Hour, 25*time.Hour + 59*time.Minute: 25 * time.Hour,
+	} {
+		if got := b.timelineAt(begin.Add(now)); !got.Equal(begin.Add(want)) {
+			t.Errorf("%v after the begin: %v, want %v", now, got, begin.Add(want))
+		}
+	}
+}

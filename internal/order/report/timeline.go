@@ -23,7 +23,7 @@ const (
 type Minute struct {
 	VoucherID int64
 	Start     time.Time // a whole minute by the process's clock
-	Run       int64     // random number of the process
+	Run       int64     // a random number: what a process counts anew has another one, so that none replaces the other
 	Counts    map[order.Answer]*Seconds
 }
 
@@ -60,7 +60,6 @@ type TimelineLedger interface {
 type Timeline struct {
 	ledger TimelineLedger
 	log    *slog.Logger
-	run    int64
 
 	writing sync.Mutex // one Flush at a time: the last one writes what another could not
 
@@ -76,13 +75,15 @@ type minuteKey struct {
 }
 
 type minute struct {
-	counts map[order.Answer]*Seconds
-	dirty  bool
+	run     int64
+	counts  map[order.Answer]*Seconds
+	dirty   bool
+	addedAt time.Time
 }
 
 // NewTimeline returns a timeline of this process; Run writes it.
 func NewTimeline(ledger TimelineLedger, log *slog.Logger) *Timeline {
-	return &Timeline{ledger: ledger, log: log, run: rand.Int64(), minutes: make(map[minuteKey]*minute)} //nolint:gosec // it tells processes apart
+	return &Timeline{ledger: ledger, log: log, minutes: make(map[minuteKey]*minute)}
 }
 
 // Add implements admission.Timeline. It only remembers.
@@ -96,10 +97,10 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 		if len(t.minutes) >= maxMinutes {
 			t.forgetOldest()
 		}
-		m = &minute{counts: make(map[order.Answer]*Seconds, len(since))}
+		m = &minute{run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since))} //nolint:gosec // it tells rows apart
 		t.minutes[key] = m
 	}
-	m.dirty = true
+	m.dirty, m.addedAt = true, time.Now()
 	for answer, n := range since {
 		if m.counts[answer] == nil {
 			m.counts[answer] = new(Seconds)
@@ -165,7 +166,7 @@ func (t *Timeline) Flush(ctx context.Context) {
 
 // take returns copies of what is new, oldest first, and forgets what was written before and is over at the time now.
 func (t *Timeline) take(now time.Time) []Minute {
-	const over = 2 * time.Minute // nothing is added to a minute so long after its beginning
+	const over = 2 * time.Minute // what nothing was added to for so long is rarely added to again
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var taken []Minute
@@ -174,7 +175,7 @@ func (t *Timeline) take(now time.Time) []Minute {
 		case m.dirty:
 			m.dirty = false
 			taken = append(taken, t.copied(key, m))
-		case now.Unix()-key.start > int64(over/time.Second):
+		case now.Sub(m.addedAt) > over:
 			delete(t.minutes, key)
 		}
 	}
@@ -190,7 +191,7 @@ func (t *Timeline) copied(key minuteKey, m *minute) Minute {
 		copied := *seconds
 		counts[answer] = &copied
 	}
-	return Minute{VoucherID: key.voucherID, Start: time.Unix(key.start, 0).UTC(), Run: t.run, Counts: counts}
+	return Minute{VoucherID: key.voucherID, Start: time.Unix(key.start, 0).UTC(), Run: m.run, Counts: counts}
 }
 
 // putBack marks minutes as not written.

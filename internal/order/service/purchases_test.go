@@ -152,8 +152,10 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 
 func TestBuyWhatCannotBeBought(t *testing.T) {
 	t.Parallel()
-	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0), voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf})
-	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 404: voucher.ErrNotFound} {
+	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0),
+		voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf},
+		voucher.Voucher{ID: 33, Kind: voucher.Ordinary, Status: voucher.OnShelf, VisibleFrom: time.Now().Add(time.Hour)})
+	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 33: voucher.ErrNotFound, 404: voucher.ErrNotFound} {
 		if _, err := p.purchases.Buy(t.Context(), 1, id, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("voucher %d: error = %v, want %v", id, err, want)
 		}
