@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -55,14 +56,14 @@ func (i *instance) do(ctx context.Context, method, url, token string, body any) 
 	return resp.StatusCode, answer, err
 }
 
-// ask sends a request of a user about the API and returns the answer.
-func (i *instance) ask(ctx context.Context, method, path, token string, body any) (status int, e envelope, err error) {
-	status, answer, err := i.do(ctx, method, i.server.URL(path), token, body)
+// post sends a request of a user to the API and returns the answer.
+func (i *instance) post(ctx context.Context, path, token string, body any) (status int, e envelope, err error) {
+	status, answer, err := i.do(ctx, http.MethodPost, i.server.URL(path), token, body)
 	if err == nil {
 		err = json.Unmarshal(answer, &e)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s %s: %d %.200s: %w", method, path, status, answer, err)
+		err = fmt.Errorf("POST %s: %d %.200s: %w", path, status, answer, err)
 	}
 	return status, e, err
 }
@@ -70,19 +71,33 @@ func (i *instance) ask(ctx context.Context, method, path, token string, body any
 // createSale creates a seckill voucher that is on sale from now on for decades, and returns its id.
 func (i *instance) createSale(stock int64) int64 {
 	i.Helper()
-	status, e, err := i.ask(i.Context(), http.MethodPost, "/voucher/seckill", box.AdminToken(), map[string]any{
-		"shopId": 1, "title": "100 for 10", "payValue": 1000, "actualValue": 10000, "stock": stock,
+	id, status, code := i.tryToCreate(map[string]any{"stock": stock})
+	if status != http.StatusCreated {
+		i.Fatalf("creating a sale at %s: %d %s", i.server.Name, status, code)
+	}
+	return id
+}
+
+// tryToCreate asks for such a voucher, with the fields given here, and returns its id or the refusal.
+func (i *instance) tryToCreate(fields map[string]any) (id int64, status int, code string) {
+	i.Helper()
+	body := map[string]any{
+		"shopId": 1, "title": "100 for 10", "payValue": 1000, "actualValue": 10000,
 		"beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339), "endTime": "2099-01-01T00:00:00Z",
 		"payWithinSeconds": int64(payWithin / time.Second),
-	})
-	if err != nil || status != http.StatusCreated {
-		i.Fatalf("creating a sale at %s: %d %s, %v", i.server.Name, status, e.Code, err)
 	}
-	id, err := strconv.ParseInt(string(e.Data.ID), 10, 64)
+	maps.Copy(body, fields)
+	status, e, err := i.post(i.Context(), "/voucher/seckill", box.AdminToken(), body)
 	if err != nil {
 		i.Fatal(err)
 	}
-	return id
+	if status != http.StatusCreated {
+		return 0, status, e.Code
+	}
+	if id, err = strconv.ParseInt(string(e.Data.ID), 10, 64); err != nil {
+		i.Fatal(err)
+	}
+	return id, status, ""
 }
 
 // payWithin is the payment deadline of the sales: no order expires while it is looked at.
@@ -91,7 +106,7 @@ const payWithin = 30 * 24 * time.Hour
 // buy is one attempt of one user.
 func (i *instance) buy(ctx context.Context, voucher, user int64) checker.Answer {
 	a := checker.Answer{User: user, Voucher: voucher, Server: i.server.Name, Sent: time.Now()}
-	status, e, err := i.ask(ctx, http.MethodPost, "/voucher/seckill/"+strconv.FormatInt(voucher, 10), box.BuyerToken(user), nil)
+	status, e, err := i.post(ctx, "/voucher/seckill/"+strconv.FormatInt(voucher, 10), box.BuyerToken(user), nil)
 	a.Received = time.Now()
 	if err != nil {
 		a.Code = err.Error()
@@ -121,7 +136,7 @@ func (i *instance) buy(ctx context.Context, voucher, user int64) checker.Answer 
 // cancel is one attempt to cancel an order.
 func (i *instance) cancel(ctx context.Context, voucher, user, order int64) checker.Answer {
 	a := checker.Answer{Action: checker.Cancel, User: user, Voucher: voucher, Order: order, Server: i.server.Name, Sent: time.Now()}
-	status, e, err := i.ask(ctx, http.MethodPost, fmt.Sprintf("/order/%d/cancel", order), box.BuyerToken(user), nil)
+	status, e, err := i.post(ctx, fmt.Sprintf("/order/%d/cancel", order), box.BuyerToken(user), nil)
 	a.Received = time.Now()
 	switch {
 	case err != nil:

@@ -17,6 +17,7 @@ func TestUpgrade(t *testing.T) {
 		run  func(*testing.T, release, release)
 	}{
 		{"a sale, there and back", thereAndBack},
+		{"several units to a buyer wait for the last old instance", severalUnits},
 		{"dead letters", deadLetters},
 		{"the embedded mode", embeddedMode},
 		{"the fixtures are what the version before writes", fixturesAreCurrent},
