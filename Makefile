@@ -151,7 +151,7 @@ compare-tokens: ## the same with N tokens of a generator, from SEED, without ins
 	@go test -count=1 -v -timeout 24h -run '^TestCompare$$' ./internal/authtoken -tokens.n='$(or $(N),10000000)' -tokens.seed='$(or $(SEED),1)'
 
 .PHONY: mutants
-mutants: ## break the service on purpose, by name, and see the fault scenarios fail: ONLY=MAXLEN for one
+mutants: ## break the service on purpose, by name, and see fault scenarios and tests fail: ONLY=MAXLEN for one
 	@go run ./test/mutants $(if $(ONLY),"$(ONLY)")
 
 .PHONY: mutants-locks

@@ -252,6 +252,6 @@ func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
 	if v.sale.stock < 0 || v.sale.stock+v.live() != v.sale.issued {
-		t.Fatalf("the ledger has %d units and %d live orders of %d issued", v.sale.stock, v.live(), v.sale.issued)
+		t.Fatalf("the ledger has %d units, and %d units of live orders, of %d issued", v.sale.stock, v.live(), v.sale.issued)
 	}
 }

@@ -1,5 +1,5 @@
-// Command mutants breaks the service on purpose, one way after the other, and fails when the fault scenario that should
-// notice does not.
+// Command mutants breaks the service on purpose, one way after the other, and fails when the fault scenario, or
+// the package's test, that should notice does not.
 //
 //	go run ./test/mutants [name ...]
 //

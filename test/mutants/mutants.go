@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities())
 }
 
 // inFailovers are those that matter when another server takes a master's place.
@@ -206,6 +206,38 @@ end
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.suspects.Suspect(v.ID) //`, To: `			_ = r.suspects //`},
 			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 && time.Since(start) >= 0 || failures == maxFailures {`},
+		),
+	}
+}
+
+// inQuantities are those in orders of several units.
+func inQuantities() []mutant.Mutant {
+	const life, redis = "./test/life", "./internal/redisstore"
+	const audit, recovery, admission = "./internal/order/audit", "./internal/order/recovery", "./internal/order/admission"
+	return []mutant.Mutant{
+		historyMutant("the ledger's stock counts orders instead of units", life, "TestLife", "units of live orders",
+			mutant.Change{File: "internal/sqlstore/record.go", From: `t.units += c.Quantity.Units()`, To: `t.units++`},
+		),
+		packageMutant("the audit's sum counts holders instead of units", audit, "TestBalance$/orders_of_several_units", "want balanced",
+			mutant.Change{File: "internal/order/audit/balance.go", From: `return i.Holders + i.Extra`, To: `return i.Holders`},
+		),
+		historyMutant("the script takes one unit, however many are asked for", redis, "TestModel", "-model +Redis",
+			mutant.Change{File: "scripts/seckill.lua", From: `accepted, taken = accepted + 1, taken + quantity`, To: `accepted, taken = accepted + 1, taken + 1`},
+		),
+		historyMutant("a cancel gives back one unit instead of all", life, "TestLife", "units of live orders",
+			mutant.Change{File: "internal/sqlstore/transition.go", From: `rows[i].units().Units(), c.by`, To: `1, c.by`},
+		),
+		historyMutant("a correction gives back one unit instead of all", redis, "TestModel", "-model +Redis",
+			mutant.Change{File: "scripts/correct.lua", From: `units = units + quantity(order)`, To: `units = units + 1`},
+		),
+		packageMutant("a rebuild takes one unit for a holder of three", recovery, "TestPlanOfARebuild$/orders_of_several_units_come_back", "Stock: 13",
+			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `			promised += held.Quantity.Units()`, To: `			promised++`},
+		),
+		packageMutant("not enough is remembered as sold out", admission, "TestNotEnoughIsNotRemembered", "after others wanted three",
+			mutant.Change{File: "internal/order/admission/batcher.go", From: `	b.observe(ctx, &observation{view: decided.View,`, To: `	if decided.Results[0].Outcome == order.NotEnough {
+		decided.View.Stock = 0
+	}
+	b.observe(ctx, &observation{view: decided.View,`},
 		),
 	}
 }

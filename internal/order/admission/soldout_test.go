@@ -113,10 +113,11 @@ func (h *fakeHolders) Holders(ctx context.Context, _ order.SaleRef) iter.Seq2[or
 	}
 }
 
-// soldOutGate says that all is sold, slowly.
+// soldOutGate says that all is sold, slowly; or, with some left, that these are too few for who asks for more.
 type soldOutGate struct {
 	calls  atomic.Int64
 	buyers atomic.Int64
+	left   int64
 	slow   time.Duration
 }
 
@@ -124,8 +125,14 @@ func (g *soldOutGate) Admit(_ context.Context, b order.Batch) (order.BatchResult
 	g.calls.Add(1)
 	time.Sleep(g.slow)
 	v := order.BatchResult{View: soldOutView(g.buyers.Load()), Results: make([]order.Result, len(b.Requests))}
-	for i := range v.Results {
-		v.Results[i].Outcome = order.SoldOut
+	v.View.Stock = g.left
+	for i, r := range b.Requests {
+		switch {
+		case g.left <= 0:
+			v.Results[i].Outcome = order.SoldOut
+		case g.left < r.Quantity.Units():
+			v.Results[i] = order.Result{Outcome: order.NotEnough, Left: g.left}
+		}
 	}
 	return v, nil
 }
@@ -135,7 +142,7 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	gate := &soldOutGate{slow: slow}
 	gate.buyers.Store(int64(len(h.users)))
 	v := ordertest.VoucherAt(1, 0)
-	v.ID = soldOutSale
+	v.ID, v.PerUser = soldOutSale, 3
 	catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
 	a := New(Stores{Gate: gate, Holders: h, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{}, ordertest.NopObserver{}, 100, ordertest.Quiet())
@@ -202,6 +209,33 @@ func TestRenewalFails(t *testing.T) {
 	if got := b.lookup(5, order.Mark{}); got != renewCache {
 		t.Errorf("after the first has given up: lookup = %d", got)
 	}
+}
+
+// Too few units for one request are enough for another: nothing is remembered of it, and nobody is told "sold out".
+func TestNotEnoughIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &fakeHolders{users: evenUsers(5)}
+		a, gate := newSoldOut(t, h, 0)
+		gate.left = 2
+		ask := func(user, units int64) error {
+			err := a.Admit(t.Context(), soldOutSale, order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
+			synctest.Wait() // for whatever is read because of the answer
+			return err
+		}
+		for range 3 {
+			if lacking, is := errors.AsType[*order.NotEnoughError](ask(1, 3)); !is || lacking.Left != 2 {
+				t.Errorf("three of two units: %v, want that two are left", lacking)
+			}
+		}
+		if err := ask(3, 2); err != nil {
+			t.Errorf("two of two units, after others wanted three: %v", err)
+		}
+		if calls, loads := gate.calls.Load(), h.loads.Load(); calls != 4 || loads != 0 {
+			t.Errorf("%d calls and %d readings of holders, want 4 and none", calls, loads)
+		}
+		a.Close()
+	})
 }
 
 // Winners are loaded one reading at a time, once for each mark, not before the pause after the last one is over, and again

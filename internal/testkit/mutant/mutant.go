@@ -14,6 +14,10 @@ import (
 type Mutant struct {
 	Name    string
 	Changes []Change
+	// Package has the test where it is not the suite's; the bug is built into it. Empty: the suite's.
+	Package string
+	// Args are more arguments of the test.
+	Args []string
 	// Test is a pattern of go test -run. Each of its elements is anchored at its beginning.
 	Test string
 	// Sign is what the failure must say, so that a test that failed for another reason does not count. It may be empty.

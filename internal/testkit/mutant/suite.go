@@ -59,7 +59,7 @@ func (s Suite) run(ctx context.Context, mutants []Mutant) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system's to clear
 	tests := filepath.Join(dir, "suite.test")
-	if s.Program != "" {
+	if s.Program != "" && slices.ContainsFunc(mutants, func(m Mutant) bool { return m.Package == "" }) {
 		if err := goTool(ctx, "test", "-c", "-o", tests, s.Package); err != nil {
 			return err
 		}
@@ -96,6 +96,9 @@ func (s Suite) try(ctx context.Context, m Mutant, tests string) error {
 	if err != nil {
 		return err
 	}
+	if m.Package != "" {
+		s.Package, s.Program = m.Package, ""
+	}
 	env := slices.Concat(os.Environ(), s.Env)
 	if s.Program != "" {
 		program := filepath.Join(dir, "program")
@@ -111,7 +114,8 @@ func (s Suite) try(ctx context.Context, m Mutant, tests string) error {
 	limited, cancel := context.WithTimeout(ctx, s.Limit+time.Minute)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(m.Test, "/", "/^")
-	cmd := exec.CommandContext(limited, tests, "-test.run", pattern, "-test.v", "-test.timeout", s.Limit.String())
+	args := append([]string{"-test.run", pattern, "-test.v", "-test.timeout", s.Limit.String()}, m.Args...)
+	cmd := exec.CommandContext(limited, tests, args...)
 	cmd.Dir, cmd.Env = s.Package, env
 	out, err := cmd.CombinedOutput()
 	switch {
