@@ -122,14 +122,14 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tPLACES\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
+	_, _ = fmt.Fprintln(table, "VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tHELD\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
 	for _, b := range balances {
 		waiting := "many"
 		if b.Redis.Waiting != audit.NotCounted {
 			waiting = fmt.Sprint(b.Redis.Waiting)
 		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding, b.Ledger.Issued, b.Ledger.Stock,
-			b.Ledger.Live, b.Redis.Stock, b.Redis.Holders, waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
+			b.Ledger.LiveUnits(), b.Redis.Stock, b.Redis.Held(), waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
 	if err := table.Flush(); err != nil { // it keeps earlier errors
 		return err

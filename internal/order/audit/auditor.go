@@ -438,8 +438,8 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	}
 	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.VoucherID, "finding", b.Finding, "why", b.Why,
 		"ledger_difference", b.LedgerDifference, "redis_difference", b.RedisDifference, "lost", b.Lost,
-		"issued", b.Ledger.Issued, "ledger_stock", b.Ledger.Stock, "live", b.Ledger.Live, "redis_stock", b.Redis.Stock,
-		"holders", b.Redis.Holders, "waiting", b.Redis.Waiting, "dead_letters", b.Redis.DeadLetters, "epoch", b.Redis.Mark.Epoch)
+		"issued", b.Ledger.Issued, "ledger_stock", b.Ledger.Stock, "live", b.Ledger.LiveUnits(), "redis_stock", b.Redis.Stock,
+		"held", b.Redis.Held(), "waiting", b.Redis.Waiting, "dead_letters", b.Redis.DeadLetters, "epoch", b.Redis.Mark.Epoch)
 	switch {
 	case b.LedgerDifference > 0:
 		a.pause(ctx, b, "the ledger has units that nobody issued")

@@ -130,7 +130,11 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 		if d.Reason == order.NoStock || d.Reason == order.DuplicateBuyer {
 			// Redis promised what the ledger does not have: its sale is wrong (rule 6). Also when the row is there
 			// already: the process that wrote it may have died before it requested the repair.
-			c.repairs.RequestRepair(d.Claim.VoucherID, d.Claim.Epoch)
+			epoch := d.Claim.Epoch
+			if d.Claim.Quantity.Extra() > 0 { // a rebuild may have done so itself: some of its units are left then
+				epoch = max(epoch, c.epochs[d.Claim.VoucherID])
+			}
+			c.repairs.RequestRepair(d.Claim.VoucherID, epoch)
 		}
 	}
 	b.settled = append(b.settled, entries...)

@@ -131,7 +131,7 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 }
 
 // each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the sales
-// for which it did not succeed.
+// for which it did not succeed. It begins no step once that time is over.
 func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx context.Context, voucherID int64) error) (failed []int64) {
 	if len(sales) == 0 {
 		return nil
@@ -141,7 +141,11 @@ func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx contex
 	f.retrier.retry(grace, func(context.Context) error {
 		var again []int64
 		var errs []error
-		for _, voucherID := range sales {
+		for i, voucherID := range sales {
+			if grace.Err() != nil { // the others are read again later: this pass must not take a timeout for each
+				again = append(again, sales[i:]...)
+				break
+			}
 			switch err := f.try(ctx, voucherID, step); {
 			case err == nil:
 			case errors.Is(err, order.ErrRejected):
