@@ -40,7 +40,7 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 		owner: l.owner, request: request, lease: l.settings.lease, asks: l.settings.replicas > 0 || l.elected,
 		latched: l.locker.repeats,
 	}
-	if l.kind.owned {
+	if l.traits.owned {
 		if l.owner == "" {
 			return claim{}, fmt.Errorf("lock %q: %w", l.name, ErrNoOwner)
 		}
@@ -68,7 +68,7 @@ type attempted struct {
 // enough for almost every answer.
 func (l *Lock) attempt(ctx context.Context, c *claim) attempted {
 	tries := 2
-	if l.settings.replicas == 0 && ctx.Done() != nil && l.locker.answers() { // replicas take their time
+	if l.settings.replicas == 0 && l.locker.prompt(ctx) { // replicas take their time
 		a := l.askFor(ctx, *c, 1, promptTime)
 		c.unsure, c.latched = a.unsure, c.latched || a.unsure // it may arrive yet
 		sent := !errors.Is(a.err, batch.ErrNotSent)
@@ -107,15 +107,14 @@ func (l *Lock) askFor(ctx context.Context, c claim, tries int, within time.Durat
 	if err := ctx.Err(); err != nil {
 		return attempted{err: l.refused(err)}
 	}
-	var a answer
-	var sent time.Time
-	err := l.locker.retry(ctx, tries, func(ctx context.Context, again bool) (err error) {
-		c.unsure = c.unsure || again // the first may arrive yet
+	sent := time.Now()
+	a, err := l.acquire(ctx, c, within)
+	if tries > 1 && ctx.Err() == nil && l.locker.again(err) {
+		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
 		c.latched = c.latched || c.unsure
 		sent = time.Now()
 		a, err = l.acquire(ctx, c, within)
-		return err
-	})
+	}
 	failed := func(err error) attempted {
 		return attempted{err: fmt.Errorf("lock %q: %w", l.name, err), unsure: c.unsure}
 	}
@@ -174,7 +173,7 @@ type answer struct {
 
 func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answer, error) {
 	ctx = limit(ctx, within)
-	acquire := l.callAcquire(c, l.locker.highest.Load())
+	acquire := l.protocol.acquire(c, l.locker.highest.Load())
 	var a answer
 	var cmd *redis.Cmd
 	var err error
@@ -186,21 +185,12 @@ func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	told, err := read(cmd)
-	if told.obtained {
-		l.locker.sawToken(told.token)
-	}
-	told.replicas, told.server = a.replicas, a.server
-	return told, err
-}
-
-// read returns what an acquire was told.
-func read(cmd *redis.Cmd) (a answer, err error) {
 	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
 		a.token, err = strconv.ParseInt(token, 10, 64)
 		if err != nil {
 			return answer{}, fmt.Errorf("acquire script answered %w", err)
 		}
+		l.locker.sawToken(a.token)
 		a.obtained = true
 		return a, nil
 	}
@@ -230,22 +220,13 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
 // answer is lost it asks once more.
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
-	err = l.locker.retry(limit(context.WithoutCancel(ctx), releaseTimeout), 2, func(ctx context.Context, again bool) error {
-		e.again = e.again || again
-		ctx = firstTry(ctx, again)
-		n, err := l.locker.run(ctx, l.callRelease(c, e)).Int()
-		held = n == 1
-		return err
-	})
-	return held, err
-}
-
-// firstTry limits the first try of a release, so that there is time for another one when a connection says nothing.
-func firstTry(ctx context.Context, again bool) context.Context {
-	if again {
-		return ctx
+	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
+	n, err := l.locker.run(ctx, l.protocol.release(c, e)).Int()
+	if l.locker.again(err) && inTime(ctx) {
+		e.again = true
+		n, err = l.protocol.release(c, e).run(ctx, l.locker.client).Int()
 	}
-	return limit(ctx, releaseTimeout/2)
+	return n == 1, err
 }
 
 // giveUp releases what an acquire without an answer may have taken or may still take. If that fails too, the lease

@@ -50,8 +50,8 @@
 // Those of one Locker who wait for the same lock stand in a queue, and only the first of them asks Redis: when a
 // release is published, when the holder's lease should be over, and every 4 s in any case. All of them listen through one
 // connection, which exists while somebody waits, is pinged when it says nothing for a second, and replaced when it says
-// nothing after that. A mutex is released and acquired for the first of its process's queue in one request, up to sixteen
-// times in a row; then it is free for the others.
+// nothing after that. A mutex that is released is handed to the first of its process's queue in the same step, up to
+// sixteen times in a row; then it is free for the others.
 //
 // # Tokens
 //
@@ -85,10 +85,9 @@
 // cost one script each second, or 4 s where there is no queue in Redis.
 //
 // Acquires and releases of a Locker that come while two requests are under way share the next one: who is alone waits for
-// nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms they ask
-// again, and for ten seconds each request may take as long as a call. They go on sharing: on a machine with too much to do
-// thousands that ask one by one take longer than they may. That needs a client that ends a call at its deadline
-// (ContextTimeoutEnabled).
+// nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms each of
+// them asks again by itself, and for ten seconds nothing is shared. That needs a client that ends a call at its
+// deadline (ContextTimeoutEnabled).
 //
 // # What can go wrong
 //
@@ -131,10 +130,10 @@
 //
 // # Another kind of lock
 //
-// It is a [Locker] method, and the scripts that the kind is made of (kinds.go), which take and return what those of the
-// others do (protocol.go). Attempts, waiting, renewal and release are written once. Scripts are put together from preludes, so
+// It is a file with a [Locker] method and a protocol, which says what scripts the kind is made of, and those scripts.
+// Attempts, waiting, renewal and release are written once, for all of them. Scripts are put together from preludes, so
 // that one text takes and releases holds whether one owner has them or many, and whether there is a queue or not. In
 // the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
 //
-// It is one package because every kind is a few scripts over the same attempts, waiting and renewal, which nobody else uses.
+// It is one package because every kind is a small file over the same attempts, waiting and renewal, which nobody else uses.
 package lock

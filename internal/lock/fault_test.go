@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -114,9 +113,6 @@ func acquireReplyLost(t *testing.T, s stage) {
 	if s.kind.parts == 0 {
 		sharedReplyLost(t, s)
 	}
-	if s.kind.name == "Mutex" {
-		handOffArrivesLate(t, s)
-	}
 }
 
 // sharedReplyLost takes many locks at the same moment, and gives them back at the same moment. The answer to those that
@@ -128,7 +124,7 @@ func sharedReplyLost(t *testing.T, s stage) {
 	for _, releases := range []bool{false, true} {
 		own := s
 		own.prefix += fmt.Sprint("shared", releases, ":")
-		watched := &spy{Client: s.client, losePipelines: 1}
+		watched := &spy{Client: s.client, losePipelines: true}
 		locker := lock.New(watched, own.prefix)
 		open := func(i int) *lock.Lock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
 		take := func(i int) (err error) {
@@ -169,8 +165,8 @@ func sharedReplyLost(t *testing.T, s stage) {
 		if t.Failed() {
 			return
 		}
-		if n := watched.lost.Load(); n != locks-2 {
-			t.Errorf("%d calls shared one request, want %d", n, locks-2)
+		if n := watched.pipelines.Load(); n != 1 {
+			t.Errorf("%d calls shared %d requests, want 1", locks-2, n)
 		}
 		for i, h := range holds {
 			state, err := s.kind.open(lock.New(s.client, own.prefix), strconv.Itoa(i), "").State(t.Context())
@@ -242,96 +238,12 @@ func firstAcquireArrivesLast(t *testing.T, s stage) {
 	}
 }
 
-// stuckBatch keeps the first request of several scripts back, and says that its answers were lost.
-type stuckBatch struct {
-	lock.Client
-	kept atomic.Pointer[func() error]
-}
-
-func (*stuckBatch) Options() *redis.Options { return &redis.Options{} }
-
-func (s *stuckBatch) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error) {
-	late := func() error {
-		_, err := s.Client.Pipelined(context.WithoutCancel(ctx), f)
-		return err
-	}
-	if !s.kept.CompareAndSwap(nil, &late) {
-		return s.Client.Pipelined(ctx, f)
-	}
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	return s.Client.Pipelined(over, f) // nothing is sent, which nobody can know
-}
-
-// handOffArrivesLate delivers a hand-off that was asked again after the next one has released as well.
-func handOffArrivesLate(t *testing.T, s stage) {
-	network := &stuckBatch{Client: s.client}
-	locker := lock.New(network, s.prefix)
-	h := mustLock(t, locker.Mutex("m"))
-	waiting := s.lockAsync(t.Context(), t, locker.Mutex("m"))
-	eventually(t, "handed on", func() bool { // the waiter may not be in line yet
-		mustRelease(t, h)
-		h = mustReceive(t, waiting).hold
-		if network.kept.Load() != nil {
-			return true
-		}
-		waiting = s.lockAsync(t.Context(), t, locker.Mutex("m"))
-		return false
-	})
-	mustRelease(t, h)
-	if err := (*network.kept.Load())(); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.owner(t); got != "" {
-		t.Errorf("a ghost took the lock: %q", got)
-	}
-}
-
 func releaseReplyLost(t *testing.T, s stage) {
 	for _, repeats := range []bool{false, true} {
 		p, through := s.viaProxy(t)
 		watched := &spy{Client: through, repeats: repeats}
 		releaseIsRepeated(t, s, p, watched)
 		lossIsToldAllTheSame(t, s, p, watched)
-	}
-	releaseIsUnheard(t, s)
-}
-
-// unheard is a client whose connection says nothing after the next script, which is done.
-type unheard struct {
-	lock.Client
-	next atomic.Bool
-}
-
-func (*unheard) Options() *redis.Options {
-	return &redis.Options{ContextTimeoutEnabled: true}
-}
-
-func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	cmd := u.Client.EvalSha(ctx, sha, keys, args...)
-	if !u.next.CompareAndSwap(true, false) {
-		return cmd
-	}
-	deadline, limited := ctx.Deadline()
-	if !limited {
-		deadline = time.Now().Add(soon)
-	}
-	time.Sleep(time.Until(deadline))
-	lost := redis.NewCmd(ctx)
-	lost.SetErr(os.ErrDeadlineExceeded)
-	return lost
-}
-
-// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one.
-func releaseIsUnheard(t *testing.T, s stage) {
-	t.Helper()
-	s.prefix += "unheard:"
-	network := &unheard{Client: s.client}
-	h := mustLock(t, s.through(network))
-	network.next.Store(true)
-	mustRelease(t, h)
-	if got := s.owner(t); got != "" {
-		t.Errorf("owner %q after the release", got)
 	}
 }
 

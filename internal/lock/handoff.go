@@ -10,61 +10,52 @@ import (
 // those of other processes.
 const handOffLimit = 16
 
-// What a mutex's release publishes, if not a message to those who are known to listen.
-const (
-	othersTurn = "turn" // the process has handed the lock on among its own as often as it may
-	handedOn   = "-"    // nothing: the next one acquires it in the same request
-)
+// handOffer is a protocol that can give a lock from a claim to the next one of the same process in one step: {1, token};
+// {2, 0} when it is released and the next one does not have it; {0, 0} when the claim did not hold.
+type handOffer interface {
+	handOff(from claim, e ending, to claim, floor int64) call
+}
 
-// offer is what became of a request, sent at the given time, that was to obtain the lock for a waiter.
+// offer is a lock that was handed to a waiter by a request sent at the given time.
 type offer struct {
-	answer
-
-	sent    time.Time
-	latched bool // as in claim: the request may have been sent twice, or arrive yet
+	token int64
+	sent  time.Time
 }
 
 // finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
 func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
-	if l.kind.owned {
+	p, ok := l.protocol.(handOffer)
+	if !ok {
 		return l.release(ctx, c, e)
 	}
-	t, next := l.locker.pubsub.successor(l.key)
+	q, next := l.locker.pubsub.successor(l.key)
 	if next == nil {
-		if l.locker.pubsub.waiting(l.key) {
-			e.publish = othersTurn
-		}
+		e.turn = l.locker.pubsub.waiting(l.key)
 		return l.release(ctx, c, e)
 	}
-	e.publish = handedOn
-	to := next.claim
-	to.handed = true
-	var o offer
-	var asked error
-	err = l.locker.retry(limit(context.WithoutCancel(ctx), releaseTimeout), 2, func(ctx context.Context, again bool) error {
-		e.again, to.latched = e.again || again, to.latched || again
-		ctx = firstTry(ctx, again)
-		o = offer{sent: time.Now(), latched: to.latched}
-		answers := runAll(ctx, l.locker.client, []call{l.callRelease(c, e), l.callAcquire(to, l.locker.highest.Load())})
-		n, err := answers[0].Int()
-		if err != nil {
-			return err
-		}
-		held = n == 1
-		o.answer, asked = read(answers[1])
-		if uncertain(asked) {
-			return asked
-		}
-		return nil
-	})
-	if o.obtained {
-		l.locker.sawToken(o.token)
-	} else {
-		o.latched = true // it may arrive yet
-		signal(t.events) // also for one who comes after them
+	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
+	sent := time.Now()
+	got, err := l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
+	if l.locker.again(err) && inTime(ctx) {
+		e.again = true
+		sent = time.Now()
+		got, err = l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
 	}
-	next.offers <- o
-	return held, err
+	if err != nil || got[0] != 1 {
+		q.notify() // they may have it all the same, or it is free: they have to ask
+		return err == nil && got[0] == 2, err
+	}
+	l.locker.sawToken(got[1])
+	next.offers <- offer{got[1], sent}
+	return true, nil
+}
+
+func (l *Lock) runHandOff(ctx context.Context, pass call) ([]int64, error) {
+	got, err := l.locker.run(ctx, pass).Int64Slice()
+	if err == nil && len(got) != 2 {
+		err = fmt.Errorf("hand-off script answered %v", got)
+	}
+	return got, err
 }
 
 // accept makes a hold of a lock that was handed to the claim, unless its lease may be over.

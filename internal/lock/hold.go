@@ -20,7 +20,6 @@ type Hold struct {
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
-	latched   bool       // as in claim, if that was found out later; set before anybody knows the hold
 	settled   bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
@@ -107,7 +106,7 @@ func (h *Hold) Refresh(ctx context.Context) error {
 		return h.parts.refresh(ctx)
 	}
 	sent := time.Now()
-	held, err := h.lock.ask(ctx, h.lock.callRenew(h.claim, h.lock.settings.lease)).Int()
+	held, err := h.lock.ask(ctx, h.lock.protocol.renew(h.claim, h.lock.settings.lease)).Int()
 	switch {
 	case err != nil:
 		return h.lock.wrap("refresh", err)
@@ -195,9 +194,7 @@ func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
 	if h.parts != nil {
 		return h.parts.release(ctx)
 	}
-	c := h.claim
-	c.latched = c.latched || h.latched
-	held, err := h.lock.finish(ctx, c, ending{token: h.token, again: h.asked})
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
 		return true, ErrNotHeld

@@ -3,8 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
@@ -15,25 +13,20 @@ import (
 // then is given back in the background.
 type Lock struct {
 	locker   *Locker
-	kind     *kind
 	name     string
-	key      string // of the lock in Redis, the same for both sides of one; releases are published there
-	keys     keys
+	key      string // of the lock in Redis
 	settings settings
+	protocol protocol
+	traits   traits
 	owner    Owner  // of all calls; "" where each has its own
 	elected  bool   // it is one of a Redlock, which has to know the server
 	group    *group // of a lock that is made of others, which has a name and nothing else
 }
 
-// Owner is who holds a lock: a random UUID, never a goroutine, a process or a host. A mutex makes one for every call.
-// Those who are to enter a reentrant lock again pass the same one along. The zero Owner is nobody.
-type Owner string
-
-// NewOwner returns an owner that nobody else has.
-func NewOwner() Owner { return Owner(uuid.NewString()) }
-
-func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
-	return &Lock{locker: l, kind: of, name: k.name, key: k.lock, keys: k, settings: newSettings(opts), owner: owner}
+func (l *Locker) newLock(k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
+	return &Lock{
+		locker: l, name: k.name, key: k.lock, settings: newSettings(opts), protocol: p, traits: t, owner: owner,
+	}
 }
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
@@ -132,7 +125,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	if l.group != nil {
 		return l.forceGroup(ctx)
 	}
-	n, err := l.ask(ctx, l.callForce()).Int()
+	n, err := l.ask(ctx, l.protocol.force()).Int()
 	if err != nil {
 		return false, l.wrap("force", err)
 	}

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,17 +17,13 @@ const (
 	mostShared = 64
 )
 
-// sends are calls of one process that are made at the same time, and share one write, one read, and one turn of Redis's
-// loop.
-type sends = batch.Batcher[call, *redis.Cmd]
-
-// newSends returns sends that are answered within the time, or not at all. With prompt ones a call is sent at once by its
-// caller, where nobody else asks.
-func (l *Locker) newSends(within time.Duration, prompt bool) *sends {
-	options := batch.Options{Size: mostShared, Calls: mostSends, Inline: prompt, FailWaiting: true}
+// newSends returns what calls of one process that are made at the same time share: one write, one read, and one turn of
+// Redis's loop for all of them. Where nobody else asks a call is sent at once, by its caller.
+func (l *Locker) newSends() *batch.Batcher[call, *redis.Cmd] {
+	options := batch.Options{Size: mostShared, Calls: mostSends, Inline: true, FailWaiting: true}
 	return batch.New(options, func(ctx context.Context, items []*batch.Item[call, *redis.Cmd]) error {
 		if _, limited := ctx.Deadline(); !limited {
-			ctx = limit(ctx, within) // who is not answered by then asks again
+			ctx = limit(ctx, promptTime) // who is not answered by then asks again, by itself
 		}
 		if len(items) == 1 {
 			items[0].Answer = items[0].Request.run(ctx, l.client)
@@ -56,18 +51,13 @@ func unanswered(answer *redis.Cmd) error {
 	return nil
 }
 
-// run runs a script, together with those of others that come at the same time: also when answers take their time, as
-// thousands that ask one by one would take longer still. The client must end a call at its context's deadline: else one
-// that is not answered would keep all others.
+// run runs a script, together with those of others that come at the same time. The client must end a call at its context's
+// deadline: else one that is not answered would keep all others.
 func (l *Locker) run(ctx context.Context, c call) *redis.Cmd {
-	if !l.obeys {
+	if !l.answers() {
 		return c.run(ctx, l.client)
 	}
-	sends := l.patient
-	if l.answers() {
-		sends = l.prompt
-	}
-	answer, err := sends.Do(ctx, c)
+	answer, err := l.sends.Do(ctx, c)
 	if answer == nil {
 		answer = redis.NewCmd(ctx)
 		answer.SetErr(err)
@@ -75,15 +65,12 @@ func (l *Locker) run(ctx context.Context, c call) *redis.Cmd {
 	return answer // with its own error
 }
 
-// retry does something that asks Redis, at most so many times: once more, patiently, if it may have been done, or was not
-// sent because what was sent before had failed.
-func (l *Locker) retry(ctx context.Context, tries int, do func(ctx context.Context, again bool) error) (err error) {
-	for try := range tries {
-		err = do(ctx, try > 0)
-		if !uncertain(err) && !errors.Is(err, batch.ErrNotSent) || over(ctx) != nil {
-			return err
-		}
+// again reports whether a call that ended with err is to be made once more, by itself: it may have been done, or was not
+// sent because the one before had failed.
+func (l *Locker) again(err error) bool {
+	again := uncertain(err) || errors.Is(err, batch.ErrNotSent)
+	if again {
 		l.silent()
 	}
-	return err
+	return again
 }

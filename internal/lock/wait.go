@@ -24,10 +24,11 @@ const (
 // Redis: when the queue is told of a release, and when the holder's lease should be over. Subscribed first, then tried,
 // then waited: a release in between is not missed, because the confirmation of the subscription is an event like it.
 func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
-	channel, queued, pubsub := l.channel(), l.kind.stay != nil, &l.locker.pubsub
+	channel, name := l.protocol.channel(c)
+	pubsub := &l.locker.pubsub
 	var pause time.Duration // until the holder's lease is over, as far as is known
 	// In a queue of Redis, messages for the request may come as soon as it has a place.
-	if !queued && (l.kind.owned || !pubsub.waiting(channel)) || queued && !pubsub.known(channel) {
+	if name == "" && (l.traits.owned || !pubsub.waiting(channel)) || name != "" && !pubsub.known(channel) {
 		a := l.attempt(ctx, &c)
 		if !mustWait(a.err) || ctx.Err() != nil {
 			if a.err != nil && c.unsure {
@@ -37,16 +38,13 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 		}
 		pause = untilNextTry(a.wait)
 	}
-	t, w := pubsub.join(context.WithoutCancel(ctx), l, c, pause)
-	h, err := l.await(ctx, &c, t, w)
-	offered := pubsub.leave(t, w, outcome{
+	q, w := pubsub.join(context.WithoutCancel(ctx), l.protocol, c, pause)
+	h, err := l.await(ctx, &c, q, w)
+	offered := pubsub.leave(l.protocol, w, outcome{
 		obtained: err == nil, lease: c.lease, err: err,
 		broken: err != nil && ctx.Err() == nil && !ownFailure(err),
 	})
-	if err == nil && offered && !h.claim.handed {
-		h.latched = true // the one who handed it on may have sent that twice
-	}
-	if err != nil && (queued || offered || c.unsure) {
+	if err != nil && (name != "" || offered || c.unsure) {
 		l.abandon(ctx, c)
 	}
 	return h, err
@@ -62,7 +60,7 @@ func ownFailure(err error) bool {
 }
 
 // await waits for the first place in the queue, and there for the lock.
-func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold, error) {
+func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold, error) {
 	select {
 	case <-w.first:
 	case err := <-w.failed:
@@ -70,12 +68,13 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 	case <-ctx.Done():
 		return nil, l.refused(ctx.Err())
 	}
+	channel, name := l.protocol.channel(*c)
 	leaseOver := time.NewTimer(min(time.Until(w.next), lookAgain))
 	defer leaseOver.Stop()
-	if t.queued() {
+	if name != "" {
 		leaseOver.Stop() // one script looks for all who have places (keepPlaces)
 	}
-	events, calm := w.events, (<-chan time.Time)(nil)
+	events, calm := q.events, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,21 +82,17 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		case err := <-w.failed:
 			return nil, err
 		case o := <-w.offers: // from one of this process
-			if c.latched = c.latched || o.latched; o.obtained {
-				c.handed = true
-				return l.accept(*c, o)
-			}
-			c.unsure = true
+			return l.accept(*c, o)
 		case <-calm:
-			if events = w.events; len(events) == 0 {
-				t.restraint = 0
+			if events = q.events; len(events) == 0 {
+				q.restraint = 0
 			}
 			continue
-		case <-t.turns: // the others have had theirs
+		case <-q.turns: // the others have had theirs
 		case <-events: // released; or subscribed, also again after a lost connection
-			if !t.queued() {
-				t.restraint = min(max(2*t.restraint, afterRefusal), longAfterRefusal)
-				events, calm = nil, time.After(t.restraint)
+			if name == "" {
+				q.restraint = min(max(2*q.restraint, afterRefusal), longAfterRefusal)
+				events, calm = nil, time.After(q.restraint)
 			}
 		case <-leaseOver.C: // the holder may have died
 		}
@@ -106,9 +101,9 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			return a.hold, a.err
 		}
 		if a.lapsed {
-			l.locker.pubsub.on(l.channel(), (*topic).notify) // all of this process have lost their places
+			l.locker.pubsub.again(channel)
 		}
-		if !t.queued() {
+		if name == "" {
 			leaseOver.Reset(min(untilNextTry(a.wait), lookAgain))
 		}
 	}

@@ -6,38 +6,35 @@
 -- arrives only now does not succeed.
 --
 -- KEYS[1]  the lock   string (mutex_acquire.lua)
--- KEYS[3]  the latch  "1" this owner released, "0" they had nothing to release; only if it has to be kept
--- ARGV[1]  what to publish in any case; if it is empty, "freed" is, and only if the lock is marked; if it is "-" nothing is,
---          because the lock goes to the next one of the same process at once (handoff.go)
+-- KEYS[2]  the latch  "1" this owner released, "0" they had nothing to release; only if it has to be kept
+-- ARGV[1]  owner
 -- ARGV[2]  how long the release is remembered, milliseconds
 -- ARGV[3]  channel on which waiters listen
--- ARGV[4]  owner
+-- ARGV[4]  what to publish in any case; if it is empty, "freed" is, and only if the lock is marked
 -- ARGV[5]  the owner's token, if this was asked before and may have been done; else empty
 --
 -- Returns  1  released, now or by an earlier call of the same owner; published only now
 --          0  the lock was not this owner's (any more); nothing but the latch was changed, nothing was published
 
 local state = redis.call('GET', KEYS[1])
-if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then
-  free(KEYS[1], '-' .. string.match(state, '^ (%d+ %d+)', #ARGV[4] + 1), ARGV[2])
-  if KEYS[3] then
-    redis.call('SET', KEYS[3], '1', 'PX', ARGV[2])
+if state and string.sub(state, 1, #ARGV[1]) == ARGV[1] then
+  free(KEYS[1], '-' .. string.match(state, '^ (%d+ %d+)', #ARGV[1] + 1), ARGV[2])
+  if KEYS[2] then
+    redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
   end
-  if ARGV[1] == '-' then
-    return 1
-  elseif ARGV[1] ~= '' then
-    redis.call('PUBLISH', ARGV[3], ARGV[1])
+  if ARGV[4] ~= '' then
+    redis.call('PUBLISH', ARGV[3], ARGV[4])
   elseif string.sub(state, -2) == ' w' then
     redis.call('PUBLISH', ARGV[3], 'freed')
   end
   return 1
 end
-if KEYS[3] then
-  if redis.call('GET', KEYS[3]) == '1' then
+if KEYS[2] then
+  if redis.call('GET', KEYS[2]) == '1' then
     return 1
   end
-  redis.call('DEL', KEYS[3]) -- lets the next write through when Redis is full
-  redis.call('SET', KEYS[3], '0', 'PX', ARGV[2])
+  redis.call('DEL', KEYS[2]) -- lets the next write through when Redis is full
+  redis.call('SET', KEYS[2], '0', 'PX', ARGV[2])
 elseif released(state, ARGV[5]) then
   return 1
 end

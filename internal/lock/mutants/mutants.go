@@ -22,19 +22,19 @@ func mutants() []mutation {
 func inScripts() []mutation {
 	return []mutation{
 		{"release without owner check", []change{
-			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then`, `if state then`},
+			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[1]) == ARGV[1] then`, `if state then`},
 		}, "Mutex", 6},
 		{"release without owner check, reentrant", []change{
 			{"lua/release.lua", `if holding(KEYS[1], ARGV[4], now) then`, `if redis.call('EXISTS', KEYS[1]) == 1 then`},
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 6},
 		{"expiry not atomic with acquire", []change{
-			{"lua/mutex_acquire.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
-			{"lua/mutex_take.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
-			{"attempt.go", `		l.locker.sawToken(told.token)`, `		if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.lease.Milliseconds()).Err(); err != nil {
+			{"lua/mutex_acquire.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
+			{"lua/mutex_take.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
+			{"attempt.go", `		l.locker.sawToken(a.token)`, `		if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.ms()).Err(); err != nil {
 		return answer{}, err
 	}
-	l.locker.sawToken(told.token)`},
+	l.locker.sawToken(a.token)`},
 		}, "Mutex", 1},
 		{"hold count raised by a retried acquire", []change{
 			{"lua/acquire.lua", `token, ARGV[4], now`, `token, redis.call('ZCARD', KEYS[1]) .. ARGV[4], now`},
@@ -58,7 +58,7 @@ func inScripts() []mutation {
 			{"lua/mutex_acquire.lua", `(since or token)`, `(since or '1')`},
 		}, "Mutex", 15},
 		{"the release's answer is not kept", []change{
-			{"lua/mutex_release.lua", `if redis.call('GET', KEYS[3]) == '1' then`, `if false then`},
+			{"lua/mutex_release.lua", `if redis.call('GET', KEYS[2]) == '1' then`, `if false then`},
 		}, "Mutex", 15},
 		{"the lock's mark is lost on the way", []change{
 			{"lua/mutex_release.lua", `elseif string.sub(state, -2) == ' w' then`, `elseif false then`},
@@ -84,18 +84,12 @@ func inScripts() []mutation {
 		{"the first release frees a reentrant lock", []change{
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 18},
-		{"nobody hears of a lock that was handed to one who had gone", []change{
-			{"lua/mutex_acquire.lua", `    redis.call('PUBLISH', KEYS[1], 'freed')`, `    local _ = (KEYS[1])`},
+		{"handed to a waiter who has gone", []change{
+			{"lua/mutex_handoff.lua", `if found[2] then`, `if false then`},
 		}, "Mutex", 12},
 		{"a hand-off that is repeated is not remembered", []change{
-			{"handoff.go", `e.again, to.latched = e.again || again,`, `e.again, to.latched = e.again,`},
+			{"lua/mutex_handoff.lua", `if before then`, `if false then`},
 		}, "Mutex", 15},
-		{"a release waits for one answer alone", []change{
-			{"attempt.go", `limit(ctx, releaseTimeout/2)`, `ctx`},
-		}, "Mutex", 15},
-		{"a hand-off that arrives late is obeyed", []change{
-			{"handoff.go", `to.latched || again`, `to.latched`},
-		}, "Mutex", 14},
 	}
 }
 
@@ -112,7 +106,7 @@ func inPackage() []mutation {
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease + 100*time.Millisecond`},
 		}, "Mutex", 26},
 		{"nothing is remembered of one who asked twice", []change{
-			{"attempt.go", `		c.unsure = c.unsure || again // the first may arrive yet
+			{"attempt.go", `		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
 		c.latched = c.latched || c.unsure`, ``},
 			{"attempt.go", `c.unsure, c.latched = a.unsure, c.latched || a.unsure // it`, `c.unsure = a.unsure // it`},
 		}, "Mutex", 14},
@@ -129,7 +123,7 @@ func inPackage() []mutation {
 		w.settle(batch[i], sent, held == 1, err)`},
 		}, "Mutex", 27},
 		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if slices.ContainsFunc(answers, `, `if false && slices.ContainsFunc(answers, `},
+			{"protocol.go", `if len(forgotten) == 0 {`, `if true {`},
 		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
@@ -157,7 +151,7 @@ func inPackage() []mutation {
 			{"round.go", `(whole == nil || !whole.adopt(a.hold))`, `whole != nil && !whole.adopt(a.hold)`},
 		}, "Redlock", 45},
 		{"redlock takes the token of its members' clocks", []change{
-			{"redlock.go", `if h.parts != nil || h.token >= token {`, `if true {`},
+			{"raise.go", `if h.parts != nil || h.token >= token {`, `if true {`},
 		}, "Redlock", 45},
 		{"redlock waits for all", []change{
 			{"round.go", `if !decided && r.decided() {`, `if decided {`},
@@ -169,8 +163,8 @@ func inPackage() []mutation {
 			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
 		}, "Multi", 43},
 		{"a waiter who leaves takes the event along", []change{
-			{"topic.go", `	} else {
-		signal(t.events)
+			{"queue.go", `	default:
+		q.notify()
 	}
 	if len`, `	}
 	if len`},
@@ -182,7 +176,7 @@ func inPackage() []mutation {
 func inQueues() []mutation {
 	return []mutation{
 		{"fair queue by client clock", []change{
-			{"protocol.go", `args = append(args, l.place(c.request), l.key)`, `args = append(args, l.place(c.request), l.key, time.Now().UnixMicro())`},
+			{"reentrant.go", `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock)`, `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock, time.Now().UnixMicro())`},
 			{"lua/queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[8])`},
 		}, "Fair", 36},
 		{"a dead head is never skipped", []change{
@@ -196,9 +190,8 @@ func inQueues() []mutation {
       end`},
 		}, "Fair", 34},
 		{"places are not renewed", []change{
-			{"pubsub.go", `	if t.queued() {
-		p.places.set(`, `	if t.queued() && false {
-		p.places.set(`},
+			{"places.go", `		p.places = time.AfterFunc(time.Until(at), p.keepPlaces)`, `		p.places = time.AfterFunc(time.Hour, p.keepPlaces)
+		at = time.Now()`},
 		}, "Fair", 35},
 		{"one who leaves keeps their place", []change{
 			{"lua/release.lua", `if vacate(ARGV[1]) then`, `if false then`},
@@ -260,10 +253,10 @@ func atEdges() []mutation {
 			{"lua/read.lua", `ahead(KEYS[4]) and`, `false and`},
 		}, "Write", 55},
 		{"an error is told only to the first waiter", []change{
-			{"topic.go", `if o.broken && (i == 0 || t.queued()) {`, `if o.broken && t.queued() {`},
+			{"queue.go", `		q.fail(o.err)`, ``},
 		}, "Mutex", 55},
 		{"an error is told only to the first in the queue", []change{
-			{"topic.go", `if o.broken && (i == 0 || t.queued()) {`, `if o.broken && !t.queued() {`},
+			{"pubsub.go", `				q.fail(o.err)`, `				_ = q`},
 		}, "Fair", 55},
 		{"no margin for clocks that drift", []change{
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease`},
@@ -339,7 +332,7 @@ func inUse() []mutation {
 		}, "Read", 57},
 		{"every waiter looks for itself", []change{
 			{"wait.go", `		leaseOver.Stop() // one`, `		leaseOver.Reset(time.Second) // one`},
-			{"wait.go", `		if !t.queued() {
+			{"wait.go", `		if name == "" {
 			leaseOver.Reset(`, `		if true {
 			leaseOver.Reset(`},
 			{"wait.go", `lookAgain   = 4 * time.Second`, `lookAgain   = time.Second`},
