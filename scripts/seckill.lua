@@ -11,7 +11,8 @@
 --   3  known sequence
 --   4  max backlog       entries in the stream at which no request is accepted any more
 --   5… user id, order id; one pair for each request, 1 to 256 pairs. Ids are opaque text, never numbers: a Lua
---      number is exact only up to 2^53.
+--      number is exact only up to 2^53. The order id 0: the user may not enter, and is only told of an order that
+--      they have (internal/guard)
 --   n  quantities        only if some request asks for several units: how many each asks for, 1 to 20, as "units 1 3 1"
 --
 -- Returns a flat array:
@@ -50,6 +51,7 @@ local ENDED = 8
 local SOLD_OUT = 9    -- no sellable unit
 local BACKLOGGED = 10 -- too many orders wait in the stream
 -- NOT_ENOUGH = 11: there are sellable units, but fewer than the request asks for. It is decided after PAUSED
+local BARRED = 12     -- the user is no holder, and may not enter. It is asked before mode, window and stock too
 
 local FIRST = 5 -- where the pairs begin in ARGV
 local MAX_REQUESTS = 256
@@ -162,15 +164,18 @@ local added = {}    -- user, order, user, order…: what HSET writes to buyers
 local order_of = {} -- user -> order that this call accepted
 for i = 1, n do
   local user, order, quantity = users[i], ARGV[FIRST + 2 * i - 1], 1
+  local asks = order == '0' -- for the order that the user has, and not for units
   if quantities and quantities[i] > 1 then
     quantity = quantities[i]
     order = order .. ':' .. string.format('%d', quantity)
   end
   local current = order_of[user] or holders[i]
-  if current == order then
+  if current == order and not asks then
     outcomes[i] = ACCEPTED
   elseif current then
     outcomes[i] = current
+  elseif asks then
+    outcomes[i] = BARRED
   elseif refusal then
     outcomes[i] = refusal
   elseif stock - taken <= 0 then

@@ -19,7 +19,7 @@ import (
 
 // Buyer is the part of a purchase service that baselines have.
 type Buyer interface {
-	// Buy is httpapi.Purchases's, for one unit.
+	// Buy is httpapi.Purchases's, for one unit of the voucher with the id.
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 }
 
@@ -31,9 +31,10 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	}
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: noVouchers{}, Purchases: purchases{b},
-		Log:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Tokens: authtoken.Rules{Secret: secret},
-		Zone:   defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
+		FindVoucher: func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id}, nil },
+		Log:         slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Tokens:      authtoken.Rules{Secret: secret},
+		Zone:        defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
 		MaxInFlight: defaults.HTTP.MaxInFlight, UserBurst: defaults.HTTP.UserBurst,
 		MaxStreams: defaults.HTTP.MaxStreams, UserStreams: defaults.HTTP.UserStreams,
 	})
@@ -60,8 +61,8 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 // purchases is a purchase service that only sells.
 type purchases struct{ buyer Buyer }
 
-func (p purchases) Buy(ctx context.Context, userID, voucherID int64, _ order.Quantity, wait time.Duration) (order.Order, error) {
-	return p.buyer.Buy(ctx, userID, voucherID, wait)
+func (p purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, _ order.Quantity, wait time.Duration) (order.Order, error) {
+	return p.buyer.Buy(ctx, userID, v.ID, wait)
 }
 
 func (purchases) Order(context.Context, int64, int64, time.Duration) (order.Order, error) {

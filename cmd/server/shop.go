@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/config"
+	"seckill/internal/guard"
 	"seckill/internal/idworker"
 	"seckill/internal/lock"
 	"seckill/internal/order/admission"
@@ -35,6 +36,7 @@ type shop struct {
 	repairs       *recovery.RepairQueue
 	stopAdmission func() // returns once waiting requests are answered; may be called more than once
 	purchases     *service.Purchases
+	guards        *service.Guards
 	orders        *service.Orders
 	payments      *service.Payments
 	directSales   *service.DirectSales
@@ -89,12 +91,15 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,
 	}, repairs, metrics, log)
+	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
+	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{})
 	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
 	return &shop{
 		catalog: catalog, repairs: repairs,
 		stopAdmission: sync.OnceFunc(admissions.Close),
-		purchases:     service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()}),
+		purchases:     purchases,
+		guards:        service.NewGuards(guards, catalog, admissions, purchases),
 		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
 		payments: service.NewPayments(ledger, providers, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),

@@ -19,6 +19,9 @@ const tokenHelp = `server token prints a token (a JWT) that a running service be
   server token -user 1 -role admin    an admin's
   server token -user 7 -role till -shop 1
                                       a till's, in shop 1
+  server token -user 42 -level 2 -agedays 30
+                                      a buyer's of level 2, whose account is
+                                      30 days old
   curl -H "Authorization: Bearer $(server token -user 42)" …
 
 It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
@@ -28,12 +31,17 @@ bounds the life of tokens, it is valid for no longer than that.`
 // longestTTL keeps a token for trying out from living for ever.
 const longestTTL = 366 * 24 * time.Hour
 
+// maxAgeDays keeps the time at which an account was made after 1970.
+const maxAgeDays = 18_250
+
 // token is the command token.
 func token(_ context.Context, env environment) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
 	role := set.String("role", "", `"admin", "till", or nothing for a buyer`)
 	shop := set.Int64("shop", 0, "the `id` of the shop that a till stands in")
+	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
+	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
 	if err := parse(env, set, tokenHelp); err != nil {
 		return err
@@ -47,6 +55,12 @@ func token(_ context.Context, env environment) error {
 		return misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)", *shop, voucher.MaxID))
 	case *role != authtoken.RoleTill && *shop != 0:
 		return misuse(set, "-shop is of tills (-role till) alone")
+	case *role != "" && (*level != 0 || *ageDays != 0):
+		return misuse(set, "-level and -agedays are of buyers (no -role) alone")
+	case *level < 0 || *level > voucher.MaxID:
+		return misuse(set, fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", *level, voucher.MaxID))
+	case *ageDays < 0 || *ageDays > maxAgeDays:
+		return misuse(set, fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", *ageDays, maxAgeDays))
 	case *ttl <= 0 || *ttl > longestTTL:
 		return misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
 	}
@@ -69,7 +83,7 @@ func token(_ context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	signed, err := signToken(rules, *user, *role, *shop, life)
+	signed, err := signToken(rules, account{*user, *role, *shop, *level, *ageDays}, life)
 	if err != nil {
 		return err
 	}
@@ -77,12 +91,28 @@ func token(_ context.Context, env environment) error {
 	return err
 }
 
-// signToken makes the token of a role.
-func signToken(rules authtoken.Rules, user int64, role string, shop int64, life time.Duration) (string, error) {
-	if role == authtoken.RoleTill {
-		return authtoken.SignTill(rules, user, shop, life, time.Now())
+// account is whom a token is made for.
+type account struct {
+	user                 int64
+	role                 string
+	shop, level, ageDays int64
+}
+
+// signToken makes the token of an account.
+func signToken(rules authtoken.Rules, a account, life time.Duration) (string, error) {
+	now := time.Now()
+	switch {
+	case a.role == authtoken.RoleTill:
+		return authtoken.SignTill(rules, a.user, a.shop, life, now)
+	case a.role == "" && (a.level > 0 || a.ageDays > 0):
+		since := time.Time{}
+		if a.ageDays > 0 {
+			since = now.AddDate(0, 0, -int(a.ageDays))
+		}
+		return authtoken.SignBuyer(rules, a.user, a.level, since, life, now)
+	default:
+		return authtoken.Sign(rules, a.user, a.role, life, now)
 	}
-	return authtoken.Sign(rules, user, role, life, time.Now())
 }
 
 // tokenRules are the settings' rules for tokens, signed with a secret.

@@ -31,7 +31,7 @@ var (
 type claims struct {
 	subject, issuer, role text
 	forAudience           bool // one of aud is the wanted one
-	shop                  int64
+	shop, level, since    int64
 	expires, notBefore    seconds
 	issued                seconds
 }
@@ -88,7 +88,11 @@ func readClaims(b []byte, audience string) (claims, error) {
 		case "role":
 			c.role, err = v.text()
 		case "shop":
-			c.shop = v.id()
+			c.shop = v.whole(voucher.MaxID)
+		case "level":
+			c.level = v.whole(voucher.MaxID)
+		case "since":
+			c.since = v.whole(lastSecond)
 		case "jti":
 			_, err = v.text()
 		case "aud":
@@ -118,6 +122,9 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 		return Identity{}, err
 	}
 	who := Identity{UserID: id, Admin: string(c.role) == RoleAdmin, Expires: time.Unix(c.expires.at, 0)}
+	if who.Level = c.level; c.since > 0 {
+		who.Since = time.Unix(c.since, 0)
+	}
 	if string(c.role) == RoleTill {
 		who.Shop = c.shop
 	}
@@ -177,13 +184,13 @@ func digits(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// id reads the id of a shop; 0 is none, for the claim may mean something else to others.
-func (v value) id() int64 {
+// whole reads a whole number up to most; 0 is none, for the claim may mean something else to others.
+func (v value) whole(most int64) int64 {
 	if v.kind != number {
 		return 0
 	}
 	n, ok := digits(v.raw)
-	if !ok || n > voucher.MaxID {
+	if !ok || n > most {
 		return 0
 	}
 	return n

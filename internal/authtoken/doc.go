@@ -16,6 +16,9 @@
 //   - iss, jti and role are text; aud is text or a list of texts. iss is Rules.Issuer, and one of aud is Rules.Audience, when
 //     those are set. The role "admin" makes an admin, "till" with a number as shop (from 1 to voucher.MaxID) a till of that
 //     shop; any other is a buyer's.
+//   - level and since say what the account is, for the conditions of a sale (internal/guard): a whole number from 1 on,
+//     and whole seconds since 1970. Written otherwise, as text or as a fraction, they count as absent: the claims may mean
+//     something else to others.
 //   - Where Rules bound the life of a token, iat is there, exp is no further from it than that, and from now at most a minute
 //     further (the issuer's clock may be ahead).
 //

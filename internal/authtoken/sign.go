@@ -19,7 +19,26 @@ func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) 
 	if role != "" && role != RoleAdmin {
 		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)", role, RoleAdmin, RoleTill)
 	}
-	return signFor(r, userID, role, 0, ttl, now)
+	return signFor(r, userID, role, extraClaims{}, ttl, now)
+}
+
+// SignBuyer makes a token of a buyer whose account has a level (0: none) and an age (since zero: none), as Sign does.
+func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration, now time.Time) (string, error) {
+	e := extraClaims{Level: level}
+	if !since.IsZero() {
+		e.Since = since.Unix()
+	}
+	if level < 0 || level > voucher.MaxID || e.Since < 0 || e.Since > lastSecond {
+		return "", fmt.Errorf("authtoken: level %d or since %s is out of range (allowed: 0 to %d, the years 1970 to 9999)", level, since, voucher.MaxID)
+	}
+	return signFor(r, userID, "", e, ttl, now)
+}
+
+// extraClaims are those that say more of an account than its role.
+type extraClaims struct {
+	Shop  int64 `json:"shop,omitempty"`
+	Level int64 `json:"level,omitempty"`
+	Since int64 `json:"since,omitempty"`
 }
 
 // SignTill makes a token of a till in a shop, as Sign does.
@@ -27,10 +46,10 @@ func SignTill(r Rules, userID, shopID int64, ttl time.Duration, now time.Time) (
 	if shopID < 1 || shopID > voucher.MaxID {
 		return "", fmt.Errorf("authtoken: shop id %d is not from 1 to %d", shopID, voucher.MaxID)
 	}
-	return signFor(r, userID, RoleTill, shopID, ttl, now)
+	return signFor(r, userID, RoleTill, extraClaims{Shop: shopID}, ttl, now)
 }
 
-func signFor(r Rules, userID int64, role string, shopID int64, ttl time.Duration, now time.Time) (string, error) {
+func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Duration, now time.Time) (string, error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
@@ -44,14 +63,14 @@ func signFor(r Rules, userID int64, role string, shopID int64, ttl time.Duration
 		return "", fmt.Errorf("authtoken: a token of this role cannot be valid for %s (allowed: at most %s)", ttl, longest)
 	}
 	claims, err := json.Marshal(struct {
-		Role     string `json:"role,omitempty"`
-		Shop     int64  `json:"shop,omitempty"`
+		Role string `json:"role,omitempty"`
+		extraClaims
 		Issuer   string `json:"iss,omitempty"`
 		Subject  string `json:"sub"`
 		Audience string `json:"aud,omitempty"`
 		Expires  int64  `json:"exp"`
 		Issued   int64  `json:"iat"`
-	}{role, shopID, r.Issuer, strconv.FormatInt(userID, 10), r.Audience, now.Unix() + int64(ttl/time.Second), now.Unix()})
+	}{role, extra, r.Issuer, strconv.FormatInt(userID, 10), r.Audience, now.Unix() + int64(ttl/time.Second), now.Unix()})
 	if err != nil {
 		return "", fmt.Errorf("authtoken: %w", err)
 	}

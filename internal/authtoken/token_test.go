@@ -301,6 +301,31 @@ func TestTillsHaveShops(t *testing.T) {
 	}
 }
 
+// What a token says of the account is read from whole numbers alone; written otherwise it is nothing.
+func TestAccountClaims(t *testing.T) {
+	t.Parallel()
+	r := Rules{Secret: secret}
+	v := verifier(t, r)
+	s, err := SignBuyer(r, 7, 3, noon.Add(-48*time.Hour), time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := v.Verify(s, noon); err != nil || who.Level != 3 || !who.Since.Equal(noon.Add(-48*time.Hour)) || who.UserID != 7 {
+		t.Errorf("%+v, %v", who, err)
+	}
+	for _, value := range []string{`"3"`, `3.0`, `3e0`, `-3`, `null`, `[3]`, `true`, `{"a":3}`, `9007199254740992000`, `0`} {
+		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,"level":%s,"since":%s}`, at(time.Hour), value, value)), noon)
+		if err != nil || who.Level != 0 || !who.Since.IsZero() {
+			t.Errorf("%s: %+v, %v; want neither level nor since", value, who, err)
+		}
+	}
+	for _, level := range []int64{-1, voucher.MaxID + 1} {
+		if s, err := SignBuyer(r, 7, level, time.Time{}, time.Hour, noon); err == nil {
+			t.Errorf("level %d has token %s", level, s)
+		}
+	}
+}
+
 func TestSignRefuses(t *testing.T) {
 	t.Parallel()
 	good := Rules{Secret: secret, MaxLife: time.Hour}

@@ -75,6 +75,8 @@ type Identity struct {
 	Admin   bool
 	Shop    int64 // of a till; 0 for everybody else, and for a till without a shop
 	Expires time.Time
+	Level   int64     // of the account; 0 without the claim level
+	Since   time.Time // when the account was made; zero without the claim since
 }
 
 // Verifier checks tokens. It is safe for concurrent use.

@@ -31,6 +31,7 @@ func (c Change) Apply(s *Settings) *Settings {
 	var is Settings
 	if s != nil {
 		is = *s
+		is.Unreadable = false
 	}
 	is.Limits = c.Limits.of(is.Limits)
 	is.Conditions = c.Conditions.of(is.Conditions)

@@ -4,12 +4,11 @@
 //
 //	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is looked at
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
-//	coolDown    who lets orders expire unpaid again and again waits      COOL_DOWN
-//	tickets     who enters first is drawn, and not who is quickest       TICKET_REQUIRED, TICKET_INVALID
-//	challenge   a ticket costs processor time                            CHALLENGE_REQUIRED
+//
+// The others of [Settings] (coolDown, tickets, challenge) are not asked yet, and requests may not set them.
 //
 // The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all within
-// about a second. What a guard decides by is in the request itself (token, address, ticket) or in the instance's memory:
+// about a second. What a guard decides by is in the request itself (token, address) or in the instance's memory:
 // none asks a store while somebody waits. Rule 2 of docs/architecture.md stands before every guard but the limits: whom a
 // guard stops is still looked for among the sale's holders, who hear their order.
 //
@@ -17,10 +16,10 @@
 //
 // What can go wrong, and what then happens:
 //
-//	the stores hang                 limits, conditions and tickets still decide; the cool-down by what it knows
+//	the stores hang                 limits and conditions still decide
 //	a flood of addresses            the table of rates has a fixed size; who owes least is forgotten first, and let in
 //	an instance restarts            its table of rates is empty: everybody has a full budget there
-//	instances cannot exchange       each lets a caller do as much as the setting says, by itself
+//	several instances               each lets a caller do as much as the setting says, by itself
 //	the token has no such claim     a condition on it is not met
 //	an older version runs beside    it does not know the guards of a sale, and sells without them: docs/upgrades.md
 package guard

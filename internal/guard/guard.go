@@ -1,20 +1,30 @@
 package guard
 
 import (
-	"errors"
 	"net/netip"
 	"time"
 )
 
 // Request is one press of the button, as guards see it.
 type Request struct {
-	SaleID  int64     // the voucher's id
-	Begin   time.Time // of the sale
+	Sale   Sale
+	Caller Caller
+	Now    time.Time // by Redis's clock as the instance knows it (rule 12)
+}
+
+// Sale is a sale with guards.
+type Sale struct {
+	ID       int64 // the voucher's
+	Begin    time.Time
+	Settings *Settings // nil: the sale has no guards
+}
+
+// Caller is who presses the button.
+type Caller struct {
 	UserID  int64
-	Address netip.Addr // the caller's, behind trusted proxies; the zero one if it is not known
+	Address netip.Addr // behind trusted proxies; the zero one if it is not known
 	Claims  Claims
-	Ticket  string    // header X-Seckill-Ticket; "" without
-	Now     time.Time // by Redis's clock as the instance knows it (rule 12)
+	Ticket  string // header X-Seckill-Ticket; "" without
 }
 
 // Claims are what the token says of the account.
@@ -27,9 +37,9 @@ type Claims struct {
 type Guard interface {
 	// Name says which guard it is.
 	Name() Name
-	// Check returns nil if the request may enter a sale with these settings, else why not. It is only asked where the guard
-	// is not off, and does not look at dryRun.
-	Check(s *Settings, r *Request) error
+	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does not
+	// look at dryRun.
+	Check(r *Request) error
 }
 
 // StoppedError says that a guard stopped a request.
@@ -44,13 +54,3 @@ func (e *StoppedError) Error() string { return string(e.Guard) + ": " + e.Why.Er
 
 // Unwrap returns why.
 func (e *StoppedError) Unwrap() error { return e.Why }
-
-// Why a guard stops a request. Guards return these, or errors that wrap them.
-var (
-	// ErrRateLimited: a [*RateError].
-	ErrRateLimited = errors.New("too many requests")
-	// ErrNotEligible: a [*NotEligibleError].
-	ErrNotEligible = errors.New("the account does not meet the sale's conditions")
-	// ErrCoolDown: a [*CoolDownError].
-	ErrCoolDown = errors.New("orders of the account expired unpaid")
-)

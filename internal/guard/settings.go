@@ -1,5 +1,7 @@
 package guard
 
+import "encoding/json"
+
 // Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they are
 // shared: a [Change] makes new ones.
 type Settings struct {
@@ -8,6 +10,29 @@ type Settings struct {
 	Tickets    *Tickets    `json:"tickets,omitempty"`
 	Challenge  *Challenge  `json:"challenge,omitempty"`
 	CoolDown   *CoolDown   `json:"coolDown,omitempty"`
+	// Unreadable: what is stored is no settings, as somebody has changed it by hand. The sale then goes on without guards.
+	Unreadable bool `json:"unreadable,omitempty"`
+}
+
+// Text returns the settings as they are stored; "" without any.
+func (s *Settings) Text() string {
+	if s == nil {
+		return ""
+	}
+	text, _ := json.Marshal(s) //nolint:errchkjson // numbers and flags always have a JSON form
+	return string(text)
+}
+
+// Parse reads what Text returned, from this version or a later one, which may have put more into it.
+func Parse(text string) *Settings {
+	if text == "" {
+		return nil
+	}
+	var s Settings
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Check() != nil {
+		return &Settings{Unreadable: true}
+	}
+	return &s
 }
 
 // Rate is how many requests are let through in a time in the long run, and at once.

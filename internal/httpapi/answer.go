@@ -94,8 +94,8 @@ func (a *API) writeError(c *gin.Context, format errorFormat, err error) result {
 	} else { // by origin too
 		h.Add("Vary", "Accept-Language")
 	}
-	if e.retryAfter != nil {
-		h["Retry-After"] = e.retryAfter
+	if seconds := e.retry(err); seconds != nil {
+		h["Retry-After"] = seconds
 	}
 	if e.challenge != nil {
 		h["Www-Authenticate"] = e.challenge

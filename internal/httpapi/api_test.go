@@ -42,7 +42,7 @@ var secret = []byte("0123456789abcdef0123456789abcdef")
 func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{}, Payments: fakePayments{},
-		Tills: fakeTills{}, Reports: fullReports(), FindVoucher: func(context.Context, int64) (voucher.Voucher, error) { return seckillVoucher().Voucher, nil },
+		Tills: fakeTills{}, Reports: fullReports(), FindVoucher: findSeckill(),
 		Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
@@ -52,6 +52,16 @@ func testConfig() Config {
 		Log:       slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
 		OperationsHosts: []string{"example.com"}, // httptest's
 		BodyLimit:       testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
+	}
+}
+
+// findSeckill returns a function that finds a seckill voucher under every id.
+func findSeckill() func(context.Context, int64) (voucher.Voucher, error) {
+	found := seckillVoucher().Voucher
+	return func(_ context.Context, id int64) (voucher.Voucher, error) {
+		v := found
+		v.ID = id
+		return v, nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/guard"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/voucher"
 )
@@ -21,6 +22,7 @@ type identity struct {
 	admin   bool
 	shop    int64     // that a till stands in; 0: no till
 	expires time.Time // the token's exp; what lasts longer ends then
+	claims  guard.Claims
 }
 
 // left is for how long the identity is proven from a time on.
@@ -71,7 +73,7 @@ func (a *authenticator) verify(token string) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, expires: who.Expires}, nil
+	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, expires: who.Expires, claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
@@ -58,8 +59,11 @@ func routesDescribed() map[string]described {
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
 	}
+	for _, why := range []error{&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}} {
+		purchases = append(purchases, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
+	}
 	for _, o := range order.Outcomes() {
-		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil {
+		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil && o != order.Barred {
 			purchases = append(purchases, err)
 		}
 	}
@@ -81,7 +85,7 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
 		},
 		"PATCH /voucher/:id": {
-			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2}`}, succeeds: []func(*Config){asIs, behind},
+			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2,"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`}, succeeds: []func(*Config){asIs, behind},
 			invalid: &request{target: "/voucher/5", body: `{"stock":5}`}, refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
 		},
 		"POST /voucher/:id/stock": {

@@ -27,6 +27,7 @@ type errorRow struct {
 	code       string
 	status     int
 	retryAfter []string // header values, or nil
+	wait       func(err error) string
 	challenge  []string
 	bodies     problem.Bodies
 }
@@ -84,6 +85,16 @@ func (t *errorTable) match(err error) *errorRow {
 	return &t.internal
 }
 
+// retry returns the header values of Retry-After for an error, or nil.
+func (row *errorRow) retry(err error) []string {
+	if row.wait != nil {
+		if seconds := row.wait(err); seconds != "" {
+			return []string{seconds}
+		}
+	}
+	return row.retryAfter
+}
+
 // body returns what the row says in a format and a language. The result is shared: nobody may change it.
 func (row *errorRow) body(format errorFormat, l language, err error) []byte {
 	if format == plainEnvelope {
@@ -93,7 +104,7 @@ func (row *errorRow) body(format errorFormat, l language, err error) []byte {
 }
 
 func render(f failure) (errorRow, error) {
-	row := errorRow{code: f.code, status: f.status}
+	row := errorRow{code: f.code, status: f.status, wait: f.wait}
 	if f.retryAfter != "" {
 		row.retryAfter = []string{f.retryAfter}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"seckill/internal/guard"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
@@ -51,11 +52,13 @@ type failure struct {
 	code       string // stable, for programs
 	status     int
 	retryAfter string // seconds until asking again makes sense; "" for no header
-	challenge  string // WWW-Authenticate; "" for no header
-	title      string // the same for every occurrence of the code
-	detail     string // for developers
-	english    string // errorMsg
-	chinese    string // errorMsg
+	// wait returns them where they depend on the error, "" for retryAfter; nil: they never do.
+	wait      func(err error) string
+	challenge string // WWW-Authenticate; "" for no header
+	title     string // the same for every occurrence of the code
+	detail    string // for developers
+	english   string // errorMsg
+	chinese   string // errorMsg
 	// label is what the console calls this refusal of a sale, by language. Only answers of admission have one.
 	label [languageCount]string
 	// members appends JSON members that depend on the error, each with a leading comma; nil for none.
@@ -134,6 +137,18 @@ var rules = []rule{
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many requests",
 		detail:  "This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered.",
 		english: "You are asking too often. Please wait a moment.", chinese: "操作过于频繁，请稍后再试",
+	}},
+	{as[*guard.RateError], failure{
+		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", wait: retryAfter, title: "Too many requests for this sale",
+		detail:  "The sale limits how often an address, a network or a user may ask; data says which. Nothing was done, and nothing is said of an order that the user may have: GET /order tells.",
+		english: "Too many requests from here. Please wait a moment.", chinese: "请求过于频繁，请稍后再试",
+		members: stoppedMembers,
+	}},
+	{as[*guard.NotEligibleError], failure{
+		code: "NOT_ELIGIBLE", status: http.StatusForbidden, title: "Not eligible",
+		detail:  "The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		english: "This sale is for other accounts: yours is not old enough, or of another level.", chinese: "您的账号等级或注册时间不符合本次活动的要求",
+		members: stoppedMembers,
 	}},
 	{is(errManyDemoBuyers), failure{
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many demo buyers",

@@ -24,14 +24,14 @@ type fakePurchases struct {
 // watch is the method Watch of Purchases.
 type watch func(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error
 
-func (d fakePurchases) Buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+func (d fakePurchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, q order.Quantity, wait time.Duration) (order.Order, error) {
 	if d.asked != nil {
 		*d.asked = q
 	}
 	if d.buy == nil {
-		return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Quantity: q, Status: order.Queued}, nil
+		return order.Order{ID: orderID, UserID: userID, VoucherID: v.ID, Quantity: q, Status: order.Queued}, nil
 	}
-	return d.buy(ctx, userID, voucherID, wait)
+	return d.buy(ctx, userID, v.ID, wait)
 }
 
 func (d fakePurchases) Order(ctx context.Context, userID, id int64, wait time.Duration) (order.Order, error) {

@@ -18,10 +18,10 @@ import (
 
 // Purchases sells in sales, and shows buyers their orders: *service.Purchases.
 type Purchases interface {
-	// Buy buys so many units in one order. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
+	// Buy buys so many units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
 	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError and *order.NotEnoughError among them, and
 	// *invalid.Error for more units than the sale allows; any other error leaves open whether something was bought.
-	Buy(ctx context.Context, userID, voucherID int64, quantity order.Quantity, wait time.Duration) (order.Order, error)
+	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most limit,
@@ -49,7 +49,14 @@ func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	if err := invalid.Join(badID, badQuery, badUnits, badWait); err != nil {
 		return order.Order{}, err
 	}
-	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, id, order.QuantityOf(units), wait)
+	v, err := a.cfg.FindVoucher(c.Request.Context(), id)
+	if err == nil {
+		err = a.enter(c, who, v)
+	}
+	if err != nil {
+		return order.Order{}, err
+	}
+	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, v, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
 		return order.Order{}, &orderFailedError{o}
 	}

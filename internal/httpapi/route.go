@@ -40,6 +40,7 @@ type route struct {
 	access       access
 	format       errorFormat
 	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
+	limited      bool // the limits of the sale in its path hold
 	uncounted    bool // not among the requests in flight: it uses no store, or has a bound of its own
 	off          bool // a part that it needs is not configured
 	handle       handler
@@ -94,6 +95,10 @@ func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans 
 			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
+	sale := a.remembered(r, c)
+	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no share
+		return identity{}, answer{}, err
+	}
 	if r.access == forAdmins { // first: strangers take none of their share, and an admin who pauses a sale gets through the rush
 		if who, err = a.authorize(r, c.Request, began); err != nil {
 			return who, answer{}, err
@@ -110,6 +115,9 @@ func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans 
 		if who, err = a.authorize(r, c.Request, began); err != nil {
 			return who, answer{}, err
 		}
+	}
+	if err := a.limitUser(c, sale, who); err != nil {
+		return who, answer{}, err
 	}
 	if a.declaresTooMuch(c.Request) {
 		return who, answer{}, errTooLarge

@@ -169,7 +169,7 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 	}
 	// The refusal lists what may be changed, and not what may not.
 	got := read(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: `{"x":1}`}))
-	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, visibleFrom, status" {
+	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, visibleFrom, status, guards" {
 		t.Errorf("allowed: %s", allowed)
 	}
 }

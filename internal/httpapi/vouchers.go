@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/guard"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -62,6 +63,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Integer("perUser", &sd.PerUser),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
+		guardsField(&sd.Guards),
 	)
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
@@ -100,7 +102,7 @@ func (a *API) created(c *gin.Context, v voucher.Shown, err error) (answer, error
 	}
 	ans := answer{
 		status: http.StatusCreated, location: "/voucher/" + strconv.FormatInt(v.ID, 10),
-		envelope: envelope{Data: voucherView(v)},
+		envelope: envelope{Data: adminView(v)},
 	}
 	if a.cfg.NoProvider && v.PayValue > 0 {
 		l := a.languages.choose(c.Request.Header)
@@ -149,7 +151,7 @@ func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
 	}
 	views := make([]voucherJSON, len(vs))
 	for i, v := range vs {
-		views[i] = voucherView(v)
+		views[i] = adminView(v)
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next, ServerTime: timeView(now)}}, nil
 }
@@ -160,7 +162,10 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 	if err := invalid.Join(badID); err != nil {
 		return answer{}, err
 	}
-	var change voucher.Change
+	var (
+		change voucher.Change
+		guards guard.Change
+	)
 	fields := []jsonbody.Field{
 		jsonbody.Optional(jsonbody.Text, "title", &change.Title),
 		jsonbody.Optional(jsonbody.Text, "subTitle", &change.SubTitle),
@@ -169,6 +174,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(a.timeField, "endTime", &change.End),
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
+		guardsField(&guards),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
 	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "type"} {
@@ -176,6 +182,9 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 	}
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
+	}
+	if guards != (guard.Change{}) {
+		change.Guards = &guards
 	}
 	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), author(c, who), id, change))
 }
@@ -226,7 +235,7 @@ func changed(v voucher.Shown, applied bool, err error) (answer, error) {
 	if !applied {
 		status = http.StatusAccepted
 	}
-	return answer{status: status, envelope: envelope{Data: voucherView(v)}}, nil
+	return answer{status: status, envelope: envelope{Data: adminView(v)}}, nil
 }
 
 // timeField is a field that holds a time, in the configured zone if it has none.
@@ -269,6 +278,16 @@ type saleJSON struct {
 	BeginTime time.Time         `json:"beginTime"`
 	EndTime   time.Time         `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
+	Guards    *guard.Settings   `json:"guards,omitempty"` // for admins only: bots need not know what stops them
+}
+
+// adminView is a voucher as admins see it.
+func adminView(v voucher.Shown) voucherJSON {
+	view := voucherView(v)
+	if v.Sale != nil {
+		view.Guards = v.Sale.Guards
+	}
+	return view
 }
 
 func voucherView(v voucher.Shown) voucherJSON {

@@ -7,7 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Request is one user's ask for units, with the id that the order will have if it is accepted.
+// Request is one user's ask for units, with the id that the order will have if it is accepted; 0: they may
+// not enter, and are only told of the order that they have.
 type Request struct {
 	UserID, OrderID int64
 	Quantity        Quantity
@@ -66,6 +67,7 @@ const (
 	SoldOut       Outcome = 9  // no sellable unit
 	Backlogged    Outcome = 10 // too many entries wait in the stream
 	NotEnough     Outcome = 11 // fewer units are left than the request asks for, but some
+	Barred        Outcome = 12 // may not enter, and has no order
 
 	Unreadable  Outcome = -1 // the answer for this request is neither a known code nor an order id
 	Doubtful    Outcome = -2 // a unit may have been taken: no answer came, or only a repeated call was answered with a refusal
@@ -82,6 +84,9 @@ var (
 	ErrSoldOut = errors.New("sold out")
 	// ErrPaused: an admin paused the sale, or it is being rebuilt. Ask again shortly.
 	ErrPaused = errors.New("sale is paused")
+
+	// ErrBarred: the request may not enter, and its user has no order in the sale.
+	ErrBarred = errors.New("may not enter")
 
 	errBacklogged = fmt.Errorf("%w: too many orders wait to be recorded", ErrUnavailable)
 )
@@ -130,6 +135,7 @@ var outcomeRows = [...]outcomeRow{
 	{outcome: SoldOut, word: "sold_out", answer: "sold_out", err: ErrSoldOut},
 	{outcome: Backlogged, word: "backlogged", answer: "unavailable", err: errBacklogged},
 	{outcome: NotEnough, word: "not_enough", answer: "not_enough", err: &NotEnoughError{}},
+	{outcome: Barred, word: "barred", answer: NoAnswer, err: ErrBarred, final: true},
 
 	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: ErrUnavailable},
 	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: ErrUnknownOutcome},
@@ -196,12 +202,15 @@ const (
 // Answer is a kind of outcome as people count it: the code of the HTTP answer, in lower case. It is stored in Redis.
 type Answer string
 
+// NoAnswer is of an outcome that is not counted: the guard that barred the request answers it.
+const NoAnswer Answer = ""
+
 // Answers returns every answer once.
 func Answers() []Answer {
 	var all []Answer
 	seen := make(map[Answer]bool, OutcomeKinds)
 	for i := range outcomeRows {
-		if a := outcomeRows[i].answer; !seen[a] {
+		if a := outcomeRows[i].answer; !seen[a] && a != NoAnswer {
 			seen[a] = true
 			all = append(all, a)
 		}

@@ -54,7 +54,7 @@ func admissionArgs(b order.Batch) ([]any, error) {
 	args = append(args, b.Sale.VoucherID, b.Known.Epoch, b.Known.Sequence, b.MaxBacklog)
 	for i := range b.Requests {
 		r := &b.Requests[i]
-		if r.UserID <= 0 || r.OrderID <= 0 {
+		if r.UserID <= 0 || r.OrderID < 0 {
 			return nil, fmt.Errorf("%w: a request of user %d (order %d) has no positive id", order.ErrUnavailable, r.UserID, r.OrderID)
 		}
 		args = append(args, &r.UserID, &r.OrderID)

@@ -15,6 +15,7 @@ import (
 var gateTests = behaviour{
 	"accepted":                  testAccepted,
 	"holders before everything": testHoldersFirst,
+	"who may not enter":         testBarred,
 	"refusals":                  testRefusals,
 	"several units":             testSeveralUnits,
 	"one unit each, as before":  testOneUnitEach,
@@ -52,6 +53,34 @@ func testAccepted(t *testing.T, r *rig) {
 	after := r.view()
 	after.Now = time.Time{}
 	equal(t, want, after)
+}
+
+// testBarred: who may not enter takes no unit in any state of the sale, and a holder hears their order all the same.
+func testBarred(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 1001}).Results))
+	before := r.view()
+	holder, barred := order.Request{UserID: 1}, order.Request{UserID: 2}
+	for _, fields := range [][]any{
+		{fieldMode, modeOpen}, {fieldMode, modePaused}, {fieldMode, modeOff}, {fieldMode, modeRebuild}, {fieldMode, modeOpen, fieldStock, 0},
+	} {
+		r.set(fields...)
+		if diff := cmp.Diff([]string{"12", "1:1001", "12", "12"}, codes(r.admit(barred, holder, order.Request{UserID: 3}, barred).Results)); diff != "" {
+			t.Errorf("%v: %s", fields, diff)
+		}
+	}
+	r.set(fieldStock, before.Stock)
+	equal(t, before.Mark, r.view().Mark)
+	equal(t, map[int64]int64{1: 1001}, r.holders())
+	// However many units they ask for, and whatever somebody wrote into buyers by hand.
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "8", "0", "9", "0:2").Err())
+	several := []order.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {UserID: 8}, {UserID: 9, Quantity: order.QuantityOf(2)}}
+	equal(t, []string{"12", "1:1001", "-1", "-1"}, codes(r.admit(several...).Results))
+	r.must(r.commands.HDel(r.ctx(), r.keys.buyers(r.sale), "8", "9").Err())
+	equal(t, before.Mark, r.view().Mark)
+	equal(t, 1, len(r.stream()))
+	// In one batch with their own request they are let in by that alone.
+	equal(t, []string{"12", "0", "1:2002"}, codes(r.admit(barred, order.Request{UserID: 2, OrderID: 2002}, barred).Results))
 }
 
 // testHoldersFirst: a holder gets their order id in every state that the sale can be in (rule 2).
@@ -296,7 +325,7 @@ func testBadArguments(t *testing.T, r *rig) {
 		"nobody":     nil,
 		"too many":   requests(1, MaxRequests+1),
 		"user zero":  {{UserID: 0, OrderID: 1}},
-		"order zero": {{UserID: 1, OrderID: 0}},
+		"below zero": {{UserID: 1, OrderID: -1}},
 		"negative":   {{UserID: -1, OrderID: 1}},
 	} {
 		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err, order.ErrUnavailable) {

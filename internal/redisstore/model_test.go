@@ -76,6 +76,8 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 		case has && held == wanted:
 		case has:
 			outcomes[i] = order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
+		case a.OrderID == 0:
+			outcomes[i].Outcome = order.Barred
 		case refused:
 			outcomes[i].Outcome = code
 		case m.stock == 0:

@@ -24,7 +24,7 @@ func (s *Store) ChangeVoucher(
 			return err
 		}
 		if v = row.voucher(); sale != nil {
-			v.Sale = sale.sale()
+			v.Sale = sale.sale(row)
 		}
 		if err := alter(&v); err != nil {
 			return err
@@ -82,7 +82,7 @@ type change struct {
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	row, before := c.row, c.row.voucher()
 	if c.sale != nil {
-		before.Sale = c.sale.sale()
+		before.Sale = c.sale.sale(c.row)
 	}
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
@@ -90,6 +90,7 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
+		row.Guards = v.Sale.Guards.Text()
 		ops = c.saleChanges(*v.Sale, v.Status)
 	}
 	if row != c.row || len(ops) > 0 {
@@ -105,7 +106,7 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	v = row.voucher()
 	if c.sale != nil {
-		v.Sale = c.sale.sale()
+		v.Sale = c.sale.sale(row)
 	}
 	return v, c.audit(before, v)
 }
@@ -159,7 +160,7 @@ func modeOf(status voucher.Status, paused bool) order.SaleMode {
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
-	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "version", "update_time").Updates(row).Error
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards", "version", "update_time").Updates(row).Error
 	if err != nil {
 		return fmt.Errorf("writing the voucher: %w", err)
 	}

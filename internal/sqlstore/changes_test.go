@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/guard"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -27,6 +28,9 @@ func TestChangeVoucher(t *testing.T) {
 		}{
 			"texts": {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
 			"pause": {func(v *voucher.Voucher) { v.Sale.Paused = true }, []order.Operation{mode(order.Pausing, order.SalePaused)}},
+			"guards": {func(v *voucher.Voucher) {
+				v.Sale.Guards = &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}}
+			}, nil},
 			"shelf": {func(v *voucher.Voucher) { v.Status = voucher.OffShelf }, []order.Operation{mode(order.Shelving, order.SaleOffShelf)}},
 			"end": {
 				func(v *voucher.Voucher) { v.Sale.End = later.Add(time.Microsecond).In(time.FixedZone("east", 3600)) },
@@ -72,6 +76,27 @@ func TestChangeVoucher(t *testing.T) {
 }
 
 // What never changes does not, whatever alter does; its error rolls back; and an ordinary voucher has no sale.
+// Guards that somebody wrote by hand, and that are none, keep nobody from buying; setting them anew mends the row.
+func TestUnreadableGuards(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		id := l.seckill(t, 10)
+		for _, text := range []string{"nonsense", `{"limits":7}`, `{"limits":{"perUser":{"requests":0,"seconds":0}}}`, "null]", `[]`} {
+			l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", text, id)
+			v, err := l.Voucher(t.Context(), id)
+			if err != nil || v.Sale.Guards == nil || *v.Sale.Guards != (guard.Settings{Unreadable: true}) {
+				t.Errorf("%s: %+v, %v", text, v.Sale, err)
+			}
+		}
+		v, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error {
+			v.Sale.Guards = guard.Change{}.Apply(v.Sale.Guards)
+			return nil
+		})
+		if err != nil || v.Sale.Guards != nil || l.number(t, "SELECT COUNT(*) FROM tb_voucher WHERE guards = ''") != 1 {
+			t.Errorf("mended: %+v, %v", v.Sale, err)
+		}
+	})
+}
+
 func TestChangeVoucherRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		id, plain := l.seckill(t, 10), l.ordinary(t)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -29,6 +30,7 @@ type voucherRow struct {
 	ValidDays   int64          `gorm:"column:valid_days"`
 	VisibleFrom *time.Time     `gorm:"column:visible_from"`
 	PerUser     int64          `gorm:"column:per_user"`
+	Guards      string         `gorm:"column:guards"` // of its sale; guard.Settings.Text
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -51,9 +53,11 @@ type saleRow struct {
 // TableName implements gorm's schema.Tabler.
 func (saleRow) TableName() string { return "tb_seckill_voucher" }
 
-func (r saleRow) sale() *voucher.Sale {
+// sale returns the sale with its guards, which stand in the voucher's row.
+func (r saleRow) sale(v voucherRow) *voucher.Sale {
 	return &voucher.Sale{
-		Stock: r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
+		Guards: guard.Parse(v.Guards),
+		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
 		LastOperation: r.LastOperation,
 	}

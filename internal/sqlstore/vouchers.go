@@ -28,6 +28,9 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		PerUser:     v.PerUser,
 	}
 	var sale *saleRow
+	if v.Sale != nil {
+		row.Guards = v.Sale.Guards.Text()
+	}
 	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		now, err := s.ledgerTime(tx)
@@ -48,7 +51,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 			if err := tx.Create(sale).Error; err != nil {
 				return fmt.Errorf("sale: %w", err)
 			}
-			created.Sale = sale.sale()
+			created.Sale = sale.sale(row)
 		}
 		err = writeAuditEntry(tx, now, by, auditRow{
 			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),
@@ -65,7 +68,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	}
 	*v = row.voucher()
 	if sale != nil {
-		v.Sale = sale.sale()
+		v.Sale = sale.sale(row)
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ type joinedRow struct {
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, " +
+			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.partition_no, s.retired, s.last_operation").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
@@ -169,7 +172,7 @@ func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 	for i, row := range rows {
 		vs[i] = row.Voucher.voucher()
 		if row.Sale.VoucherID != 0 {
-			vs[i].Sale = row.Sale.sale()
+			vs[i].Sale = row.Sale.sale(row.Voucher)
 		}
 	}
 	return vs, nil

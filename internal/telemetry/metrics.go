@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"seckill/internal/guard"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/outbox"
@@ -31,6 +32,7 @@ type Metrics struct {
 	audit     *auditMetrics
 	repairs   *repairMetrics
 	locks     *locks
+	guards    *guardMetrics
 }
 
 var (
@@ -40,6 +42,7 @@ var (
 	_ outbox.Observer    = (*Metrics)(nil)
 	_ service.Observer   = (*Metrics)(nil)
 	_ audit.Observer     = (*Metrics)(nil)
+	_ guard.Observer     = (*Metrics)(nil)
 )
 
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
@@ -55,6 +58,7 @@ func NewMetrics(b Build) *Metrics {
 		audit:     newAudit(),
 		repairs:   newRepairs(),
 		locks:     newLocks(),
+		guards:    newGuards(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -71,6 +75,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
+	m.registry.MustRegister(m.guards.collectors()...)
 	return m
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recovery"
@@ -52,6 +53,9 @@ func used() *Metrics {
 	m.Locked(time.Millisecond)
 	m.LockBusy()
 	m.LockFailed()
+	m.GuardStopped(guard.LimitsGuard, false)
+	m.GuardStopped(guard.LimitsGuard, true)
+	m.GuardStopped(guard.ConditionsGuard, true)
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
 	m.WatchRepairs(recovery.NewRepairQueue().Load)
 	m.Swept(nil)
@@ -88,8 +92,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 58 {
-		t.Errorf("%d families of the service, want 58: is one not registered?", own)
+	if own != 59 {
+		t.Errorf("%d families of the service, want 59: is one not registered?", own)
 	}
 }
 
@@ -117,6 +121,18 @@ seckill_pool_waits_total{pool="redis"} 4
 	if n, _ := observed(t, used(), "seckill_lock_wait_seconds"); n != 1 {
 		t.Errorf("%d locks waited for, want 1", n)
 	}
+}
+
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	compare(t, used(), `
+# HELP seckill_guard_stopped_total Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun (dry_run).
+# TYPE seckill_guard_stopped_total counter
+seckill_guard_stopped_total{guard="conditions",mode="dry_run"} 1
+seckill_guard_stopped_total{guard="conditions",mode="stopped"} 0
+seckill_guard_stopped_total{guard="limits",mode="dry_run"} 1
+seckill_guard_stopped_total{guard="limits",mode="stopped"} 1
+`, "seckill_guard_stopped_total")
 }
 
 func TestBulkheads(t *testing.T) {

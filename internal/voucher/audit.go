@@ -109,12 +109,13 @@ func fieldTexts(v Voucher) []fieldText {
 		{"perUser", positive(v.PerUser)},
 		{"status", number(int64(v.Status))},
 	}
-	stock, begin, end, paused := "", "", "", ""
+	stock, begin, end, paused, guards := "", "", "", "", ""
 	if s := v.Sale; s != nil {
 		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
 		begin, end = moment(s.Begin), moment(s.End)
+		guards = s.Guards.Text()
 	}
-	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused})
+	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused}, fieldText{"guards", guards})
 }
 
 // ActionOf names a change of an existing voucher.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"seckill/internal/guard"
 )
 
 // How long an order may stay unpaid.
@@ -23,6 +25,7 @@ type Change struct {
 	OnShelf  *bool
 	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides it.
 	VisibleFrom *time.Time
+	Guards      *guard.Change // of a seckill voucher; instances know it within about a second
 }
 
 // concernsSale reports whether Redis has to apply the change.
@@ -47,6 +50,7 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 			v.Status = OnShelf
 		}
 	}
+	c.guard(v, &r)
 	moved := c.reschedule(v, &r, now)
 	c.reveal(v, &r, now, moved)
 	if err := r.err(); err != nil {
@@ -71,6 +75,17 @@ func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	}
 	if moved && v.Sale != nil {
 		r.inTime(v.VisibleFrom, v.Sale.Begin)
+	}
+}
+
+// guard changes the guards of the voucher's sale.
+func (c Change) guard(v *Voucher, r *fieldRules) {
+	switch {
+	case c.Guards == nil:
+	case v.Sale == nil:
+		r.bad("guards", "are of a sale, and this voucher has none", "leave it out")
+	default:
+		v.Sale.Guards = r.guards(*c.Guards, v.Sale.Guards)
 	}
 }
 

@@ -1,6 +1,10 @@
 package voucher
 
-import "time"
+import (
+	"time"
+
+	"seckill/internal/guard"
+)
 
 // Limits of a voucher's fields; the columns of tb_voucher are as wide.
 const (
@@ -28,9 +32,10 @@ type Draft struct {
 // SaleDraft is the sale of a seckill voucher to be created.
 type SaleDraft struct {
 	Stock   int64
-	PerUser int64     // units that a user may have in one order
-	Begin   time.Time // may be in the past: the sale is then on at once
-	End     time.Time // exclusive; after Begin and after now
+	PerUser int64        // units that a user may have in one order
+	Begin   time.Time    // may be in the past: the sale is then on at once
+	End     time.Time    // exclusive; after Begin and after now
+	Guards  guard.Change // from none
 }
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
@@ -54,5 +59,6 @@ func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	r.number("stock", d.Stock, 1, MaxStock)
 	r.number("perUser", d.PerUser, 1, MaxPerUser)
 	r.window(sale.Begin, sale.End, now)
+	sale.Guards = r.guards(d.Guards, nil)
 	return sale
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"seckill/internal/guard"
 	"seckill/internal/invalid"
 )
 
@@ -93,6 +94,13 @@ func (r *fieldRules) window(begin, end, now time.Time) {
 	case ends && !end.After(now):
 		r.bad("endTime", "is in the past", "a time after "+now.UTC().Format(time.RFC3339))
 	}
+}
+
+// guards returns the guards of a sale after a change, which is checked as a whole.
+func (r *fieldRules) guards(c guard.Change, was *guard.Settings) *guard.Settings {
+	s := c.Apply(was)
+	r.problems = append(r.problems, s.Check()...)
+	return s
 }
 
 // absent checks that a time of a sale is not given for a voucher without one.

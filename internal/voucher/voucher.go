@@ -3,6 +3,8 @@ package voucher
 import (
 	"errors"
 	"time"
+
+	"seckill/internal/guard"
 )
 
 // Errors of this package. Adapters wrap them around their drivers' errors with %w; httpapi maps them to answers.
@@ -77,13 +79,14 @@ type Sale struct {
 	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
 	Issued        int64 // units issued in all: Stock + live orders
 	Begin         time.Time
-	End           time.Time // exclusive
-	Paused        bool      // paused by an admin
-	Epoch         int64     // raised by every rebuild; a Redis that answers with less has lost its state
-	Sequence      int64     // highest admission sequence recorded within Epoch
-	Partition     int       // which stream its orders go to; stored, never computed again
-	Retired       bool      // a day after its end and drained: Redis no longer holds it
-	LastOperation int64     // number of the last operation; 0 before the first
+	End           time.Time       // exclusive
+	Paused        bool            // paused by an admin
+	Epoch         int64           // raised by every rebuild; a Redis that answers with less has lost its state
+	Sequence      int64           // highest admission sequence recorded within Epoch
+	Partition     int             // which stream its orders go to; stored, never computed again
+	Retired       bool            // a day after its end and drained: Redis no longer holds it
+	LastOperation int64           // number of the last operation; 0 before the first
+	Guards        *guard.Settings // nil: none
 }
 
 // SaleState is the state of a sale as buyers see it.

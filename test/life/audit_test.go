@@ -43,7 +43,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	for range clients {
 		load.Go(func() {
 			for buying.Err() == nil {
-				o, err := p.purchases.Buy(t.Context(), users.Add(1), created.ID, order.OneUnit, time.Second)
+				o, err := p.buy(t.Context(), users.Add(1), created.ID, order.OneUnit, time.Second)
 				if err != nil {
 					continue // sold out, for the moment
 				}

@@ -131,3 +131,12 @@ func (p *process) shutdown(ctx context.Context) {
 type noLists struct{}
 
 func (noLists) Changed(context.Context, voucher.Voucher) {}
+
+// buy buys of the voucher as the catalog has it, as HTTP does.
+func (p *process) buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+	v, err := p.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return order.Order{}, err
+	}
+	return p.purchases.Buy(ctx, userID, v, q, wait)
+}

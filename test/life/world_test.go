@@ -172,7 +172,7 @@ func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 func (w *world) buy(user, units int64) (order.Order, error) {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	return w.alive().purchases.Buy(ctx, user, w.voucher, order.QuantityOf(units), 0)
+	return w.alive().buy(ctx, user, w.voucher, order.QuantityOf(units), 0)
 }
 
 // buyAgain buys once more for a user who has an order, and returns the order that is answered.

@@ -17,7 +17,9 @@ type Field struct {
 	forbidden bool
 	allowed   string // what its value may be, for people
 	// read stores the value, a JSON token, or returns what is wrong with it.
-	read func(json.Token) (wrong string)
+	read   func(json.Token) (wrong string)
+	fields []Field // of an object; read is then told of null and of values that are no object
+	begun  func()  // an object is there, and its fields follow
 }
 
 // Required returns the field as one that must be there.
@@ -75,6 +77,18 @@ func Text(name string, into *string) Field {
 		}
 		*into = s
 		return ""
+	}}
+}
+
+// Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields are
+// read, null when there is none.
+func Object(name string, begun, null func(), fields ...Field) Field {
+	return Field{name: name, allowed: "an object, or null", fields: fields, begun: begun, read: func(t json.Token) string {
+		if t == nil {
+			null()
+			return ""
+		}
+		return "is " + kindOf(t)
 	}}
 }
 

@@ -1,4 +1,4 @@
-// Package jsonbody reads request bodies that are one flat JSON object, and takes none that could be meant otherwise:
+// Package jsonbody reads request bodies that are one JSON object, and takes none that could be meant otherwise:
 // encoding/json alone would take a repeated name, a name in other letters, and stop at the first wrong type. The caller
 // gives a table of fields; everything that is wrong with a body comes back as one [invalid.Error].
 package jsonbody
@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -70,7 +71,7 @@ func wrongEncoding(h http.Header) *invalid.Problem {
 	return &invalid.Problem{Field: "Content-Encoding", Reason: fmt.Sprintf("is %q", invalid.Clip(given)), Allowed: "identity"}
 }
 
-// decode reads one flat JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
+// decode reads one JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
 // names, and values of the wrong type.
 func decode(body []byte, fields []Field) error {
 	if err := wholeJSON(body); err != nil {
@@ -112,13 +113,14 @@ func wholeJSON(body []byte) error {
 // decoder walks over the tokens of a valid JSON text.
 type decoder struct {
 	tokens   *json.Decoder
+	within   string // the names of the objects around this one, each with a dot
 	fields   []Field
 	seen     []bool // by field, whether its name has come
 	problems []invalid.Problem
 }
 
 func (d *decoder) bad(field, reason, allowed string) {
-	d.problems = append(d.problems, invalid.Problem{Field: invalid.Clip(field), Reason: reason, Allowed: allowed})
+	d.problems = append(d.problems, invalid.Problem{Field: d.within + invalid.Clip(field), Reason: reason, Allowed: allowed})
 }
 
 // object reads the whole text. Its error is not about the caller's fields: the text was found valid before.
@@ -131,6 +133,11 @@ func (d *decoder) object() error {
 		d.bad("body", "is "+kindOf(first), "one JSON object")
 		return nil
 	}
+	return d.members()
+}
+
+// members reads what an object holds that has begun.
+func (d *decoder) members() error {
 	for d.tokens.More() && len(d.problems) < maxProblems {
 		if err := d.member(); err != nil {
 			return fmt.Errorf("reading JSON: %w", err)
@@ -154,26 +161,39 @@ func (d *decoder) member() error {
 	if err != nil {
 		return err
 	}
-	if err := d.skipRest(value); err != nil {
+	name, _ := key.(string) // names are strings in valid JSON
+	i := slices.IndexFunc(d.fields, func(f Field) bool { return f.name == name })
+	switch {
+	case i < 0:
+		d.bad(name, "is not known", d.names())
+	case d.seen[i]:
+		d.bad(name, "is given several times", "once")
+	case d.fields[i].fields != nil && value == json.Delim('{'):
+		d.seen[i] = true
+		return d.nested(&d.fields[i])
+	default:
+		d.seen[i] = true
+		if wrong := d.fields[i].read(value); wrong != "" {
+			d.bad(name, wrong, d.fields[i].allowed)
+		}
+	}
+	return d.skipRest(value)
+}
+
+// nested reads an object that has begun, to its end.
+func (d *decoder) nested(f *Field) error {
+	f.begun()
+	inner := decoder{tokens: d.tokens, within: d.within + f.name + ".", fields: f.fields, seen: make([]bool, len(f.fields))}
+	if err := inner.members(); err != nil {
 		return err
 	}
-	name, _ := key.(string) // names are strings in valid JSON
-	for i, f := range d.fields {
-		if f.name != name {
-			continue
-		}
-		if d.seen[i] {
-			d.bad(name, "is given several times", "once")
-			return nil
-		}
-		d.seen[i] = true
-		if wrong := f.read(value); wrong != "" {
-			d.bad(name, wrong, f.allowed)
-		}
-		return nil
+	room := maxProblems - len(d.problems)
+	d.problems = append(d.problems, inner.problems[:min(room, len(inner.problems))]...)
+	if len(inner.problems) >= maxProblems {
+		return nil // the rest of the text was not read, and is not looked at
 	}
-	d.bad(name, "is not known", d.names())
-	return nil
+	_, err := d.tokens.Token() // its end
+	return err
 }
 
 // skipRest reads the rest of a list or object that value has begun.

@@ -74,14 +74,10 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 	}
 }
 
-// Admit asks for units of the voucher's sale for the user, under the given order id. It returns nil when the request is
+// Admit asks for units of a voucher's sale for the user, under the given order id. It returns nil when the request is
 // accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; *order.NotEnoughError;
 // *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
-func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Request) error {
-	v, err := a.catalog.Find(ctx, voucherID)
-	if err != nil {
-		return err
-	}
+func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.Request) error {
 	if v.Sale == nil {
 		return unlessHidden(v, voucher.ErrNotSeckill)
 	}
@@ -89,8 +85,8 @@ func (a *Admission) Admit(ctx context.Context, voucherID int64, request order.Re
 		return err
 	}
 	if v.Sale.Retired {
-		a.batchers.Delete(voucherID)
-		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: request.UserID})
+		a.batchers.Delete(v.ID)
+		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
 	}
 	b := a.batcher(v)
 	if tooEarly(b.latest.Load()) {
@@ -134,6 +130,50 @@ func unlessHidden(v voucher.Voucher, err error) error {
 		return voucher.ErrNotFound
 	}
 	return err
+}
+
+// Order asks which order the user has in the voucher's sale, without letting them in: *order.AlreadyBoughtError (its Status
+// not yet filled in), order.ErrBarred if they have none, or another sentinel of order or of voucher, when that is not known.
+func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
+	v, err := a.catalog.Find(ctx, voucherID)
+	switch {
+	case err != nil:
+		return err
+	case v.Sale == nil:
+		return voucher.ErrNotSeckill
+	case v.Sale.Retired:
+		if err := a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
+			return err
+		}
+		return order.ErrBarred
+	}
+	b := a.batcher(v)
+	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
+	if tooEarly(b.latest.Load()) {
+		return order.ErrBarred
+	}
+	switch b.lookup(userID, recorded) {
+	case answerSoldOut:
+		return order.ErrBarred
+	case renewCache:
+		defer b.cache.renewing.Store(false)
+	case askRedis:
+	}
+	result, err := b.join(ctx, order.Request{UserID: userID}, recorded)
+	if err != nil {
+		return err
+	}
+	return a.result(v, b, result)
+}
+
+// Now estimates Redis's clock from its last answer about the sale (rule 12); without one it is this machine's.
+func (a *Admission) Now(voucherID int64) time.Time {
+	if found, ok := a.batchers.Load(voucherID); ok {
+		if o := found.(*batcher).latest.Load(); o != nil {
+			return o.now()
+		}
+	}
+	return time.Now()
 }
 
 // Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.

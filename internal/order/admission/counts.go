@@ -52,7 +52,7 @@ func (c *outcomeCounts) counts() (all order.Counts, soldOut, notStarted int64) {
 	soldOut, notStarted = c.soldOutFromCache.Load(), c.notStartedFromCache.Load()
 	all = order.Counts{}
 	count := func(o order.Outcome, n int64) {
-		if n > 0 {
+		if n > 0 && o.Answer() != order.NoAnswer {
 			all[o.Answer()] += n
 		}
 	}

@@ -15,7 +15,7 @@ func TestSoldOutCacheAllocatesNothing(t *testing.T) {
 	ctx, user := t.Context(), int64(0)
 	allocs := testing.AllocsPerRun(1000, func() {
 		user += 2
-		if err := a.Admit(ctx, soldOutSale, order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
+		if err := admitTo(ctx, a, soldOutSale, order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
 			t.Error(err)
 		}
 	})

@@ -20,7 +20,7 @@ func BenchmarkSoldOut(b *testing.B) {
 				dice := rand.New(rand.NewPCG(1, 2))
 				for pb.Next() {
 					request := order.Request{UserID: 2*dice.Int64N(winners) + 1, OrderID: 1 << 40}
-					if err := a.Admit(b.Context(), soldOutSale, request); !errors.Is(err, order.ErrSoldOut) {
+					if err := admitTo(b.Context(), a, soldOutSale, request); !errors.Is(err, order.ErrSoldOut) {
 						b.Error(err)
 						return
 					}

@@ -277,7 +277,7 @@ func (c *cluster) ask(server int, user int64) error {
 	c.orders++
 	id := 100_000 + c.orders
 	c.mu.Unlock()
-	err := c.admissions[server].Admit(context.Background(), ordertest.VoucherA, order.Request{UserID: user, OrderID: id})
+	err := admitTo(context.Background(), c.admissions[server], ordertest.VoucherA, order.Request{UserID: user, OrderID: id})
 	c.sale.mu.Lock()
 	asked := c.sale.executed[id]
 	c.sale.mu.Unlock()

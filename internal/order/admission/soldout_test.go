@@ -149,13 +149,22 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	return a, gate
 }
 
+// admitTo asks for a unit of the voucher as the catalog has it, as purchases do.
+func admitTo(ctx context.Context, a *Admission, voucherID int64, r order.Request) error {
+	v, err := a.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return err
+	}
+	return a.Admit(ctx, v, r)
+}
+
 // soldOutSale is the voucher whose sale is sold out. Its id is one that an interface cannot hold without an allocation.
 const soldOutSale int64 = 1 << 40
 
 // refuse has a user refused because all is sold.
 func refuse(t testing.TB, a *Admission, user int64) {
 	t.Helper()
-	if err := a.Admit(t.Context(), soldOutSale, order.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, order.ErrSoldOut) {
+	if err := admitTo(t.Context(), a, soldOutSale, order.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, order.ErrSoldOut) {
 		t.Errorf("user %d: error = %v, want ErrSoldOut", user, err)
 	}
 }
@@ -219,7 +228,7 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 		a, gate := newSoldOut(t, h, 0)
 		gate.left = 2
 		ask := func(user, units int64) error {
-			err := a.Admit(t.Context(), soldOutSale, order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
+			err := admitTo(t.Context(), a, soldOutSale, order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
 			synctest.Wait() // for whatever is read because of the answer
 			return err
 		}

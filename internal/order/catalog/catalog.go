@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -33,6 +36,8 @@ type Vouchers interface {
 type Catalog struct {
 	source Vouchers
 	cache  *otter.Cache[int64, entry]
+
+	guarded atomic.Pointer[map[int64]*guard.Settings] // the guards of vouchers that are remembered; nil where none has any
 
 	mu     sync.RWMutex
 	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
@@ -85,7 +90,36 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	if errors.Is(err, voucher.ErrNotFound) {
 		return entry{err: voucher.ErrNotFound}, nil
 	}
+	if err == nil && v.Sale != nil && !v.Hidden(time.Now()) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.setGuards(id, v.Sale.Guards)
+	}
 	return entry{voucher: v}, err
+}
+
+// Guards returns the guards of a voucher that is remembered; nil without any. It costs a sale without guards next to nothing.
+func (c *Catalog) Guards(id int64) *guard.Settings {
+	if all := c.guarded.Load(); all != nil {
+		return (*all)[id]
+	}
+	return nil
+}
+
+// setGuards remembers a voucher's guards. c.mu is held.
+func (c *Catalog) setGuards(id int64, s *guard.Settings) {
+	was := c.guarded.Load()
+	if s == nil && (was == nil || (*was)[id] == nil) {
+		return
+	}
+	all := make(map[int64]*guard.Settings)
+	if was != nil {
+		maps.Copy(all, *was)
+	}
+	if all[id] = s; s == nil {
+		delete(all, id)
+	}
+	c.guarded.Store(&all)
 }
 
 // Forget makes the next Find ask the ledger.
@@ -96,9 +130,17 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	sales := slices.Clone(vs)
 	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
 	byID, newest := make(map[int64]int, len(sales)), int64(0)
+	var guarded map[int64]*guard.Settings
+	now := time.Now()
 	for i, v := range sales {
 		byID[v.ID], newest = i, max(newest, v.ID)
 		c.cache.Set(v.ID, entry{voucher: v})
+		if v.Sale.Guards != nil && !v.Hidden(now) { // a limit would tell that there is one
+			if guarded == nil {
+				guarded = make(map[int64]*guard.Settings)
+			}
+			guarded[v.ID] = v.Sale.Guards
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,6 +150,11 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 		}
 	}
 	c.sales, c.byID, c.newest = sales, byID, newest
+	if guarded == nil {
+		c.guarded.Store(nil)
+	} else {
+		c.guarded.Store(&guarded)
+	}
 }
 
 // MaySell returns the sales that may have sold since then: those that had not ended, and had begun by now or were changed

@@ -9,6 +9,7 @@ import (
 	"seckill/internal/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
+	"seckill/internal/voucher"
 )
 
 // PurchaseOptions tune Purchases.
@@ -38,24 +39,24 @@ func NewPurchases(admission *admission.Admission, lookup *Lookup, rows order.Rea
 	return &Purchases{admission: admission, lookup: lookup, recorded: newOwnReads(rows), ids: ids, notifier: notifier, options: options}
 }
 
-// Buy asks for so many units of the voucher for the user, in one order, and waits for up to wait until the order is recorded. It returns the
-// order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one;
+// Buy asks for so many units of the voucher, as the catalog has it, for the user, in one order, and waits for up to wait until the
+// order is recorded. It returns the order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one;
 // *order.NotEnoughError when fewer units are left; *invalid.Error for more than the sale allows; or a sentinel of order or of
 // voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
-func (p *Purchases) Buy(ctx context.Context, userID, voucherID int64, quantity order.Quantity, wait time.Duration) (order.Order, error) {
+func (p *Purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration) (order.Order, error) {
 	id, err := p.ids.Next(ctx)
 	if err != nil {
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
 	}
-	o := order.Order{ID: id, UserID: userID, VoucherID: voucherID, Quantity: quantity, Status: order.Queued}
+	o := order.Order{ID: id, UserID: userID, VoucherID: v.ID, Quantity: quantity, Status: order.Queued}
 	request := order.Request{UserID: userID, OrderID: id, Quantity: quantity}
 	if wait <= 0 && !p.options.WaitForRow {
-		err := p.admission.Admit(ctx, voucherID, request)
+		err := p.admission.Admit(ctx, v, request)
 		return o, p.explain(ctx, userID, err)
 	}
 	sub := p.notifier.Subscribe(id)
 	defer sub.Cancel()
-	if err := p.admission.Admit(ctx, voucherID, request); err != nil {
+	if err := p.admission.Admit(ctx, v, request); err != nil {
 		return order.Order{}, p.explain(ctx, userID, err)
 	}
 	return p.await(ctx, sub, o, wait)

@@ -63,6 +63,15 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	return p
 }
 
+// buy buys of the voucher as the catalog has it, as HTTP does.
+func (p *purchaseParts) buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+	v, err := p.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return order.Order{}, err
+	}
+	return p.purchases.Buy(ctx, userID, v, q, wait)
+}
+
 func TestBuyAnswersEachOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -87,7 +96,7 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 			t.Parallel()
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 			p.gate.outcome = order.Result{Outcome: tc.code}
-			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
+			o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 			if !errors.Is(err, tc.want) {
 				t.Fatalf("error = %v, want %v", err, tc.want)
 			}
@@ -120,14 +129,14 @@ func TestBuySeveralUnits(t *testing.T) {
 	} {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
 		p.gate.outcome = order.Result{Outcome: order.Accepted}
-		o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(tc.units), 0)
+		o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(tc.units), 0)
 		if got := fmt.Sprint(err); tc.want != "" && got != tc.want || tc.want == "" && (err != nil || o.Quantity.Units() != tc.units) {
 			t.Errorf("%s: %+v, %v; want %q", name, o, err, tc.want)
 		}
 	}
 	p := newPurchases(t, PurchaseOptions{}, several)
 	p.gate.outcome = order.Result{Outcome: order.NotEnough, Left: 2}
-	_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(3), 0)
+	_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(3), 0)
 	if lacking, is := errors.AsType[*order.NotEnoughError](err); !is || lacking.Left != 2 {
 		t.Errorf("with two left: %v", err)
 	}
@@ -144,7 +153,7 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	} {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
 		p.gate.outcome = order.Result{Outcome: code}
-		if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
+		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("%v: error = %v, want %v", code, err, want)
 		}
 	}
@@ -156,7 +165,7 @@ func TestBuyWhatCannotBeBought(t *testing.T) {
 		voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf},
 		voucher.Voucher{ID: 33, Kind: voucher.Ordinary, Status: voucher.OnShelf, VisibleFrom: time.Now().Add(time.Hour)})
 	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 33: voucher.ErrNotFound, 404: voucher.ErrNotFound} {
-		if _, err := p.purchases.Buy(t.Context(), 1, id, order.OneUnit, 0); !errors.Is(err, want) {
+		if _, err := p.buy(t.Context(), 1, id, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("voucher %d: error = %v, want %v", id, err, want)
 		}
 	}
@@ -171,10 +180,10 @@ func TestBuyWhileTheLedgerIsAway(t *testing.T) {
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 	p.catalog.SetSales(p.sales.Kept)
 	p.sales.Before["voucher"] = 1 << 30
-	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); err != nil {
+	if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); err != nil {
 		t.Errorf("a known voucher: %v", err)
 	}
-	if _, err := p.purchases.Buy(t.Context(), 1, 404, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := p.buy(t.Context(), 1, 404, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("an unknown voucher: error = %v, want ErrUnavailable", err)
 	}
 }
@@ -199,7 +208,7 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 				if tc.row.ID != 0 {
 					p.rows.Put(tc.row)
 				}
-				_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
+				_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 				var bought *order.AlreadyBoughtError
 				if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
 					t.Fatalf("error = %v, want order 55, %s", err, tc.want)
@@ -217,14 +226,14 @@ func TestBuyAfterRetirement(t *testing.T) {
 	p := newPurchases(t, PurchaseOptions{}, v)
 	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Redeemed})
 	var bought *order.AlreadyBoughtError
-	if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
+	if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
 		t.Errorf("the winner: error = %v", err)
 	}
-	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
+	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
 		t.Errorf("anybody else: error = %v, want ErrEnded", err)
 	}
 	p.rows.Away = true
-	if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("with the ledger away: error = %v, want ErrUnavailable", err)
 	}
 }
@@ -247,7 +256,7 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 			p.gate.outcome, p.gate.view = order.Result{Outcome: order.NotStarted}, tc.view
 			for range 3 {
-				if _, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrNotStarted) {
+				if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrNotStarted) {
 					t.Fatalf("error = %v", err)
 				}
 			}
@@ -269,7 +278,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		}
 		got := make(chan result, 1)
 		go func() {
-			o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
+			o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 			got <- result{o, err}
 		}()
 		synctest.Wait()
@@ -288,7 +297,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 			t.Errorf("listed before it was recorded: %+v, %v", page, err)
 		}
 		start := time.Now()
-		if _, err := p.purchases.Buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
+		if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
 			t.Errorf("not recorded after %v: error = %v, want ErrUnknownOutcome", time.Since(start), err)
 		}
 	})
@@ -315,7 +324,7 @@ func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
 				p.rows.Mu.Unlock()
 				p.notifier.Notify(map[int64]order.Status{100: order.Failed})
 			}()
-			got, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour)
+			got, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour)
 			if err != nil || got != tc.want {
 				t.Errorf("order = %+v, %v; want %+v", got, err, tc.want)
 			}
@@ -383,7 +392,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	if o, err := p.purchases.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != order.Queued {
 		t.Errorf("order = %+v, %v", o, err)
 	}
-	if o, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour); err != nil || o.Status != order.Queued {
+	if o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour); err != nil || o.Status != order.Queued {
 		t.Errorf("bought %+v, %v", o, err)
 	}
 }
@@ -488,7 +497,7 @@ func TestTheLedgerHangs(t *testing.T) {
 		for range 1000 {
 			callers.Go(func() {
 				within("a repeat", sideTimeout, func() {
-					_, err := p.purchases.Buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
+					_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 || bought.Status != order.StatusUnknown {
 						t.Errorf("a repeat: %v", err)
 					}

@@ -1,0 +1,36 @@
+package guard
+
+import (
+	"fmt"
+	"time"
+)
+
+// NotEligibleError says which condition an account does not meet.
+type NotEligibleError struct {
+	Condition string // the field's name in the settings: minLevel or minAgeDays
+	Wanted    int64
+}
+
+func (e *NotEligibleError) Error() string {
+	return fmt.Sprintf("the account does not meet the sale's %s of %d", e.Condition, e.Wanted)
+}
+
+const day = 24 * time.Hour
+
+// ConditionsCheck is the guard "conditions".
+type ConditionsCheck struct{}
+
+// Name implements Guard.
+func (ConditionsCheck) Name() Name { return ConditionsGuard }
+
+// Check implements Guard: a *NotEligibleError. What the token does not say is not met.
+func (ConditionsCheck) Check(r *Request) error {
+	c, claims := r.Sale.Settings.Conditions, &r.Caller.Claims
+	switch {
+	case claims.Level < c.MinLevel:
+		return &NotEligibleError{"minLevel", c.MinLevel}
+	case c.MinAgeDays > 0 && (claims.Since.IsZero() || r.Now.Sub(claims.Since) < time.Duration(c.MinAgeDays)*day):
+		return &NotEligibleError{"minAgeDays", c.MinAgeDays}
+	}
+	return nil
+}

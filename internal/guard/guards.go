@@ -1,0 +1,69 @@
+package guard
+
+import "time"
+
+// Guards asks the guards of a sale in their order. It is safe for concurrent use.
+type Guards struct {
+	limits   *LimitsTable
+	asked    []Guard
+	observer Observer
+}
+
+// Observer hears what guards find, for metrics. Its methods must not block.
+type Observer interface {
+	// GuardStopped: a guard stopped a request, or with dryRun would have.
+	GuardStopped(by Name, dryRun bool)
+}
+
+// NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by Check, in
+// this order.
+func NewGuards(limits *LimitsTable, observer Observer, asked ...Guard) *Guards {
+	return &Guards{limits: limits, asked: asked, observer: observer}
+}
+
+// CheckAddress returns nil if any caller from the address may ask for a unit now, else a *StoppedError.
+func (g *Guards) CheckAddress(s Sale, c Caller) error {
+	if s.Settings == nil || s.Settings.Limits == nil {
+		return nil
+	}
+	return g.judge(s, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
+}
+
+// CheckUser returns nil if the user may ask for a unit now, else a *StoppedError.
+func (g *Guards) CheckUser(s Sale, c Caller) error {
+	if s.Settings == nil || s.Settings.Limits == nil {
+		return nil
+	}
+	return g.judge(s, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
+}
+
+// Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that stops
+// them. Those that only try are asked all the same.
+func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
+	if s.Settings == nil {
+		return nil
+	}
+	r := Request{Sale: s, Caller: c, Now: now}
+	for _, asked := range g.asked {
+		if s.Settings.State(asked.Name()) == Off {
+			continue
+		}
+		if err := g.judge(s, asked.Name(), asked.Check(&r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge counts what a guard has found and returns it, unless the guard only tries.
+func (g *Guards) judge(s Sale, by Name, why error) error {
+	if why == nil {
+		return nil
+	}
+	dryRun := s.Settings.State(by) == DryRun
+	g.observer.GuardStopped(by, dryRun)
+	if dryRun {
+		return nil
+	}
+	return &StoppedError{Guard: by, Why: why}
+}

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// RateError says that a caller asks more often than a limit allows.
+type RateError struct {
+	Of    LimitOf
+	Retry time.Duration // after which there is a request in their budget
+}
+
+// LimitOf is whose limit it is. It is the word that is shown.
+type LimitOf string
+
+// Whose limits there are.
+const (
+	OfAddress LimitOf = "address"
+	OfNetwork LimitOf = "network"
+	OfUser    LimitOf = "user"
+)
+
+func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
+
+// LimitsTable has the budgets of addresses, networks and users in all sales. Its memory is taken with the first limit and
+// does not grow. It is safe for concurrent use.
+type LimitsTable struct {
+	once sync.Once
+	made *table
+	now  func() time.Time
+}
+
+// NewLimitsTable returns full budgets.
+func NewLimitsTable(now func() time.Time) *LimitsTable { return &LimitsTable{now: now} }
+
+func (t *LimitsTable) table() *table {
+	t.once.Do(func() { t.made = newTable(t.now()) })
+	return t.made
+}
+
+// CheckAddress takes a request out of the budgets of an address and its network, or returns a *RateError.
+func (t *LimitsTable) CheckAddress(l *Limits, saleID int64, a netip.Addr) error {
+	if l.PerAddress != nil {
+		kind, who := addressOf(a)
+		if wait := t.table().take(budgetKey{saleID, who, kind}, l.PerAddress, t.now()); wait > 0 {
+			return &RateError{OfAddress, wait}
+		}
+	}
+	if l.PerNetwork != nil {
+		kind, who := networkOf(a)
+		if wait := t.table().take(budgetKey{saleID, who, kind}, l.PerNetwork, t.now()); wait > 0 {
+			return &RateError{OfNetwork, wait}
+		}
+	}
+	return nil
+}
+
+// CheckUser takes a request out of a user's budget, or returns a *RateError.
+func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
+	if l.PerUser == nil {
+		return nil
+	}
+	if wait := t.table().take(budgetKey{saleID, uint64(userID), account}, l.PerUser, t.now()); wait > 0 {
+		return &RateError{OfUser, wait}
+	}
+	return nil
+}

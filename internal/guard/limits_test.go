@@ -1,0 +1,184 @@
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is a clock that a test moves.
+type clock struct{ now time.Time }
+
+func (c *clock) table() *LimitsTable { return NewLimitsTable(func() time.Time { return c.now }) }
+
+func rateError(t *testing.T, err error) *RateError {
+	t.Helper()
+	e, is := errors.AsType[*RateError](err)
+	if err != nil && !is {
+		t.Fatalf("%v is no *RateError", err)
+	}
+	return e
+}
+
+func TestLimitsOfEach(t *testing.T) {
+	t.Parallel()
+	five := &Rate{5, 10}
+	for name, c := range map[string]struct {
+		limits       *Limits
+		first, other string // two addresses
+		shared       bool   // they have one budget
+	}{
+		"address":                     {&Limits{PerAddress: five}, "192.0.2.7", "192.0.2.8", false},
+		"address of 64 bits":          {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:2:ffff::", true},
+		"addresses of 64 bits":        {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", false},
+		"IPv4 in IPv6":                {&Limits{PerAddress: five}, "192.0.2.7", "::ffff:192.0.2.7", true},
+		"network":                     {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.2.8", true},
+		"networks":                    {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.3.7", false},
+		"network of 48 bits":          {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", true},
+		"networks of 48 bits":         {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:2:2::7", false},
+		"an address and no network":   {&Limits{PerAddress: five, PerNetwork: &Rate{6, 10}}, "192.0.2.7", "192.0.2.8", true},
+		"addresses that look alike":   {&Limits{PerAddress: five}, "0.0.192.2", "::c002:0:0:0:0", false},
+		"who is not known":            {&Limits{PerAddress: five}, "", "", true},
+		"an address with its zone":    {&Limits{PerAddress: five}, "fe80::1%eth0", "fe80::1%eth1", true},
+		"a network beside an address": {&Limits{PerAddress: five, PerNetwork: &Rate{100, 10}}, "0.0.1.0", "1.0.0.0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, _ := netip.ParseAddr(c.first)
+			other, _ := netip.ParseAddr(c.other)
+			table := (&clock{noon}).table()
+			for i := range 5 {
+				if err := table.CheckAddress(c.limits, 1, first); err != nil {
+					t.Fatalf("request %d: %v", i, err)
+				}
+			}
+			if e := rateError(t, table.CheckAddress(c.limits, 1, first)); e == nil || e.Retry != 2*time.Second {
+				t.Errorf("the sixth: %+v, want one after 2 s", e)
+			}
+			_ = table.CheckAddress(c.limits, 1, other)
+			if shared := table.CheckAddress(c.limits, 1, other) != nil; shared != c.shared {
+				t.Errorf("%s and %s have one budget: %t", c.first, c.other, shared)
+			}
+			if err := table.CheckAddress(c.limits, 2, first); err != nil {
+				t.Errorf("another sale: %v", err)
+			}
+		})
+	}
+}
+
+func TestLimitsOfUsers(t *testing.T) {
+	t.Parallel()
+	c := &clock{noon}
+	table, l := c.table(), &Limits{PerUser: &Rate{2, 60}}
+	for i, want := range []bool{true, true, false, false} {
+		if err := table.CheckUser(l, 1, 7); (err == nil) != want {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&Limits{}, 1, 7) != nil || table.CheckAddress(l, 1, netip.Addr{}) != nil {
+		t.Error("another user, or without such a limit: refused")
+	}
+	c.now = c.now.Add(30 * time.Second)
+	if table.CheckUser(l, 1, 7) != nil || table.CheckUser(l, 1, 7) == nil {
+		t.Error("half a minute later there is one request, and no more")
+	}
+}
+
+// A budget is a bucket of so many requests that is filled steadily: the table agrees with one that counts with fractions,
+// whatever comes when.
+func TestBudgetIsATokenBucket(t *testing.T) {
+	t.Parallel()
+	random, c := rand.New(rand.NewPCG(1, 2)), &clock{noon}
+	table := c.table()
+	for user := range int64(200) {
+		rate := &Rate{1 + random.Int64N(20), 1 + random.Int64N(60)}
+		l := &Limits{PerUser: rate}
+		tokens, last := float64(rate.Requests), c.now
+		for range 200 {
+			c.now = c.now.Add(time.Duration(random.Int64N(int64(2 * time.Second))))
+			tokens = min(float64(rate.Requests), tokens+c.now.Sub(last).Seconds()*float64(rate.Requests)/float64(rate.Seconds))
+			last = c.now
+			err := table.CheckUser(l, 1, user)
+			if near := tokens > 1-1e-6 && tokens < 1+1e-6; !near && (err == nil) != (tokens >= 1) {
+				t.Fatalf("%+v: %f tokens, and %v", *rate, tokens, err)
+			}
+			if err == nil {
+				tokens--
+			} else if wait := rateError(t, err).Retry; table.take(budgetKey{1, uint64(user), account}, rate, c.now.Add(wait-time.Millisecond)) == 0 {
+				t.Fatalf("%+v: let in before %s", *rate, wait)
+			}
+		}
+	}
+}
+
+func (t *LimitsTable) take(k budgetKey, r *Rate, now time.Time) time.Duration {
+	return t.table().take(k, r, now)
+}
+
+// randomAddress is one of 2^64 of IPv6, each with a budget of its own.
+func randomAddress(r *rand.Rand) netip.Addr {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], r.Uint64()|1<<61)
+	return netip.AddrFrom16(b)
+}
+
+// A million addresses take no more memory than one, and who asks all the time is not forgotten for their sake.
+func TestMillionAddresses(t *testing.T) {
+	t.Parallel()
+	c := &clock{noon}
+	table, l := c.table(), &Limits{PerAddress: &Rate{10, 10}}
+	heavy, random := netip.MustParseAddr("2001:db8::1"), rand.New(rand.NewPCG(3, 4))
+	if size := unsafe.Sizeof(budgetSet{}) * tableSets; size > 16<<20 {
+		t.Errorf("the table has %d bytes", size)
+	}
+	let := 0
+	for i := range 1_000_000 {
+		if i%100 == 0 { // 1,000 requests a second, of which the address may make one
+			c.now = c.now.Add(100 * time.Millisecond / 10)
+			if table.CheckAddress(l, 1, heavy) == nil {
+				let++
+			}
+		}
+		if err := table.CheckAddress(l, 1, randomAddress(random)); err != nil {
+			t.Fatalf("an address that asked once: %v", err)
+		}
+	}
+	if let > 10+100+1 { // 100 s
+		t.Errorf("the heavy caller was let in %d times in 100 s, of 10,000 requests", let)
+	}
+	if n := len(table.table().sets) * setCells; n != Budgets {
+		t.Errorf("%d budgets", n)
+	}
+}
+
+func BenchmarkLimits(b *testing.B) {
+	l := &Limits{PerAddress: &Rate{20, 10}, PerNetwork: &Rate{200, 10}, PerUser: &Rate{5, 10}}
+	table := NewLimitsTable(time.Now)
+	b.Run("one address", func(b *testing.B) {
+		b.ReportAllocs()
+		a := netip.MustParseAddr("192.0.2.7")
+		for b.Loop() {
+			if table.CheckAddress(l, 1, a) == nil {
+				_ = table.CheckUser(l, 1, 7)
+			}
+		}
+	})
+	b.Run("a million addresses", func(b *testing.B) {
+		random := rand.New(rand.NewPCG(5, 6))
+		addresses := make([]netip.Addr, 1_000_000)
+		for i := range addresses {
+			addresses[i] = randomAddress(random)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			_ = table.CheckAddress(l, 1, addresses[i%len(addresses)])
+			_ = table.CheckUser(l, 1, int64(i))
+		}
+	})
+}

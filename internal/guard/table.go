@@ -1,0 +1,92 @@
+package guard
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+const (
+	tableSets = 1 << 15
+	setCells  = 8
+	// Budgets is how many budgets an instance knows at once: 12 MB, however many addresses ask.
+	Budgets = tableSets * setCells
+)
+
+// budgetKey is whose budget it is, in which sale.
+type budgetKey struct {
+	sale int64
+	who  uint64
+	kind kind
+}
+
+// table is budgets of a fixed number, by the generic cell rate algorithm (ITU-T I.371, annex A): the state of a budget is
+// the time at which it will be full again, and a full budget needs no state.
+//
+// A key has its place in one set of eight cells, chosen by a hash with a random seed, so nobody can aim at a set. Where all
+// eight are taken, the cell that will be full soonest is given to the newcomer: who owes least is forgotten, which gives
+// them a full budget. So a flood of addresses that ask once each drives out others that asked once, and never those who ask
+// all the time. golang.org/x/time/rate has an object for each key, in a map that grows with the addresses, or needs a
+// sweeper and forgets by age; the map of two generations that bounds a user's requests to the whole service
+// (internal/httpapi) forgets whom it saw first, heavy callers too.
+type table struct {
+	seed    maphash.Seed
+	started time.Time
+	sets    []budgetSet
+}
+
+type budgetSet struct {
+	mu    sync.Mutex
+	cells [setCells]budget
+}
+
+// budget is one key's. A cell without a key is free.
+type budget struct {
+	key  budgetKey
+	full time.Duration // when it will be full, since the table's start
+}
+
+func newTable(now time.Time) *table {
+	return &table{seed: maphash.MakeSeed(), started: now, sets: make([]budgetSet, tableSets)}
+}
+
+// token is in which time a budget gets one request.
+func (r *Rate) token() time.Duration {
+	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
+}
+
+// take takes a request out of a budget, or returns how long it takes until there is one.
+func (t *table) take(k budgetKey, r *Rate, now time.Time) (wait time.Duration) {
+	s := t.set(k)
+	at := now.Sub(t.started)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.find(k)
+	token := r.token()
+	full := max(b.full, at) + token
+	if over := full - at - token*time.Duration(r.Requests); over > 0 {
+		return over
+	}
+	b.full = full
+	return 0
+}
+
+func (t *table) set(k budgetKey) *budgetSet {
+	return &t.sets[maphash.Comparable(t.seed, k)%tableSets]
+}
+
+// find returns the key's cell, if need be that of another.
+func (s *budgetSet) find(k budgetKey) *budget {
+	least := &s.cells[0]
+	for i := range s.cells {
+		b := &s.cells[i]
+		if b.key == k {
+			return b
+		}
+		if b.full < least.full {
+			least = b
+		}
+	}
+	*least = budget{key: k}
+	return least
+}

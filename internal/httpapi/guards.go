@@ -1,0 +1,157 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/guard"
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/voucher"
+)
+
+// Guards keep bots from taking a sale: *service.Guards.
+type Guards interface {
+	// Remembered returns a sale with its guards, without settings where it has none or is not known here. It asks no store.
+	Remembered(voucherID int64) guard.Sale
+	// CheckAddress returns nil or a *guard.StoppedError. It asks no store.
+	CheckAddress(s guard.Sale, c guard.Caller) error
+	// CheckUser returns nil or a *guard.StoppedError. It asks no store.
+	CheckUser(s guard.Sale, c guard.Caller) error
+	// Enter returns nil, *order.AlreadyBoughtError or *guard.StoppedError.
+	Enter(ctx context.Context, s guard.Sale, c guard.Caller) error
+}
+
+// limitAddress refuses a caller, who is not known yet, if their address asks for units of a sale too often.
+func (a *API) limitAddress(c *gin.Context, s guard.Sale) error {
+	if s.Settings == nil {
+		return nil
+	}
+	return a.cfg.Guards.CheckAddress(s, guard.Caller{Address: a.address(c)})
+}
+
+// limitUser refuses a user who asks for units of a sale too often.
+func (a *API) limitUser(c *gin.Context, s guard.Sale, who identity) error {
+	if s.Settings == nil || who.admin {
+		return nil
+	}
+	return a.cfg.Guards.CheckUser(s, a.caller(c, who))
+}
+
+// remembered is the sale in the path of a route on which limits hold, without settings where it has no guards.
+func (a *API) remembered(r *route, c *gin.Context) guard.Sale {
+	if !r.limited || a.cfg.Guards == nil {
+		return guard.Sale{}
+	}
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if bad != nil {
+		return guard.Sale{}
+	}
+	return a.cfg.Guards.Remembered(id)
+}
+
+// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison: they
+// come with the voucher that is bought. Guards say nothing of a hidden sale; buying it says that there is none.
+func (a *API) enter(c *gin.Context, who identity, v voucher.Voucher) error {
+	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Guards == nil || v.Hidden(a.cfg.Now()) {
+		return nil
+	}
+	s := guard.Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
+	return a.cfg.Guards.Enter(c.Request.Context(), s, a.caller(c, who))
+}
+
+// ticketHeader carries a ticket for a sale.
+const ticketHeader = "X-Seckill-Ticket"
+
+// caller is who calls, as guards see them.
+func (a *API) caller(c *gin.Context, who identity) guard.Caller {
+	return guard.Caller{UserID: who.userID, Address: a.address(c), Claims: who.claims, Ticket: c.Request.Header.Get(ticketHeader)}
+}
+
+// address is the caller's, behind trusted proxies; the zero one if it cannot be read.
+func (a *API) address(c *gin.Context) netip.Addr {
+	if len(a.cfg.TrustedProxies) == 0 {
+		at, _ := netip.ParseAddrPort(c.Request.RemoteAddr)
+		return at.Addr()
+	}
+	ip, _ := netip.ParseAddr(c.ClientIP())
+	return ip
+}
+
+// stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order in the
+// sale, and false if that is not known.
+func stoppedMembers(body []byte, err error) []byte {
+	e, is := errors.AsType[*guard.StoppedError](err)
+	if !is {
+		return body
+	}
+	body = append(body, `,"data":{"guard":"`...)
+	body = append(body, e.Guard...)
+	body = append(body, `","orderKnown":`...)
+	body = strconv.AppendBool(body, e.OrderKnown)
+	if rate, is := errors.AsType[*guard.RateError](e.Why); is {
+		body = append(body, `,"of":"`...)
+		body = append(body, rate.Of...)
+		body = append(body, '"')
+	}
+	if eligible, is := errors.AsType[*guard.NotEligibleError](e.Why); is {
+		body = append(body, `,"condition":"`...)
+		body = append(body, eligible.Condition...)
+		body = append(body, `","wanted":`...)
+		body = strconv.AppendInt(body, eligible.Wanted, 10)
+	}
+	return append(body, '}')
+}
+
+// retryAfter returns in how many seconds a guard lets the caller ask again; "" if it does not say.
+func retryAfter(err error) string {
+	var wait time.Duration
+	if rate, is := errors.AsType[*guard.RateError](err); is {
+		wait = rate.Retry
+	}
+	if wait <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(math.Ceil(wait.Seconds())), 10)
+}
+
+// guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off, or all.
+func guardsField(c *guard.Change) jsonbody.Field {
+	return jsonbody.Object("guards", func() { *c = guard.Change{} }, func() { *c = guard.Change{AllOff: true} },
+		guardField("limits", &c.Limits, func(l *guard.Limits) []jsonbody.Field {
+			return []jsonbody.Field{
+				rateField("perAddress", &l.PerAddress), rateField("perNetwork", &l.PerNetwork), rateField("perUser", &l.PerUser),
+				jsonbody.Bool("dryRun", &l.DryRun),
+			}
+		}),
+		guardField("conditions", &c.Conditions, func(d *guard.Conditions) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Integer("minLevel", &d.MinLevel), jsonbody.Integer("minAgeDays", &d.MinAgeDays),
+				jsonbody.Bool("dryRun", &d.DryRun),
+			}
+		}),
+		jsonbody.Forbidden("tickets", "are not available yet"),
+		jsonbody.Forbidden("challenge", "is not available yet"),
+		jsonbody.Forbidden("coolDown", "is not available yet"),
+	)
+}
+
+// guardField is the field with the settings of one guard; null turns it off.
+func guardField[T any](name string, into *guard.Edit[T], fields func(*T) []jsonbody.Field) jsonbody.Field {
+	to := new(T)
+	return jsonbody.Object(name,
+		func() { *into = guard.Edit[T]{Given: true, To: to} }, func() { *into = guard.Edit[T]{Given: true} }, fields(to)...)
+}
+
+// rateField is the field with a limit; null is none.
+func rateField(name string, into **guard.Rate) jsonbody.Field {
+	r := new(guard.Rate)
+	return jsonbody.Object(name, func() { *into = r }, func() { *into = nil },
+		jsonbody.Required(jsonbody.Integer("requests", &r.Requests)), jsonbody.Required(jsonbody.Integer("seconds", &r.Seconds)))
+}

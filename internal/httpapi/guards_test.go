@@ -1,0 +1,254 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/guard"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// fakeGuards are real ones over one sale, the voucher 5. It knows the caller's own order.
+type fakeGuards struct {
+	sale   guard.Sale
+	guards *guard.Guards
+	own    error
+	asked  []guard.Caller
+}
+
+func withGuards(s *guard.Settings) (*fakeGuards, func(*Config)) {
+	f := &fakeGuards{sale: guard.Sale{ID: 5, Settings: s}}
+	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), noObserver{}, guard.ConditionsCheck{})
+	return f, func(cfg *Config) {
+		cfg.Guards = f
+		cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
+			v := seckillVoucher().Voucher
+			v.ID, v.Sale.Guards = id, f.Remembered(id).Settings
+			return v, nil
+		}
+	}
+}
+
+// noObserver hears nothing.
+type noObserver struct{}
+
+func (noObserver) GuardStopped(guard.Name, bool) {}
+
+func (f *fakeGuards) Remembered(id int64) guard.Sale {
+	if id != f.sale.ID {
+		return guard.Sale{ID: id}
+	}
+	return f.sale
+}
+
+func (f *fakeGuards) CheckAddress(s guard.Sale, c guard.Caller) error {
+	f.asked = append(f.asked, c)
+	return f.guards.CheckAddress(s, c)
+}
+
+func (f *fakeGuards) CheckUser(s guard.Sale, c guard.Caller) error { return f.guards.CheckUser(s, c) }
+
+func (f *fakeGuards) Enter(_ context.Context, s guard.Sale, c guard.Caller) error {
+	err := f.guards.Check(s, c, noon)
+	if err != nil && f.own != nil {
+		return f.own
+	}
+	return err
+}
+
+var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
+
+// guardOf is what an answer says of the guard that stopped it.
+func guardOf(t *testing.T, body []byte) map[string]any {
+	t.Helper()
+	var a struct{ Data map[string]any }
+	if err := json.Unmarshal(body, &a); err != nil {
+		t.Fatal(err)
+	}
+	return a.Data
+}
+
+// The limits hold before the token is looked at, for callers without one too, and for nothing but purchases of the sale.
+func TestLimitsComeFirst(t *testing.T) {
+	t.Parallel()
+	_, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 2, Seconds: 90}}})
+	a := newAPI(t, guards)
+	stranger := press
+	stranger.header = map[string]string{"Authorization": ""}
+	wantProblem(t, do(t, a, stranger), http.StatusUnauthorized, "UNAUTHENTICATED")
+	if w := do(t, a, press); w.Code != http.StatusAccepted {
+		t.Errorf("the second: %d", w.Code)
+	}
+	for _, r := range []request{stranger, press} {
+		w := do(t, a, r)
+		wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+		if got := w.Header().Get("Retry-After"); got != "45" {
+			t.Errorf("Retry-After is %s", got)
+		}
+		if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"}, guardOf(t, w.Body.Bytes())); diff != "" {
+			t.Errorf("data (-want +got):\n%s", diff)
+		}
+	}
+	w := do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
+	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"请求过于频繁，请稍后再试","data":{"guard":"limits","orderKnown":false,"of":"address"}}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
+		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
+	}
+	for _, r := range []request{{method: http.MethodPost, target: "/voucher/seckill/6"}, {method: http.MethodGet, target: "/order"}, {method: http.MethodGet, target: "/voucher/5"}} {
+		if w := do(t, a, r); w.Code == http.StatusTooManyRequests {
+			t.Errorf("%s %s: %d", r.method, r.target, w.Code)
+		}
+	}
+}
+
+// The address is that of the connection, unless a trusted proxy says another.
+func TestAddressBehindTrustedProxies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trusted []string
+		header  string
+		want    string
+	}{
+		"none":             {nil, "203.0.113.9", "192.0.2.1"},
+		"another":          {[]string{"10.0.0.0/8"}, "203.0.113.9", "192.0.2.1"},
+		"trusted":          {[]string{"192.0.2.0/24"}, "203.0.113.9", "203.0.113.9"},
+		"made up before":   {[]string{"192.0.2.0/24"}, "198.51.100.1, 203.0.113.9", "203.0.113.9"},
+		"IPv6":             {[]string{"192.0.2.0/24"}, "2001:db8::7", "2001:db8::7"},
+		"trusted, silent":  {[]string{"192.0.2.0/24"}, "", "192.0.2.1"},
+		"trusted, garbled": {[]string{"192.0.2.0/24"}, "x", "192.0.2.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 9, Seconds: 9}}})
+			r := press
+			r.header = map[string]string{"X-Forwarded-For": c.header}
+			do(t, newAPI(t, guards, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
+			if len(f.asked) != 1 || f.asked[0].Address != netip.MustParseAddr(c.want) {
+				t.Errorf("%+v, want %s", f.asked, c.want)
+			}
+		})
+	}
+}
+
+// A user's limit holds on whatever address, and not for admins.
+func TestLimitOfUser(t *testing.T) {
+	t.Parallel()
+	_, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 60}}})
+	a := newAPI(t, guards)
+	do(t, a, press)
+	w := do(t, a, press)
+	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := guardOf(t, w.Body.Bytes()); got["of"] != "user" {
+		t.Errorf("%v", got)
+	}
+	for range 2 {
+		if w := asAdmin(t, a, press); w.Code != http.StatusAccepted {
+			t.Errorf("an admin: %d", w.Code)
+		}
+	}
+}
+
+// Who does not meet a condition hears which, or their order; with dryRun they buy.
+func TestConditionsOfASale(t *testing.T) {
+	t.Parallel()
+	f, guards := withGuards(&guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}})
+	a := newAPI(t, guards)
+	w := do(t, a, press)
+	wantProblem(t, w, http.StatusForbidden, "NOT_ELIGIBLE")
+	if diff := cmp.Diff(map[string]any{"guard": "conditions", "orderKnown": false, "condition": "minLevel", "wanted": 2.0}, guardOf(t, w.Body.Bytes())); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
+	if want := `{"success":false,"code":"NOT_ELIGIBLE","errorMsg":"您的账号等级或注册时间不符合本次活动的要求","data":{"guard":"conditions","orderKnown":false,"condition":"minLevel","wanted":2}}`; w.Code != http.StatusOK || w.Body.String() != want {
+		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
+	}
+	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
+	f.sale.Settings = &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}}
+	if w := do(t, a, press); w.Code != http.StatusAccepted {
+		t.Errorf("with dryRun: %d", w.Code)
+	}
+}
+
+// Guards are given when a sale is created, shown to admins alone, and changed one by one.
+func TestGuardsOfAVoucher(t *testing.T) {
+	t.Parallel()
+	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2099-01-02T21:00:00Z","guards":`
+	vs := &fakeVouchers{}
+	a := newAPI(t, func(cfg *Config) { cfg.Vouchers = vs })
+	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + `{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":{"minAgeDays":7,"dryRun":true}}}`})
+	if w.Code != http.StatusCreated {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	want := &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}, Conditions: &guard.Conditions{MinAgeDays: 7, DryRun: true}}
+	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	shown := seckillVoucher()
+	shown.Sale.Guards = want
+	public := newAPI(t, shows(shown))
+	if got := read(t, do(t, public, request{target: "/voucher/5"})); got.Data == nil || containsKey(t, got.Data, "guards") {
+		t.Errorf("the public sees %s", got.Data)
+	}
+	for name, c := range map[string]struct{ guards, field string }{
+		"unknown":      {`{"limit":{}}`, "guards.limit"},
+		"no object":    {`[]`, "guards"},
+		"inside":       {`{"limits":{"perUser":{"requests":5}}}`, "guards.limits.perUser.seconds"},
+		"twice":        {`{"conditions":{"minLevel":1,"minLevel":2}}`, "guards.conditions.minLevel"},
+		"a text":       {`{"conditions":{"minLevel":"2"}}`, "guards.conditions.minLevel"},
+		"out of range": {`{"limits":{"perUser":{"requests":0,"seconds":10}}}`, "guards.limits.perUser.requests"},
+		"of nothing":   {`{"limits":{}}`, "guards.limits"},
+	} {
+		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
+		if diff := cmp.Diff([]string{c.field}, fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	for name, c := range map[string]struct {
+		body string
+		want *guard.Change
+	}{
+		"not given":   {`{"title":"a"}`, nil},
+		"nothing":     {`{"guards":{}}`, nil},
+		"all off":     {`{"guards":null}`, &guard.Change{AllOff: true}},
+		"one off":     {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
+		"one anew":    {`{"guards":{"conditions":{"minLevel":3}}}`, &guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}}},
+		"no rate, so": {`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}}},
+	} {
+		var got voucher.Change
+		a := newAPI(t, func(cfg *Config) { cfg.VoucherChanges = seesChange{into: &got} })
+		if w := asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if diff := cmp.Diff(c.want, got.Guards); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// seesChange keeps what is changed.
+type seesChange struct {
+	VoucherChanges
+	into *voucher.Change
+}
+
+func (s seesChange) Change(_ context.Context, _ voucher.Author, _ int64, change voucher.Change) (voucher.Shown, bool, error) {
+	*s.into = change
+	return seckillVoucher(), true, nil
+}
+
+func containsKey(t *testing.T, data json.RawMessage, key string) bool {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal(data, &members); err != nil {
+		t.Fatal(err)
+	}
+	_, has := members[key]
+	return has
+}
