@@ -86,7 +86,8 @@ type tillCouponJSON struct {
 	OrderID     string           `json:"orderId"`
 	VoucherID   int64            `json:"voucherId"`
 	Title       string           `json:"title,omitempty"`       // the voucher's, unless it cannot be read now
-	ActualValue int64            `json:"actualValue,omitempty"` // cents; likewise
+	ActualValue int64            `json:"actualValue,omitempty"` // cents, of one unit; likewise
+	Quantity    int64            `json:"quantity,omitempty"`    // units, all redeemed at once; absent: one
 	Status      string           `json:"status"`
 	ValidUntil  *time.Time       `json:"validUntil,omitempty"`
 	RedeemTime  *time.Time       `json:"redeemTime,omitempty"`
@@ -116,6 +117,9 @@ func (a *API) tillAnswer(c *gin.Context, who identity) func(redemption.Outcome, 
 		view := tillCouponJSON{
 			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID, Status: o.Coupon.Status.String(),
 			ValidUntil: timeView(o.Coupon.ValidUntil), RedeemTime: timeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: timeView(o.At),
+		}
+		if o.Coupon.Quantity != order.OneUnit {
+			view.Quantity = o.Coupon.Quantity.Units()
 		}
 		if r := o.Coupon.Reservation; o.Coupon.Reserved(o.At) && r.Till == who.userID {
 			view.Reservation = &reservationJSON{ID: r.ID, Until: timeView(r.Until)}

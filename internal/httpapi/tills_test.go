@@ -163,6 +163,8 @@ func TestTillsAnswers(t *testing.T) {
 	t.Parallel()
 	stranger := coupon(order.Paid)
 	stranger.Reservation.Till = 1
+	several := stranger
+	several.Quantity = order.QuantityOf(3)
 	for name, tc := range map[string]struct {
 		outcome redemption.Outcome
 		err     error
@@ -173,6 +175,11 @@ func TestTillsAnswers(t *testing.T) {
 			outcome: redemption.Outcome{Coupon: coupon(order.Paid), At: noon}, status: 200,
 			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券","actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
 				`"reservation":{"id":"r-1","until":"2026-01-02T12:01:00Z"},"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
+		},
+		"of several units": {
+			outcome: redemption.Outcome{Coupon: several, At: noon}, status: 200,
+			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券","actualValue":10000,"quantity":3,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
+				`"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
 		},
 		"another's reservation": {
 			outcome: redemption.Outcome{Coupon: stranger, At: noon}, status: 200,

@@ -37,7 +37,7 @@ func (*couponRow) TableName() string { return "tb_coupon" }
 // coupon returns the coupon of an order, whose row has the state.
 func (r *couponRow) coupon(o orderRow) redemption.Coupon {
 	c := redemption.Coupon{
-		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Status: o.Status,
+		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.units(), Status: o.Status,
 		ValidUntil: at(r.ValidUntil), RedeemedAt: at(o.RedeemTime),
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
@@ -150,7 +150,7 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 	if !terms[o.VoucherID].redemption.ByCode {
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
-	row := orderRow{ID: o.ID, Status: o.Status, RedeemTime: stamp(o.RedeemedAt)}
+	row := orderRow{ID: o.ID, Quantity: o.Quantity.Units(), Status: o.Status, RedeemTime: stamp(o.RedeemedAt)}
 	coupons, err := couponsOf(s.read(ctx), []int64{o.ID})
 	if err == nil && coupons[o.ID] == nil && o.Status == order.Paid {
 		row, coupons, err = s.issueMissing(ctx, o.ID)

@@ -110,6 +110,21 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 	})
 }
 
+// A till is told how many units the one code of an order is for.
+func TestCouponsOfSeveralUnits(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		cs := claims(l.redeemable(t, 9, voucher.Redemption{}), 1, 1)
+		cs[0].Quantity = order.QuantityOf(3)
+		insert(t, l, cs)
+		l.receives(t, l.pays(t, cs[0]))
+		coupon := l.coupon(t, cs[0])
+		o := do(t, l.Store, redeem(coupon, "k"))
+		if o.Err != nil || coupon.Quantity.Units() != 3 || o.Coupon.Quantity.Units() != 3 {
+			t.Errorf("the order has %s units, the till is told %s, %v; want 3", coupon.Quantity, o.Coupon.Quantity, o.Err)
+		}
+	})
+}
+
 // An order that is revived by a late payment, in the ledger or by Redis, has a code too; one that a program without codes
 // has paid gets it when it is read, once.
 func TestLatePaidOrdersHaveCodes(t *testing.T) {

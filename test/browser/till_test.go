@@ -10,17 +10,17 @@ import (
 	"seckill/test/box"
 )
 
-// coupon creates a redeemable sale, and an order of it that user 42 has paid: its id and its code.
+// coupon creates a redeemable sale, and an order of two units of it that user 42 has paid: its id and its code.
 func (s *shop) coupon(title string) (id, code string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-		"shopId": 1, "title": title, "payValue": 0, "actualValue": 5800, "stock": 5, "redeemable": true, "validDays": 30,
+		"shopId": 1, "title": title, "payValue": 0, "actualValue": 5800, "stock": 5, "perUser": 2, "redeemable": true, "validDays": 30,
 		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
 	var bought struct{ OrderID string }
-	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", made.ID), 42, nil, &bought)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?quantity=2&wait=10s", made.ID), 42, nil, &bought)
 	s.must(http.MethodPost, "/order/"+bought.OrderID+"/pay", 42, nil, nil)
 	var order struct{ Coupon struct{ Code string } }
 	s.must(http.MethodGet, "/order/"+bought.OrderID, 42, nil, &order)
@@ -51,7 +51,7 @@ func TestTill(t *testing.T) {
 	till.enter("#code", code)
 	till.click("[data-act=check]")
 	till.sees(".says", "Valid")
-	till.sees(".what", "Noodles for two")
+	till.sees(".what", "2 × Noodles for two")
 	till.accessible()
 	till.picture("till-valid-phone", false)
 	till.click("[data-act=redeem]")

@@ -41,6 +41,7 @@ type Coupon struct {
 	VoucherID  int64
 	ShopID     int64
 	Code       Code
+	Quantity   order.Quantity
 	Status     order.Status // the order's
 	ValidUntil time.Time    // exclusive; zero: for ever
 	RedeemedAt time.Time    // zero until then

@@ -169,7 +169,7 @@ function Till({ words, onLost }) {
     </form>
     ${result && html`<section class="result ${result.tone}" aria-live="off">
       <p class="says">${t(result.says)}</p>
-      ${result.coupon?.title && html`<p class="what">${result.coupon.title} <span>${t('worth', { value: money(result.coupon.actualValue) })}</span></p>`}
+      ${result.coupon?.title && html`<p class="what">${result.coupon.quantity > 1 && `${result.coupon.quantity} × `}${result.coupon.title} <span>${t('worth', { value: money(result.coupon.actualValue) })}</span></p>`}
       ${result.note && html`<p>${t(result.note, result.values)}</p>`}
       <p class="facts figures">${result.code.toUpperCase()}${result.coupon?.validUntil && result.tone === 'ready' && html` · ${t('until', { time: moment(result.coupon.validUntil) })}`}${result.coupon?.redeemTime && html` · ${time(result.coupon.redeemTime)}`}</p>
       <div class="row">
