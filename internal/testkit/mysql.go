@@ -63,6 +63,33 @@ func StartMySQL9(tb testing.TB) *MariaDBServer {
 	return ownMariaDB(tb, m, err)
 }
 
+// GaleraCluster is a Galera cluster of one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node at once.
+type GaleraCluster struct {
+	Nodes   []*MariaDBServer
+	Version string
+	galera  *server.Galera
+}
+
+// StartGalera starts a Galera cluster of so many nodes for the test, which takes about ten seconds for three; it is killed at
+// the end. It installs what it needs.
+func StartGalera(tb testing.TB, nodes int) *GaleraCluster {
+	tb.Helper()
+	g, err := server.StartGalera(tb.Context(), nodes)
+	if err != nil {
+		tb.Fatalf("testkit: %v", err)
+	}
+	c := &GaleraCluster{Version: g.Version, galera: g}
+	for _, m := range g.Nodes {
+		c.Nodes = append(c.Nodes, ownMariaDB(tb, m, nil))
+	}
+	return c
+}
+
+// Size returns of how many nodes the cluster of a node consists, as that node sees it.
+func (c *GaleraCluster) Size(ctx context.Context, node int) (int, error) {
+	return c.galera.Size(ctx, node)
+}
+
 // ownMariaDB returns a server that was started for the test, and closes it at the end.
 func ownMariaDB(tb testing.TB, m *server.MariaDB, err error) *MariaDBServer {
 	tb.Helper()

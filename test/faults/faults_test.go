@@ -94,9 +94,10 @@ func scenarios() []scenario {
 	}
 }
 
-// onOtherStores are scenarios on stores that no release of Debian has: make test-stores.
+// onOtherStores are scenarios on stores that need more than one package of a release of Debian: make test-stores.
 func onOtherStores() []scenario {
 	return []scenario{
+		{"F45", "Galera, three writers: a node killed at a COMMIT and back, the majority lost and back", "all", true, galeraNodesLost},
 		{"F46", "MySQL 9 killed and started again under load, twice", "all", true, mysql9Killed},
 	}
 }

@@ -80,7 +80,7 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 	}
 }
 
-// judge counts an answer, and notes one that is wrong: too late, not found, or without what is certain.
+// judge counts an answer, and notes one that is wrong: too late, a fault of the service, not found, or without what is certain.
 func (a *asker) judge(what, want string, got box.Reply, err error, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,6 +90,8 @@ func (a *asker) judge(what, want string, got box.Reply, err error, took time.Dur
 	switch {
 	case err != nil:
 		a.wrong = append(a.wrong, fmt.Sprintf("%s: %v", what, err))
+	case got.StatusCode == http.StatusInternalServerError:
+		a.wrong = append(a.wrong, fmt.Sprintf("%s is answered %d: %s", what, got.StatusCode, got.Body))
 	case got.StatusCode == http.StatusNotFound:
 		a.wrong = append(a.wrong, fmt.Sprintf("%s is not found: %s", what, got.Body))
 	case took > answerWithin:

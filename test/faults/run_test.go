@@ -27,6 +27,7 @@ type run struct {
 	redis   *testkit.RedisServer  // nil on a cluster, and with Sentinels
 	cluster *testkit.RedisCluster // nil but on a cluster
 	mysql   *testkit.MariaDBServer
+	galera  *testkit.GaleraCluster // nil but on one; mysql is its first node then
 	site    *box.Site
 	proxies []proxyPair // of each instance
 	buyers  *box.Buyers

@@ -28,7 +28,8 @@ type Observer interface {
 
 const (
 	sweepEvery     = time.Second
-	sweepShare     = 10          // at most a tenth of the time is spent on sweeps
+	sweepShare     = 10 // at most a tenth of the time is spent on sweeps
+	maxSweepPause  = 15 * time.Second
 	inspectTimeout = time.Minute // for reading all sales
 	maxWork        = 64          // sales worked on at a time; most of the time rebuilds wait for recovery reports
 	maxBackground  = 32          // of them that have ended: those that sell find room at once
@@ -111,8 +112,14 @@ func (r *Reconciler) sweepAlways(ctx context.Context) {
 	for ctx.Err() == nil {
 		start := time.Now()
 		r.sweep(ctx)
-		order.Sleep(ctx, max(sweepEvery-time.Since(start), (sweepShare-1)*time.Since(start)))
+		order.Sleep(ctx, sweepPause(time.Since(start)))
 	}
+}
+
+// sweepPause returns how long to pause after a sweep that took so long. A sweep that took long has usually waited for a store
+// that was away, which is no work: without a bound, the instance would look at no sale for minutes after the store is back.
+func sweepPause(took time.Duration) time.Duration {
+	return min(max(sweepEvery-took, (sweepShare-1)*took), maxSweepPause)
 }
 
 // serve works through the repair queue until ctx ends, and waits for what is under way.

@@ -425,3 +425,17 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 		t.Errorf("a store is away, and nothing is logged:\n%s", &lines)
 	}
 }
+
+func TestSweepPause(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0:                     sweepEvery,
+		50 * time.Millisecond: 950 * time.Millisecond,
+		time.Second:           9 * time.Second, // many sales
+		inspectTimeout:        maxSweepPause,   // a store that was away
+	} {
+		if got := sweepPause(took); got != want {
+			t.Errorf("%v after a sweep of %v, want %v", got, took, want)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*Ma
 	if find("unshare") == "" {
 		return nil, fmt.Errorf("unshare is %w; install util-linux", ErrNotInstalled)
 	}
-	return startMariaDB(ctx, func(m *MariaDB) {
+	return startMariaDB(ctx, func(m *MariaDB) error {
 		m.disk = filepath.Join(m.Dir, "disk")
 		script := fmt.Sprintf("set -e; mkdir %[1]q; mount -t tmpfs -o size=%[2]dm tmpfs %[1]q; cp -a %[3]q %[1]q; exec \"$0\" \"$@\"",
 			m.disk, megabytes, m.data())
@@ -27,6 +27,7 @@ func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*Ma
 			wrap = append([]string{"--user", "--map-root-user"}, wrap...)
 		}
 		m.proc.path, m.proc.args = find("unshare"), append(append(wrap, m.proc.args...), "--datadir="+filepath.Join(m.disk, "data"))
+		return nil
 	}, args)
 }
 

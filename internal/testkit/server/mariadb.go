@@ -32,11 +32,11 @@ type MariaDB struct {
 // StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. What is committed is on disk, as in
 // production; only its caches are small. args are appended to the command line, such as "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
-	return startMariaDB(ctx, func(*MariaDB) {}, args)
+	return startMariaDB(ctx, func(*MariaDB) error { return nil }, args)
 }
 
 // startMariaDB is StartMariaDB; change may change the command line before each try.
-func startMariaDB(ctx context.Context, change func(*MariaDB), args []string) (*MariaDB, error) {
+func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []string) (*MariaDB, error) {
 	daemon, installDB, err := MariaDBPrograms(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func startMariaDB(ctx context.Context, change func(*MariaDB), args []string) (*M
 }
 
 // run fills the data directory and starts the server for the first time.
-func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []string, change func(*MariaDB)) error {
+func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []string, change func(*MariaDB) error) error {
 	if err := copyTemplate(ctx, installDB, m.Version, m.data()); err != nil {
 		return err
 	}
@@ -74,7 +74,9 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=300",
 			"--character-set-server=utf8mb4", "--performance-schema=OFF")
 		m.proc.args = append(m.proc.args, args...)
-		change(m)
+		if err := change(m); err != nil {
+			return err
+		}
 		return m.Start(ctx)
 	})
 }

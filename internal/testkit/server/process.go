@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,13 @@ var errExited = errors.New("exited")
 
 // process is one server program that can be started again and again with the same arguments.
 type process struct {
-	path    string
-	args    []string
-	env     []string // besides this process's own
+	path string
+	args []string
+	env  []string // besides this process's own
+
+	patience   time.Duration       // how long a start may take; 0: startTimeout
+	credential *syscall.Credential // of the user who runs it; nil: this process's
+
 	dir     *tempDir
 	logPath string
 	cmd     *exec.Cmd
@@ -57,7 +62,7 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error) 
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.dir.path, log, log, procAttr()
-	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Env, cmd.SysProcAttr.Credential = append(os.Environ(), p.env...), p.credential
 	done, started := make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(done)
@@ -84,7 +89,7 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error) 
 
 // await polls ready until it succeeds, the server ends, or the time is over.
 func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.patience, startTimeout))
 	defer cancel()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
