@@ -98,7 +98,7 @@ var rules = []rule{
 	}},
 	{as[*order.AlreadyBoughtError], failure{
 		code: "ALREADY_BOUGHT", status: http.StatusConflict, title: "Already bought",
-		detail:  "This user has a live order for this voucher; data says which. One to a person.",
+		detail:  "This user has a live order for this voucher; data says which. One order to a person.",
 		english: "You have bought this already.", chinese: "您已经抢购过了，不能重复下单",
 		label:   [languageCount]string{"Has bought already", "已抢购过"},
 		members: alreadyBoughtMembers,

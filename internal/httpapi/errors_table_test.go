@@ -181,7 +181,7 @@ func TestProblemDocument(t *testing.T) {
 	t.Parallel()
 	w := do(t, buying(t, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}), request{method: http.MethodPost, target: "/voucher/seckill/5"})
 	want := `{"type":"urn:seckill:problem:already-bought","title":"Already bought","status":409,` +
-		`"detail":"This user has a live order for this voucher; data says which. One to a person.",` +
+		`"detail":"This user has a live order for this voucher; data says which. One order to a person.",` +
 		`"success":false,"code":"ALREADY_BOUGHT","errorMsg":"You have bought this already.",` +
 		`"data":{"orderId":"5","status":"unpaid"}}`
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
