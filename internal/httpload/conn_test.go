@@ -71,7 +71,8 @@ func TestConn(t *testing.T) {
 		{httpload.Request{Method: "POST", Path: "/c", Body: []byte("{}")}, httpload.Answer{Status: 200}, "POST|/base/c||application/json|{}"},
 		{
 			httpload.Request{Method: "POST", Path: "/d", Header: "authorization: raw\r\nContent-Type: text/x\r\n"},
-			httpload.Answer{Status: 200}, "POST|/base/d|raw|text/x|",
+			httpload.Answer{Status: 200},
+			"POST|/base/d|raw|text/x|",
 		},
 		{httpload.Request{Method: "GET", Path: "/chunked"}, httpload.Answer{Status: 200}, "GET|/base/chunked|||"},
 		{httpload.Request{Method: "POST", Path: "/later"}, httpload.Answer{Status: 503, RetryAfter: 3 * time.Second}, ""},

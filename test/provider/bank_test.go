@@ -60,7 +60,7 @@ func (b *bank) checkout(w http.ResponseWriter, r *http.Request) {
 		b.loses--
 		panic(http.ErrAbortHandler)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"id": id, "url": "https://bank.example/" + id}) // the client sees what is missing
+	_, _ = fmt.Fprintf(w, `{"id": %q, "url": "https://bank.example/%s"}`, id, id) // the client sees what is missing
 }
 
 func (b *bank) refund(w http.ResponseWriter, r *http.Request) {

@@ -210,7 +210,7 @@ func TestBank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.calls(http.StatusNotFound, "/payment/callback/sandbox", sandbox.SignatureHeader, []byte(forged), right) // not the sandbox's payment
+	s.calls(http.StatusNotFound, "/payment/callback/sandbox", sandbox.SignatureHeader, forged, right) // not the sandbox's payment
 	s.stands(id, "unpaid", "bank chk_1 open")
 	for _, route := range []string{"/payment/callback", "/payment/callback/bank", "/payment/callback"} { // the default's, and by name
 		s.calls(http.StatusOK, route, "Bank-Signature", body, signature)

@@ -23,8 +23,8 @@ func (g hangingGate) Admit(ctx context.Context, _ order.Batch) (order.BatchResul
 	return order.BatchResult{}, ctx.Err()
 }
 
-func ofLevel(level int64) *guard.Settings {
-	return &guard.Settings{Conditions: &guard.Conditions{MinLevel: level}}
+func ofLevelTwo() *guard.Settings {
+	return &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}}
 }
 
 // noObserver hears nothing.
@@ -60,9 +60,9 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, g := guardedPurchases(t, ofLevel(2))
+			p, g := guardedPurchases(t, ofLevelTwo())
 			p.gate.outcome = c.outcome
-			s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevel(2)}
+			s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevelTwo()}
 			err := g.Enter(t.Context(), s, guard.Caller{UserID: 1, Claims: guard.Claims{Level: c.level}})
 			bought, isBought := errors.AsType[*order.AlreadyBoughtError](err)
 			stopped, isStopped := errors.AsType[*guard.StoppedError](err)
@@ -79,7 +79,7 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 // A lookup of the voucher makes its guards known to the limits, which ask no store.
 func TestGuardsRemembered(t *testing.T) {
 	t.Parallel()
-	settings := ofLevel(2)
+	settings := ofLevelTwo()
 	p, g := guardedPurchases(t, settings)
 	if s := g.Remembered(ordertest.VoucherA); s.Settings != nil {
 		t.Errorf("before anybody came: %+v", s)
@@ -99,11 +99,11 @@ func TestGuardsRemembered(t *testing.T) {
 func TestGuardsDecideWhileRedisHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, g := guardedPurchases(t, ofLevel(2))
+		p, g := guardedPurchases(t, ofLevelTwo())
 		hanging := hangingGate{make(chan struct{}, 10)}
 		g.admission = admission.New(admission.Stores{Gate: hanging, Holders: p.sales, Rows: p.rows}, p.catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 		t.Cleanup(g.admission.Close)
-		s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevel(2)}
+		s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevelTwo()}
 		var asking sync.WaitGroup
 		enter := func() (*guard.StoppedError, time.Duration) {
 			began := time.Now()

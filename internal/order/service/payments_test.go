@@ -402,30 +402,30 @@ func TestReferences(t *testing.T) {
 // A payment stays with the provider that it began with, also after another one has become the default.
 func TestProvidersChange(t *testing.T) {
 	t.Parallel()
-	old, other := &fakeProvider{refusals: map[string]int{}}, &fakeProvider{refusals: map[string]int{}}
 	for name, tc := range map[string]struct {
 		kept      bool   // the old provider is still configured
 		provider  string // the payment's
-		wantPay   *fakeProvider
+		pays      string // who takes the money
 		wantID    string
 		confirmed error // by the old provider
 		refund    error
 	}{
-		"the old one is kept":        {kept: true, provider: "old", wantPay: old, wantID: "pay_0"},
-		"the old one is gone":        {provider: "old", wantPay: other, wantID: "pay_1", refund: order.ErrNoProvider},
-		"of a version without names": {kept: true, provider: "", wantPay: other, wantID: "pay_0"},
-		"of the new one":             {kept: true, provider: "new", wantPay: other, wantID: "pay_0", confirmed: order.ErrNoPayment},
+		"the old one is kept":        {kept: true, provider: "old", pays: "old", wantID: "pay_0"},
+		"the old one is gone":        {provider: "old", pays: "new", wantID: "pay_1", refund: order.ErrNoProvider},
+		"of a version without names": {kept: true, provider: "", pays: "new", wantID: "pay_0"},
+		"of the new one":             {kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: order.ErrNoPayment},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newOrderParts(t, unpaidOrder(500))
-			p.payments.providers = Providers{Default: "new", ByName: map[string]Provider{"new": other}}
+			all := map[string]*fakeProvider{"new": {refusals: map[string]int{}}, "old": {refusals: map[string]int{}}}
+			p.payments.providers = Providers{Default: "new", ByName: map[string]Provider{"new": all["new"]}}
 			if tc.kept {
-				p.payments.providers.ByName["old"] = old
+				p.payments.providers.ByName["old"] = all["old"]
 			}
 			p.ledger.put(order.Payment{ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: order.PaymentOpen, Provider: tc.provider})
-			before := len(tc.wantPay.begun)
 			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
-			if err != nil || payment.ID != tc.wantID || len(tc.wantPay.begun) != before+1 {
+			if err != nil || payment.ID != tc.wantID || len(all[tc.pays].begun) != 1 {
 				t.Errorf("%+v, %v; want %s", payment, err, tc.wantID)
 			}
 			if err := p.payments.Confirm(t.Context(), order.Notice{PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9"}); !errors.Is(err, tc.confirmed) {

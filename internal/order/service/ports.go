@@ -44,6 +44,11 @@ type PaymentLedger interface {
 	// returns the payment and the order as they are then, the same when it is repeated. ErrNoPayment, also for another
 	// provider's payment; ErrWrongAmount.
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
+	RefundLedger
+}
+
+// RefundLedger is the part of it that gives money back.
+type RefundLedger interface {
 	// AskRefund takes the owner's paid order to refunding, and its received payment too. Repeating it is no error.
 	AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error)
 	// Refunding returns up to n payments whose money is to go back, the oldest first.

@@ -256,11 +256,10 @@ func forAll(ctx context.Context) context.Context {
 // renew reads what is due, as long as a caller may wait for it, and returns the state then.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
 	now, free := time.Now(), forAll(ctx)
-	s := e.state.Load()
 	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
 		r.wait(ctx, renewPatience)
 	}
-	if s = e.state.Load(); s == nil || s.due(now, changed).IsZero() {
+	if s := e.state.Load(); s == nil || s.due(now, changed).IsZero() {
 		return s
 	}
 	if r := e.texts.start(now, changed, &l.running, func() { l.readTexts(free, e) }); r != nil {
