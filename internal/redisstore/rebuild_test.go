@@ -106,7 +106,11 @@ func testHeldBack(t *testing.T, r *rig) {
 		}
 		equal(t, order.SaleOpen, r.view().Mode)
 		r.pass(testDelay)
-		equal(t, []string{"0", "0", "0", "9"}, codes(r.admit(requests(9000, 4)...).Results))
+		left := []string{"0", "0", "0", "9"}
+		if got == "0" { // that machine has sold one
+			left = []string{"0", "0", "9", "9"}
+		}
+		equal(t, left, codes(r.admit(requests(9000, 4)...).Results))
 	}
 }
 
