@@ -2,7 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,7 +66,13 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 			{askedVoucher, http.MethodGet, "/voucher/" + voucher, `"id":` + voucher + `,`},
 		} {
 			start := time.Now()
-			got, err := a.r.site.Client.Do(ctx, box.Request{Method: q.method, URL: srv.URL(q.path), Token: box.BuyerToken(user)})
+			request := box.Request{Method: q.method, URL: srv.URL(q.path), Token: box.BuyerToken(user)}
+			got, err := a.r.site.Client.Do(ctx, request)
+			if errors.Is(err, io.EOF) {
+				// A server closes a connection on which nothing was sent for five seconds; clients open such ones when many ask at
+				// once, and Go's asks again by itself, but for a POST.
+				got, err = a.r.site.Client.Do(ctx, request)
+			}
 			if ctx.Err() != nil {
 				return
 			}
