@@ -140,7 +140,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// X-Forwarded-For is believed from a trusted proxy alone.
+// X-Forwarded-For is believed from a trusted proxy alone, and no other header.
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -155,8 +155,9 @@ func TestTrustedProxies(t *testing.T) {
 			t.Parallel()
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.TrustedProxies = c.trusted })
-			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Forwarded-For": "198.51.100.7"}})
-			if !strings.Contains(log.String(), `"client":"`+c.want+`"`) {
+			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"}})
+			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Real-IP": "203.0.113.9"}})
+			if strings.Contains(log.String(), "203.0.113.9") || !strings.Contains(log.String(), `"client":"`+c.want+`"`) {
 				t.Errorf("log %s", log.String())
 			}
 		})

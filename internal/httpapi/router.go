@@ -67,6 +67,7 @@ func (a *API) newRouter() (*gin.Engine, error) {
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
 	e.MaxMultipartMemory = a.cfg.BodyLimit
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"} // not X-Real-IP, which proxies pass on as callers send it
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: trusted proxies: %w", err)
 	}

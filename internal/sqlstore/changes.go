@@ -90,7 +90,9 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
-		row.Guards = v.Sale.Guards.Text()
+		if text := v.Sale.Guards.Text(); text != before.Sale.Guards.Text() { // else what a later version has written stays
+			row.Guards = text
+		}
 		ops = c.saleChanges(*v.Sale, v.Status)
 	}
 	if row != c.row || len(ops) > 0 {

@@ -75,7 +75,6 @@ func TestChangeVoucher(t *testing.T) {
 	})
 }
 
-// What never changes does not, whatever alter does; its error rolls back; and an ordinary voucher has no sale.
 // Guards that somebody wrote by hand, and that are none, keep nobody from buying; setting them anew mends the row.
 func TestUnreadableGuards(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -87,6 +86,15 @@ func TestUnreadableGuards(t *testing.T) {
 				t.Errorf("%s: %+v, %v", text, v.Sale, err)
 			}
 		}
+		// A change of something else leaves what a later version may have written.
+		l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", `{"later":true}`, id)
+		if _, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Title = "another"; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if n := l.number(t, `SELECT COUNT(*) FROM tb_voucher WHERE guards = '{"later":true}' AND title = 'another'`); n != 1 {
+			t.Error("a change of the title has rewritten the guards")
+		}
+		l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", "nonsense", id)
 		v, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error {
 			v.Sale.Guards = guard.Change{}.Apply(v.Sale.Guards)
 			return nil
@@ -97,6 +105,7 @@ func TestUnreadableGuards(t *testing.T) {
 	})
 }
 
+// What never changes does not, whatever alter does; its error rolls back; and an ordinary voucher has no sale.
 func TestChangeVoucherRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		id, plain := l.seckill(t, 10), l.ordinary(t)

@@ -75,5 +75,5 @@ func (g *Guards) ownOrder(ctx context.Context, voucherID, userID int64) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, stoppedAskTimeout)
 	defer cancel()
-	return g.purchases.explain(ctx, userID, g.admission.Order(asking, voucherID, userID))
+	return g.purchases.explain(asking, userID, g.admission.Order(asking, voucherID, userID))
 }
