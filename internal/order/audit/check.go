@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// All returns the balance of every sale that Redis must hold.
+func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
+	vs, err := a.stores.Sales.SalesToKeep(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the sales from the ledger: %w", order.ErrUnavailable, err)
+	}
+	balances := make([]Balance, 0, len(vs))
+	for _, v := range vs {
+		b, err := a.Check(ctx, v.ID)
+		switch {
+		case errors.Is(err, voucher.ErrNotSeckill): // retired since
+			continue
+		case err != nil:
+			return nil, err
+		}
+		balances = append(balances, b)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.balances)
+	for _, b := range balances {
+		a.balances[b.VoucherID] = b
+	}
+	return balances, nil
+}
+
+// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be asked. It
+// returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
+func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
+	a.mu.Lock()
+	known, has := a.balances[voucherID]
+	if has && (a.comparing[voucherID] || time.Since(known.At) < balanceTTL) {
+		a.mu.Unlock()
+		return known, nil // the check of a large sale takes a second: callers get the last balance meanwhile
+	}
+	a.comparing[voucherID] = true
+	a.mu.Unlock()
+	b, err := a.Check(ctx, voucherID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.comparing, voucherID)
+	if err != nil {
+		return Balance{}, err
+	}
+	a.balances[voucherID] = b
+	return b, nil
+}
+
+// Check reads one sale and returns its balance: it reads again while the stores cannot be compared, a few times. Its
+// errors are those of Balance.
+func (a *Auditor) Check(ctx context.Context, voucherID int64) (Balance, error) {
+	for try := 1; ; try++ {
+		b, err := a.read(ctx, voucherID)
+		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.hopeless() {
+			return b, err
+		}
+		order.Sleep(ctx, readAgain)
+	}
+}
+
+// readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of which the
+// orders could not be compared, has its turn again in the next round.
+func (a *Auditor) readTwice(ctx context.Context, voucherID int64) (Balance, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	b, err := a.read(ctx, voucherID)
+	if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || b.hopeless() {
+		return b, err
+	}
+	return a.read(ctx, voucherID)
+}
+
+// read reads one sale: the ledger, Redis, and the ledger again.
+func (a *Auditor) read(ctx context.Context, voucherID int64) (Balance, error) {
+	v, err := a.stores.Vouchers.Voucher(ctx, voucherID)
+	switch {
+	case err != nil:
+		return Balance{}, order.OrUnavailable(err)
+	case v.Sale == nil, v.Sale.Retired:
+		return Balance{}, voucher.ErrNotSeckill
+	}
+	before := LedgerTotals{
+		Mark: order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}, Operation: v.Sale.LastOperation, Stock: v.Sale.Stock,
+	}
+	redis, err := a.stores.Redis.Inventory(ctx, order.SaleOf(v))
+	if err != nil {
+		return Balance{}, order.OrUnavailable(err)
+	}
+	ledger, err := a.stores.Totals.LedgerTotals(ctx, voucherID, redis.Applied)
+	switch {
+	case errors.Is(err, voucher.ErrNotSeckill):
+		return Balance{}, err
+	case err != nil:
+		return Balance{}, order.OrUnavailable(err)
+	}
+	return compare(voucherID, before, ledger, redis, time.Now()), nil
+}

@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/order/redemption"
+)
+
+// Do implements redemption.Ledger.
+func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption.Outcome, error) {
+	what := fmt.Sprintf("doing %d commands of tills", len(cmds))
+	ids, err := s.ordersWithCodes(ctx, cmds)
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	outcomes := make([]redemption.Outcome, len(cmds))
+	if len(ids) == 0 {
+		for i := range outcomes {
+			outcomes[i].Err = redemption.ErrNotFound
+		}
+		return outcomes, nil
+	}
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		w, err := s.openCoupons(tx, slices.Sorted(maps.Values(ids)))
+		if err != nil {
+			return err
+		}
+		for i, cmd := range cmds {
+			outcomes[i] = w.do(cmd, ids[cmd.Code])
+		}
+		return w.save()
+	})
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	return outcomes, nil
+}
+
+// ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
+func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) (map[redemption.Code]int64, error) {
+	ids := make(map[redemption.Code]int64, len(cmds))
+	for part := range chunks(distinct(cmds, func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
+		var rows []couponRow
+		if err := s.read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("looking for codes: %w", err)
+		}
+		for i := range rows {
+			ids[rows[i].Code] = rows[i].OrderID
+		}
+	}
+	return ids, nil
+}
+
+// couponWork is one transaction on coupons, whose orders it has locked.
+type couponWork struct {
+	tx      *gorm.DB
+	now     time.Time
+	orders  map[int64]*orderRow
+	rows    map[int64]*couponRow
+	coupons map[int64]*redemption.Coupon
+
+	changed  map[int64]bool
+	redeemed []int64
+	events   []eventRow
+}
+
+// errNoOrder: a coupon without an order cannot be; rows are never deleted.
+var errNoOrder = errors.New("there is a coupon and no order")
+
+func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
+	w = couponWork{tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool)}
+	if w.orders, err = lockOrders(tx, ids); err != nil {
+		return w, err
+	}
+	if w.rows, err = couponsOf(tx, ids); err != nil {
+		return w, err
+	}
+	for id, row := range w.rows {
+		if w.orders[id] == nil {
+			return w, fmt.Errorf("%w: %d", errNoOrder, id)
+		}
+		c := row.coupon(*w.orders[id])
+		w.coupons[id] = &c
+	}
+	w.now, err = s.ledgerTime(tx)
+	return w, err
+}
+
+// do does one command with the coupon of the order; 0 is none.
+func (w *couponWork) do(cmd redemption.Command, id int64) redemption.Outcome {
+	c, found := w.coupons[id]
+	if !found {
+		return redemption.Outcome{Err: redemption.ErrNotFound, At: w.now}
+	}
+	outcome, changed := c.Do(cmd, w.now)
+	if !changed {
+		return outcome
+	}
+	w.changed[id] = true
+	if cmd.Verb == redemption.Redeem {
+		w.redeemed = append(w.redeemed, id)
+	}
+	w.events = append(w.events, eventRow{
+		OrderID: id, Status: c.Status, Actor: cmd.Till.Actor(), Why: outcome.Why(cmd.Verb), CreateTime: w.now,
+	})
+	return outcome
+}
+
+// save writes what has changed: orders, coupons, history, in three statements at most, however many there are.
+func (w *couponWork) save() error {
+	if len(w.changed) == 0 {
+		return nil
+	}
+	rows := make([]couponRow, 0, len(w.changed))
+	for _, id := range slices.Sorted(maps.Keys(w.changed)) {
+		w.rows[id].take(*w.coupons[id])
+		rows = append(rows, *w.rows[id])
+	}
+	redeemed := make([]orderRow, len(w.redeemed))
+	for i, id := range w.redeemed {
+		redeemed[i] = *w.orders[id]
+	}
+	if err := move(w.tx, redeemed, order.Redeem, w.now); err != nil {
+		return err
+	}
+	if err := saveCoupons(w.tx, rows); err != nil {
+		return err
+	}
+	if err := createAll(w.tx, w.events); err != nil {
+		return fmt.Errorf("writing the history of %d coupons: %w", len(rows), err)
+	}
+	return nil
+}
