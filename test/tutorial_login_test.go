@@ -85,7 +85,7 @@ func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) 
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../examples/tutorial/login").CombinedOutput(); err != nil {
 		t.Fatalf("building the login: %v\n%s", err, out)
 	}
-	login := box.FreeAddr(t.Context())
+	login := box.FreeAddr(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)

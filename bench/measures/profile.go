@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/bench/rig"
+	"seckill/internal/freeport"
 )
 
 // Profile takes a processor profile of the service while it sells for half of the plan's duration and refuses, sold
 // out, for the other half: what the compiler is to optimise for.
 func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
 	err = b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
-		operations, err := rig.FreeAddr(ctx)
+		operations, err := freeport.TakeAddr(ctx)
 		if err != nil {
 			return err
 		}

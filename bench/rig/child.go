@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -133,12 +132,3 @@ func (c *Child) Kill() {
 
 // Log is what the process wrote. It may be read once the process has ended.
 func (c *Child) Log() string { return c.log.String() }
-
-// FreeAddr returns an address that is free now.
-func FreeAddr(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"seckill/internal/freeport"
 )
 
 // Service is a build of the service, started as it is deployed.
@@ -25,7 +27,7 @@ func (s Service) settings(at *Namespace) []string {
 
 // Launch starts one instance, with more settings (NAME=value) if there are any, without a voucher on sale.
 func (s Service) Launch(ctx context.Context, at *Namespace, instance string, more ...string) (*Server, error) {
-	addr, err := FreeAddr(ctx)
+	addr, err := freeport.TakeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package rig
 import (
 	"context"
 	"strconv"
+
+	"seckill/internal/freeport"
 )
 
 // Stage is one of the designs in bench/stages.
@@ -18,7 +20,7 @@ func (s Stage) Start(ctx context.Context, at *Namespace, stock int64) (*Server, 
 
 // Launch starts a process of it; the flags say which part it has.
 func (s Stage) Launch(ctx context.Context, at *Namespace, flags ...string) (*Server, error) {
-	addr, err := FreeAddr(ctx)
+	addr, err := freeport.TakeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}

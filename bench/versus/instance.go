@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"seckill/internal/freeport"
 	"seckill/internal/httpload"
 )
 
@@ -28,7 +28,7 @@ type instance struct {
 
 // start starts a build in a namespace and returns once it is ready. Both builds get the same settings.
 func start(ctx context.Context, binary string, at *namespace) (*instance, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := freeport.TakeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +53,6 @@ func start(ctx context.Context, binary string, at *namespace) (*instance, error)
 		return nil, errors.Join(err, i.stop())
 	}
 	return i, nil
-}
-
-// freeAddr returns an address that is free now.
-func freeAddr(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (i *instance) awaitReady(ctx context.Context) error {

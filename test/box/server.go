@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"seckill/internal/freeport"
 )
 
 // Server is one instance of the service: a process that can be started, ended and started again at the same address.
@@ -39,32 +39,19 @@ type Process struct {
 // NewServer returns an instance that is not started. If it runs when the test ends, it is killed.
 func NewServer(tb testing.TB, name string, settings map[string]string) *Server {
 	tb.Helper()
-	s := &Server{Name: name, Binary: Binary(tb), Settings: settings, Log: newLog(tb, name)}
-	s.chooseAddresses(tb.Context())
+	s := &Server{Name: name, Binary: Binary(tb), Settings: settings, Addr: FreeAddr(tb), OpsAddr: FreeAddr(tb), Log: newLog(tb, name)}
 	tb.Cleanup(func() { _, _ = s.end(syscall.SIGKILL) }) // it may have ended already
 	return s
 }
 
-// chooseAddresses picks two free addresses.
-func (s *Server) chooseAddresses(ctx context.Context) {
-	s.Addr, s.OpsAddr = FreeAddr(ctx), FreeAddr(ctx)
-	for s.OpsAddr == s.Addr {
-		s.OpsAddr = FreeAddr(ctx)
+// FreeAddr returns an address for a server that a test starts.
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	addr, err := freeport.TakeAddr(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
 	}
-}
-
-// FreeAddr returns an address with a free port below the range from which the kernel gives ports to clients, so that a
-// server's port is still free when it starts again.
-func FreeAddr(ctx context.Context) string {
-	for {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(16_000))
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-		if err != nil {
-			continue
-		}
-		_ = l.Close() // it only shows that the port is free
-		return addr
-	}
+	return addr
 }
 
 // environ returns the process's environment: this process's own without its SECKILL_ settings, and the server's.
@@ -123,19 +110,11 @@ func (s *Server) Launch() (*Process, error) {
 
 // Start starts the process and returns when it is ready to sell.
 func (s *Server) Start() error {
-	for attempt := 1; ; attempt++ {
-		p, err := s.Launch()
-		if err != nil {
-			return err
-		}
-		if err = s.awaitReady(p); err == nil {
-			return nil
-		}
-		if attempt == 3 || !strings.Contains(s.Log.String(), "address already in use") {
-			return err
-		}
-		s.chooseAddresses(context.Background())
+	p, err := s.Launch()
+	if err != nil {
+		return err
 	}
+	return s.awaitReady(p)
 }
 
 // awaitReady polls /readyz until it answers 200, the process ends, or [Patience] is over.

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"seckill/internal/freeport"
 )
 
 const (
@@ -103,9 +105,9 @@ func (g *Galera) version(ctx context.Context) (string, error) {
 func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string) error {
 	members := make([]string, 0, len(ports))
 	for _, p := range ports {
-		members = append(members, localAddr(p[0]))
+		members = append(members, freeport.Addr(p[0]))
 	}
-	group, missed, all := localAddr(ports[node][0]), localAddr(ports[node][1]), localAddr(ports[node][2])
+	group, missed, all := freeport.Addr(ports[node][0]), freeport.Addr(ports[node][1]), freeport.Addr(ports[node][2])
 	m.proc.args = append(m.proc.args,
 		"--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON",
 		"--wsrep-provider="+galeraLibrary, "--wsrep-cluster-name=seckill", "--wsrep-sst-method=rsync",
@@ -168,7 +170,7 @@ func galeraPorts(ctx context.Context, nodes int) (ports [][3]int, err error) {
 	for range nodes {
 		var p [3]int
 		for i := range p {
-			if p[i], err = freePort(ctx); err != nil {
+			if p[i], err = freeport.Take(ctx); err != nil {
 				return nil, err
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/freeport"
 )
 
 // EnvMySQLDSN names the environment variable with the DSN, in go-sql-driver's form, of a running MariaDB or MySQL that
@@ -66,7 +68,7 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 		return err
 	}
 	return onFreePort(ctx, func(port int) error {
-		m.Addr, m.proc.path = localAddr(port), daemon
+		m.Addr, m.proc.path = freeport.Addr(port), daemon
 		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
 			"--datadir="+m.data(), "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"seckill/internal/freeport"
 )
 
 // StartMySQL9 starts a mysqld of MySQL 9, with an empty data directory and the settings of [StartMariaDB]. No release of
@@ -78,7 +80,7 @@ func (m *MariaDB) runMySQL9(ctx context.Context, root string, program []string) 
 		return err
 	}
 	return onFreePort(ctx, func(port int) error {
-		m.Addr = localAddr(port)
+		m.Addr = freeport.Addr(port)
 		m.proc.args = slices.Concat(common, []string{
 			"--init-file=" + initFile, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 			"--socket=mysql.sock", "--mysqlx=OFF", "--pid-file=" + filepath.Join(m.Dir, "mysql.pid"), "--skip-log-bin",

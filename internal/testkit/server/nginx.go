@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"seckill/internal/freeport"
 )
 
 // Nginx is one nginx with its workers. Its methods are not safe for concurrent use.
@@ -35,7 +37,7 @@ func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx
 	file := filepath.Join(n.Dir, "nginx.conf")
 	p.args = []string{"-p", n.Dir, "-e", "stderr", "-c", file, "-g", directives}
 	err = onFreePort(ctx, func(port int) error {
-		n.Addr = localAddr(port)
+		n.Addr = freeport.Addr(port)
 		if err := os.WriteFile(file, []byte(conf(n.Addr, n.Dir)), 0o600); err != nil {
 			return err
 		}

@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
+
+	"seckill/internal/freeport"
 )
 
 // How long a server may take.
@@ -162,39 +161,13 @@ func tail(b []byte, n int) string {
 	return string(b)
 }
 
-// freePort returns a port on 127.0.0.1 that nobody listens on. It lies below the range that systems take for outgoing
-// connections, so that nothing takes it while its server is down between Kill and Start; the port 10,000 above, which
-// Redis Cluster uses too, is free as well.
-func freePort(ctx context.Context) (int, error) {
-	const first, count, tries = 12_000, 10_000, 100
-	var err error
-	for range tries {
-		port := first + rand.IntN(count)
-		if err = errors.Join(tryListen(ctx, port), tryListen(ctx, port+10_000)); err == nil {
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("no free port: %w", err)
-}
-
-func tryListen(ctx context.Context, port int) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", localAddr(port))
-	if err != nil {
-		return err
-	}
-	return l.Close()
-}
-
-func localAddr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
 // onFreePort calls start with one free port after another while the server exits before it answers, which it does
 // when the port was taken meanwhile.
 func onFreePort(ctx context.Context, start func(port int) error) error {
 	var err error
 	for range 3 {
 		var port int
-		if port, err = freePort(ctx); err != nil {
+		if port, err = freeport.Take(ctx); err != nil {
 			return err
 		}
 		if err = start(port); !errors.Is(err, errExited) {

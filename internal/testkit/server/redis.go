@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"seckill/internal/freeport"
 )
 
 // EnvRedisAddr names the environment variable with the host:port of a running Redis that tests share. The tests use
@@ -61,7 +63,7 @@ func startRedis(ctx context.Context, env, args []string) (*Redis, error) {
 		return nil, errors.Join(err, p.close())
 	}
 	err = onFreePort(ctx, func(port int) error {
-		r.Addr = localAddr(port)
+		r.Addr = freeport.Addr(port)
 		p.args = append([]string{
 			conf, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", r.Dir, "--daemonize", "no",
 			"--save", "", "--appendonly", "no", "--logfile", "",
