@@ -54,10 +54,7 @@ func (a *API) write(c *gin.Context, format errorFormat, ans answer, err error) r
 		return a.writeShown(c, ans.shown)
 	}
 	if err == nil && ans.body == nil {
-		ans.envelope.Success = true
-		if ans.body, err = json.Marshal(&ans.envelope); err != nil {
-			err = fmt.Errorf("rendering the answer: %w", err)
-		}
+		ans.body, err = ans.envelope.render()
 	}
 	if err != nil {
 		return a.writeError(c, format, err)
@@ -72,6 +69,16 @@ func (a *API) write(c *gin.Context, format errorFormat, ans answer, err error) r
 	}
 	send(c, ans.status, ans.body)
 	return result{status: ans.status}
+}
+
+// render is apart from write, where the answer would have to be on the heap for it: those of a rush have a body already.
+func (e envelope) render() ([]byte, error) {
+	e.Success = true
+	body, err := json.Marshal(&e)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the answer: %w", err)
+	}
+	return body, nil
 }
 
 // streamed is the result of a stream, which broke off with err unless that is nil.

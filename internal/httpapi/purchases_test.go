@@ -264,7 +264,7 @@ func TestBuyAllocatesLittle(t *testing.T) {
 		err     error
 		ceiling float64
 	}{
-		{"accepted", nil, 9}, {"sold out", order.ErrSoldOut, 6}, {"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 7},
+		{"accepted", nil, 7}, {"sold out", order.ErrSoldOut, 4}, {"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 5},
 	} {
 		a := newAPI(t, busy)
 		if c.err != nil {
