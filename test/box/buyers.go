@@ -99,9 +99,13 @@ func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answe
 	}
 }
 
-// BuyAll lets all users buy until answered, with so many clients at a time. It gives up after [Patience].
+// perBuyer is what [Buyers.BuyAll] adds to [Patience] for each user: twenty times what a purchase costs here when nothing else runs.
+const perBuyer = 10 * time.Millisecond
+
+// BuyAll lets all users buy until answered, with so many clients at a time. It gives up after [Patience], and longer the more
+// there are.
 func (b *Buyers) BuyAll(ctx context.Context, clients int, users []int64) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, Patience+time.Duration(len(users))*perBuyer)
 	defer cancel()
 	queue := make(chan int64)
 	var wg sync.WaitGroup

@@ -36,6 +36,8 @@ type asker struct {
 	end    chan struct{}
 	mu     sync.Mutex
 	counts map[string]int // "an order: 200"
+	quick  int            // answers within a second
+	all    int
 	wrong  []string
 }
 
@@ -93,6 +95,10 @@ func (a *asker) judge(what, want string, got box.Reply, err error, took time.Dur
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts[fmt.Sprintf("%s: %d", what, got.StatusCode)]++
+	a.all++
+	if took <= time.Second {
+		a.quick++
+	}
 	unavailable := got.StatusCode == http.StatusServiceUnavailable
 	unknown := got.StatusCode == http.StatusGatewayTimeout && what == askedAgain // Redis was killed under it
 	switch {
@@ -116,7 +122,7 @@ func (a *asker) stop() {
 	a.r.Helper()
 	close(a.end)
 	a.r.await("the answer to the last who asked", closedAfter(&a.asking))
-	a.r.Logf("%d winners asked: %v", len(a.winners), a.counts)
+	a.r.Logf("%d winners asked, %.2f %% answered within a second: %v", len(a.winners), 100*float64(a.quick)/float64(max(1, a.all)), a.counts)
 	if len(a.winners) == 0 {
 		a.r.Error("no winner asked")
 	}
@@ -141,12 +147,15 @@ func mysqlHangs(winners int, pause time.Duration) func(*run) {
 		warm := r.ask(min(winners, 30), 50*time.Millisecond) // every instance has been asked before
 		<-time.After(time.Second)
 		warm.stop()
+		alone := r.p99Since(time.Time{})
+		hung := time.Now()
 		r.mysql.Pause()
 		asking := r.ask(winners, 200*time.Millisecond)
 		r.awaitAccepted(50)
 		<-time.After(pause)
 		r.awaitAccepted(50)
 		asking.stop()
+		r.Logf("p99 of a purchase %v, before %v", r.p99Since(hung), alone)
 		for what, status := range map[string]int{
 			askedAgain: http.StatusConflict, askedList: http.StatusOK, askedVoucher: http.StatusOK, askedOrders: http.StatusOK,
 		} {
