@@ -16,6 +16,7 @@ type Config struct {
 	Redis   Redis
 	MySQL   MySQL
 	JWT     JWT
+	Guards  Guards
 	Orders  Orders
 	Payment Payment
 	Server  Server
@@ -138,6 +139,13 @@ type JWT struct {
 	MaxLife time.Duration `env:"SECKILL_JWT_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"when above 0, buyers' tokens must have an iat, and an exp at most this long after it"`
 
 	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' tokens"`
+}
+
+// Guards is what the guards of all sales share. What a sale's guards are is decided for each sale.
+type Guards struct {
+	// Secret may be missing where no sale has tickets. In the embedded mode it is derived from that of the tokens. It is the same
+	// on all instances; rotating the salt (server guardkey) replaces keys while sales run.
+	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments; without it no sale can have tickets"`
 }
 
 // Orders is how purchases are taken in and recorded.

@@ -32,6 +32,7 @@ func Load(environ []string) (Config, error) {
 	checkRedis(&c, &ps)
 	checkMySQL(&c, &ps)
 	checkJWT(&c, &ps)
+	checkGuards(&c, &ps)
 	checkPayment(&c, &ps)
 	if err := ps.err(); err != nil {
 		return Config{}, err

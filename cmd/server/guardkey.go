@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+
+	"seckill/internal/config"
+	"seckill/internal/guard/keys"
+)
+
+const guardKeyHelp = `server guardkey tells which salt the keys of guards are derived with. Tickets and
+challenges are signed with keys that come from SECKILL_GUARD_SECRET and a salt.
+
+  server guardkey            the salt that is used, and how many there are
+  server guardkey -rotate    add a salt: it is used a minute later, when all
+                             instances know it
+
+Tickets made with an older salt stay good until they expire: a rotation in the
+middle of a sale refuses nobody. Rotate from time to time. When somebody knows
+the secret, change the secret instead: pages then fetch new tickets.`
+
+// guardKey is the command guardkey.
+func guardKey(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("guardkey", flag.ContinueOnError)
+	rotate := set.Bool("rotate", false, "add a salt, which is used a minute later")
+	if err := parse(env, set, guardKeyHelp); err != nil {
+		return err
+	}
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer closing(log, "the database", ledger.close)
+	if err := ledger.CheckSchema(ctx); err != nil {
+		return err
+	}
+	if *rotate {
+		id, err := ledger.RotateGuardSalt(ctx)
+		if err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "the salt of guards was rotated", slog.Int("salt", int(id)))
+		_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n", id, keys.RotationLead)
+		return err
+	}
+	salts, err := ledger.GuardSalts(ctx)
+	if err != nil {
+		return err
+	}
+	newest := salts[len(salts)-1]
+	_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n", len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
+	return err
+}

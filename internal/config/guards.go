@@ -1,0 +1,14 @@
+package config
+
+// checkGuards refuses a secret that can be guessed, or that issuers of tokens know too.
+func checkGuards(c *Config, ps *problems) {
+	const name = "SECKILL_GUARD_SECRET"
+	secret := c.Guards.Secret
+	switch secret {
+	case "":
+	case c.JWT.Secret, c.JWT.PreviousSecret, c.Payment.Secret:
+		ps.add(name, "is another setting's secret too", "a secret of its own: who has the other one could draw good moments")
+	default:
+		checkSecret(name, secret, ps)
+	}
+}
