@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/guard"
+	"seckill/internal/guard/ticket"
 	"seckill/internal/idworker"
 	"seckill/internal/lock"
 	"seckill/internal/order/admission"
@@ -37,6 +38,7 @@ type shop struct {
 	stopAdmission func() // returns once waiting requests are answered; may be called more than once
 	purchases     *service.Purchases
 	guards        *service.Guards
+	tickets       *tickets
 	orders        *service.Orders
 	payments      *service.Payments
 	directSales   *service.DirectSales
@@ -92,7 +94,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{})
+	giving := openTickets(cfg, s, log)
+	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{}, ticket.Guard{Tickets: giving.tickets})
+	giving.open(guards, catalog, admissions)
 	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
 	return &shop{
@@ -100,6 +104,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		stopAdmission: sync.OnceFunc(admissions.Close),
 		purchases:     purchases,
 		guards:        service.NewGuards(guards, catalog, admissions, purchases),
+		tickets:       giving,
 		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
 		payments: service.NewPayments(ledger, providers, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
@@ -133,6 +138,9 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
+	}
+	if s.tickets.ring != nil {
+		runs = append(runs, s.tickets.ring.Run)
 	}
 	for _, run := range runs {
 		jobs.Go(func() error { return run(ctx) })

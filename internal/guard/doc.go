@@ -4,8 +4,10 @@
 //
 //	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is looked at
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
+//	tickets     a moment of their own for every buyer (package ticket)    TICKET_REQUIRED, TICKET_INVALID, NOT_STARTED
+//	challenge   work, for a ticket (package challenge)                    CHALLENGE_REQUIRED
 //
-// The others of [Settings] (coolDown, tickets, challenge) are not asked yet, and requests may not set them.
+// coolDown of [Settings] is not asked yet, and requests may not set it.
 //
 // The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all within
 // about a second. What a guard decides by is in the request itself (token, address) or in the instance's memory:
@@ -18,6 +20,7 @@
 //
 //	the stores hang                 limits and conditions still decide
 //	a flood of addresses            the table of rates has a fixed size; who owes least is forgotten first, and let in
+//	an instance has no secret       it lets nobody into a sale with tickets: they are told to try again
 //	an instance restarts            its table of rates is empty: everybody has a full budget there
 //	several instances               each lets a caller do as much as the setting says, by itself
 //	the token has no such claim     a condition on it is not met

@@ -26,7 +26,7 @@ func (g *Guards) CheckAddress(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.judge(s, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
+	return g.Judge(s, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
 }
 
 // CheckUser returns nil if the user may ask for a unit now, else a *StoppedError.
@@ -34,7 +34,7 @@ func (g *Guards) CheckUser(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.judge(s, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
+	return g.Judge(s, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that stops
@@ -48,15 +48,15 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 		if s.Settings.State(asked.Name()) == Off {
 			continue
 		}
-		if err := g.judge(s, asked.Name(), asked.Check(&r)); err != nil {
+		if err := g.Judge(s, asked.Name(), asked.Check(&r)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge counts what a guard has found and returns it, unless the guard only tries.
-func (g *Guards) judge(s Sale, by Name, why error) error {
+// Judge counts what a guard has found, and returns it as a *StoppedError unless the guard only tries.
+func (g *Guards) Judge(s Sale, by Name, why error) error {
 	if why == nil {
 		return nil
 	}

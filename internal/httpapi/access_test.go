@@ -141,6 +141,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /voucher/list/:shopId":           forAll,
 		"GET /voucher/:id":                     forAll,
 		"HEAD /voucher/:id":                    forAll,
+		"POST /voucher/seckill/:id/ticket":     forBuyers,
 		"POST /voucher/seckill/:id":            forBuyers,
 		"POST /voucher-order/seckill/:id":      forBuyers,
 		"POST /voucher/buy/:id":                forBuyers,

@@ -31,8 +31,9 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	Audit          Audit
-	Guards         Guards // nil: no sale has guards
-	Tills          Tills  // only together with FindVoucher
+	Guards         Guards  // nil: no sale has guards
+	Tickets        Tickets // only together with Guards; nil: no sale can have tickets
+	Tills          Tills   // only together with FindVoucher
 	Reports        Reports
 	DeadLetters    DeadLetters // only together with Audit
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.

@@ -19,10 +19,13 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/guard"
+	"seckill/internal/guard/challenge"
+	"seckill/internal/guard/ticket"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/service"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -59,7 +62,10 @@ func routesDescribed() map[string]described {
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
 	}
-	for _, why := range []error{&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}} {
+	for _, why := range []error{
+		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2},
+		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, &ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
+	} {
 		purchases = append(purchases, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
 	}
 	for _, o := range order.Outcomes() {
@@ -107,6 +113,13 @@ func routesDescribed() map[string]described {
 		"POST /voucher/seckill/:id": {
 			good: request{target: "/voucher/seckill/5?quantity=2&wait=1s"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
 			invalid: &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
+		},
+		"POST /voucher/seckill/:id/ticket": {
+			good: request{target: "/voucher/seckill/5/ticket", body: `{"altcha":"e30="}`}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/voucher/seckill/5/ticket", body: `{"altcha":5}`}, refusals: []error{
+				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets, &service.TicketsLaterError{}, &service.ChallengeError{},
+				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{Guard: guard.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute}},
+			},
 		},
 		"POST /voucher-order/seckill/:id": {
 			good: request{target: "/voucher-order/seckill/5"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
@@ -380,6 +393,7 @@ func failing(err error) func(*Config) {
 			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) { return nil, 0, err },
 			watch:  func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
+		cfg.Tickets = &fakeTickets{err: err}
 		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			order:  func(int64) (order.Order, error) { return order.Order{}, err },

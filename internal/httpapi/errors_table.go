@@ -7,10 +7,13 @@ import (
 	"strings"
 
 	"seckill/internal/guard"
+	"seckill/internal/guard/challenge"
+	"seckill/internal/guard/ticket"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/service"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -149,6 +152,46 @@ var rules = []rule{
 		detail:  "The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
 		english: "This sale is for other accounts: yours is not old enough, or of another level.", chinese: "您的账号等级或注册时间不符合本次活动的要求",
 		members: stoppedMembers,
+	}},
+	{as[*ticket.EarlyError], failure{
+		code: "NOT_STARTED", status: http.StatusForbidden, title: "Not your moment yet",
+		detail:  "The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the first seconds of the sale.",
+		english: "Your moment has not come yet. It is a little later than the start.", chinese: "还没轮到您，请在您的开抢时刻再试",
+		members: stoppedMembers,
+	}},
+	{is(ticket.ErrRequired), failure{
+		code: "TICKET_REQUIRED", status: http.StatusForbidden, title: "A ticket is required",
+		detail:  "The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		english: "This sale needs a ticket. Please use the page of the shop.", chinese: "本次活动需要抢购资格，请在活动页面参与",
+		members: stoppedMembers,
+	}},
+	{is(ticket.ErrInvalid), failure{
+		code: "TICKET_INVALID", status: http.StatusForbidden, title: "The ticket is not valid",
+		detail:  "The ticket is not of this user for this sale, or it has expired. Fetch another: POST /voucher/seckill/:id/ticket.",
+		english: "Your ticket is no longer valid. Please try again.", chinese: "抢购资格已失效，请重试",
+		members: stoppedMembers,
+	}},
+	{as[*service.ChallengeError], failure{
+		code: "CHALLENGE_REQUIRED", status: http.StatusForbidden, title: "A challenge must be solved",
+		detail:  "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in altcha.",
+		english: "Your device has a little work to do first. Please use the page of the shop.", chinese: "设备需先完成一次验证，请在活动页面参与",
+		members: challengeMembers,
+	}},
+	{as[*service.TicketsLaterError], failure{
+		code: "NOT_STARTED", status: http.StatusForbidden, title: "Tickets are not given out yet",
+		detail:  "Tickets of this sale are given out from the time in data on.",
+		english: "It is too early for a ticket.", chinese: "尚未开始发放抢购资格",
+		members: laterMembers,
+	}},
+	{is(service.ErrNoTickets), failure{
+		code: "NO_TICKETS", status: http.StatusConflict, title: "The sale has no tickets",
+		detail:  "The sale needs no tickets: buy without one.",
+		english: "This sale needs no ticket.", chinese: "本次活动无需抢购资格",
+	}},
+	{anyOf(ticket.ErrTryAgain, challenge.ErrTryAgain, challenge.ErrBusy), failure{
+		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "1", title: "Temporarily unavailable",
+		detail:  "The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After.",
+		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
 	}},
 	{is(errManyDemoBuyers), failure{
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many demo buyers",

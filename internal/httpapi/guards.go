@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
+	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/voucher"
@@ -106,6 +107,10 @@ func stoppedMembers(body []byte, err error) []byte {
 		body = append(body, `","wanted":`...)
 		body = strconv.AppendInt(body, eligible.Wanted, 10)
 	}
+	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is {
+		body = append(body, `,"usableFrom":`...)
+		body = appendJSON(body, early.UsableFrom.UTC())
+	}
 	return append(body, '}')
 }
 
@@ -122,7 +127,7 @@ func retryAfter(err error) string {
 }
 
 // guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off, or all.
-func guardsField(c *guard.Change) jsonbody.Field {
+func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 	return jsonbody.Object("guards", func() { *c = guard.Change{} }, func() { *c = guard.Change{AllOff: true} },
 		guardField("limits", &c.Limits, func(l *guard.Limits) []jsonbody.Field {
 			return []jsonbody.Field{
@@ -136,10 +141,28 @@ func guardsField(c *guard.Change) jsonbody.Field {
 				jsonbody.Bool("dryRun", &d.DryRun),
 			}
 		}),
-		jsonbody.Forbidden("tickets", "are not available yet"),
-		jsonbody.Forbidden("challenge", "is not available yet"),
+		a.secretField("tickets", guardField("tickets", &c.Tickets, func(t *guard.Tickets) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Required(jsonbody.Integer("delayMs", &t.DelayMs)), jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
+				jsonbody.Required(jsonbody.Integer("expiryMinutes", &t.ExpiryMinutes)), jsonbody.Bool("dryRun", &t.DryRun),
+			}
+		})),
+		a.secretField("challenge", guardField("challenge", &c.Challenge, func(w *guard.Challenge) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)), jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
+				jsonbody.Bool("dryRun", &w.DryRun),
+			}
+		})),
 		jsonbody.Forbidden("coolDown", "is not available yet"),
 	)
+}
+
+// secretField is a field of a guard that signs. Without a secret there is none; guards: null still turns all off.
+func (a *API) secretField(name string, f jsonbody.Field) jsonbody.Field {
+	if a.cfg.Tickets == nil {
+		return jsonbody.Forbidden(name, "needs the setting SECKILL_GUARD_SECRET, which this service has not")
+	}
+	return f
 }
 
 // guardField is the field with the settings of one guard; null turns it off.

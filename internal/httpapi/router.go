@@ -20,6 +20,7 @@ func (a *API) routes() []route {
 		{method: http.MethodGet, path: "/voucher/list/:shopId", class: bulkhead.PublicRead, handle: a.listVouchers, off: cfg.Listings == nil},
 		{method: http.MethodGet, path: "/voucher/:id", class: bulkhead.PublicRead, handle: a.showVoucher, off: cfg.Listings == nil},
 		{method: http.MethodPost, path: "/voucher/seckill/:id", class: bulkhead.Purchase, access: forBuyers, limited: true, handle: a.buy},
+		{method: http.MethodPost, path: "/voucher/seckill/:id/ticket", class: bulkhead.OwnRead, access: forBuyers, limited: true, handle: a.giveTicket, off: cfg.Tickets == nil},
 		{method: http.MethodPost, path: "/voucher-order/seckill/:id", class: bulkhead.Purchase, access: forBuyers, format: plainEnvelope, limited: true, handle: a.buyPlainly},
 		{method: http.MethodPost, path: "/voucher/buy/:id", class: bulkhead.Purchase, access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
 		{method: http.MethodPatch, path: "/voucher/:id", class: bulkhead.Admin, access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
@@ -117,7 +118,7 @@ func (p *cors) handle(c *gin.Context) {
 	}
 	if c.Request.Method == http.MethodOptions && c.GetHeader("Access-Control-Request-Method") != "" {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PATCH, POST")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id, "+ticketHeader)
 		h.Set("Access-Control-Max-Age", "600")
 		c.AbortWithStatus(http.StatusNoContent)
 		return

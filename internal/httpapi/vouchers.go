@@ -63,7 +63,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Integer("perUser", &sd.PerUser),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
-		guardsField(&sd.Guards),
+		a.guardsField(&sd.Guards),
 	)
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
@@ -174,7 +174,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(a.timeField, "endTime", &change.End),
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
-		guardsField(&guards),
+		a.guardsField(&guards),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
 	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "type"} {

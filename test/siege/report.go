@@ -34,7 +34,7 @@ func report(ctx context.Context, seeds int) (string, error) {
 
 const head = `# Bots besiege a sale
 
-Written by ` + "`make siege`" + `: a **model** of guards that are being built; no sale can require tickets or challenges yet. %d people and bots want %d units on %d instances; time is simulated, and work is
+Written by ` + "`make siege`" + `: a **model** of the [guards](guards.md). %d people and bots want %d units on %d instances; time is simulated, and work is
 charged, not burnt. ` + "`test/siege/doc.go`" + ` says what is real (tickets, moments, difficulty) and what
 is assumed:
 

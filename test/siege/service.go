@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/keys"
@@ -24,10 +22,8 @@ const (
 
 // What a request is refused with besides what tickets say.
 var (
-	errSoldOut     = errors.New("sold out")
-	errNotStarted  = errors.New("not started")
-	errLimited     = errors.New("too many requests")
-	errNotEligible = errors.New("the account is too young")
+	errSoldOut    = errors.New("sold out")
+	errNotStarted = errors.New("not started")
 )
 
 // service is the sale with its guards, on several instances that share nothing but their secret and the script.
@@ -45,7 +41,7 @@ type service struct {
 
 // node is one instance.
 type node struct {
-	budgets    map[budget]*rate.Limiter
+	limits     *guard.LimitsTable
 	tickets    *ticket.Tickets
 	challenges *challenge.Challenges
 }
@@ -62,7 +58,7 @@ func newService(ctx context.Context, sim *simulation, begin time.Time, stock int
 		if err := ring.Load(ctx); err != nil {
 			return nil, fmt.Errorf("instance %d: %w", i, err)
 		}
-		s.nodes[i] = node{map[budget]*rate.Limiter{}, ticket.New(ring), challenge.New(ring, sim.clock)}
+		s.nodes[i] = node{guard.NewLimitsTable(sim.clock), ticket.New(ring), challenge.New(ring, sim.clock)}
 	}
 	return s, nil
 }
@@ -120,11 +116,19 @@ func (s *service) buy(at int, c caller, text string) error {
 // enter asks the guards in their order, then the script. A holder would hear their order (rule 2); here nobody asks again who has one.
 func (s *service) enter(at int, c caller, text string) error {
 	n := &s.nodes[at]
-	if !s.withinLimits(n, c) {
-		return errLimited
+	if l := s.settings.Limits; l != nil {
+		if err := errors.Join(n.limits.CheckAddress(l, saleID, c.address), n.limits.CheckUser(l, saleID, c.user)); err != nil {
+			return err
+		}
 	}
-	if m := s.settings.Conditions; m != nil && s.sim.now.Sub(c.since) < time.Duration(m.MinAgeDays)*24*time.Hour {
-		return errNotEligible
+	if s.settings.Conditions != nil {
+		request := guard.Request{
+			Sale:   guard.Sale{ID: saleID, Begin: s.begin, Settings: &s.settings},
+			Caller: guard.Caller{UserID: c.user, Claims: guard.Claims{Since: c.since}}, Now: s.sim.now,
+		}
+		if err := (guard.ConditionsCheck{}).Check(&request); err != nil {
+			return err
+		}
 	}
 	if s.settings.Tickets != nil {
 		if err := n.tickets.Check(text, saleID, c.user, s.sim.now); err != nil {
@@ -135,35 +139,6 @@ func (s *service) enter(at int, c caller, text string) error {
 		}
 	}
 	return s.script(c)
-}
-
-// budget is whose limit it is: an address's, a network's or a user's.
-type budget struct {
-	network netip.Prefix
-	user    int64
-}
-
-// withinLimits takes a request out of the budgets of an instance.
-func (s *service) withinLimits(n *node, c caller) bool {
-	l := s.settings.Limits
-	if l == nil {
-		return true
-	}
-	return n.take(budget{network: netip.PrefixFrom(c.address, 32)}, l.PerAddress, s.sim.now) &&
-		n.take(budget{network: challenge.Network(c.address)}, l.PerNetwork, s.sim.now) &&
-		n.take(budget{user: c.user}, l.PerUser, s.sim.now)
-}
-
-func (n *node) take(b budget, r *guard.Rate, now time.Time) bool {
-	if r == nil {
-		return true
-	}
-	limiter, known := n.budgets[b]
-	if !known {
-		limiter = rate.NewLimiter(rate.Limit(float64(r.Requests)/float64(r.Seconds)), int(r.Requests))
-		n.budgets[b] = limiter
-	}
-	return limiter.AllowN(now, 1)
 }
 
 // script is scripts/seckill.lua as far as a siege sees it.
@@ -187,14 +162,16 @@ func (s *service) script(c caller) error {
 // codeOf is the code of an answer.
 func codeOf(err error) string {
 	var early *ticket.EarlyError
+	var rate *guard.RateError
+	var condition *guard.NotEligibleError
 	switch {
 	case errors.Is(err, errSoldOut):
 		return "SOLD_OUT"
 	case errors.Is(err, errNotStarted), errors.As(err, &early):
 		return "NOT_STARTED"
-	case errors.Is(err, errLimited):
+	case errors.As(err, &rate):
 		return "RATE_LIMITED"
-	case errors.Is(err, errNotEligible):
+	case errors.As(err, &condition):
 		return "NOT_ELIGIBLE"
 	case errors.Is(err, ticket.ErrRequired):
 		return "TICKET_REQUIRED"

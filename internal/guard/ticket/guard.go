@@ -1,0 +1,27 @@
+package ticket
+
+import (
+	"time"
+
+	"seckill/internal/guard"
+)
+
+// Guard is the guard "tickets". Without Tickets, on an instance without SECKILL_GUARD_SECRET, it lets nobody in.
+type Guard struct{ Tickets *Tickets }
+
+// Name implements guard.Guard.
+func (Guard) Name() guard.Name { return guard.TicketsGuard }
+
+// Check implements guard.Guard: ErrRequired, ErrInvalid, ErrTryAgain, *EarlyError.
+func (g Guard) Check(r *guard.Request) error {
+	if g.Tickets == nil {
+		return ErrTryAgain
+	}
+	if err := g.Tickets.Check(r.Caller.Ticket, r.Sale.ID, r.Caller.UserID, r.Now); err != nil {
+		return err
+	}
+	return g.Tickets.Usable(r.Sale.ID, r.Caller.UserID, r.Sale.Begin, Longest(r.Sale.Settings.Tickets), r.Now)
+}
+
+// Longest is the longest delay of a sale.
+func Longest(s *guard.Tickets) time.Duration { return time.Duration(s.DelayMs) * time.Millisecond }

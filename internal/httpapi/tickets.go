@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/guard"
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order/service"
+	"seckill/internal/voucher"
+)
+
+// Tickets gives out the tickets of sales: *service.Tickets.
+type Tickets interface {
+	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of voucher and
+	// order, and service.ErrNoTickets, *service.TicketsLaterError, *service.ChallengeError, challenge.ErrBusy and
+	// challenge.ErrTryAgain.
+	Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (service.Ticket, error)
+}
+
+// ticketJSON is a ticket.
+type ticketJSON struct {
+	Ticket     string    `json:"ticket"`
+	UsableFrom time.Time `json:"usableFrom"`
+	Expires    time.Time `json:"expires"`
+	ServerTime time.Time `json:"serverTime"`
+}
+
+// giveTicket answers POST /voucher/seckill/:id/ticket.
+func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return answer{}, err
+	}
+	var solution string
+	if c.Request.ContentLength != 0 {
+		if err := a.readBody(c, jsonbody.Text("altcha", &solution)); err != nil {
+			return answer{}, err
+		}
+	}
+	given, err := a.cfg.Tickets.Give(c.Request.Context(), id, a.caller(c, who), solution)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: ticketJSON{
+		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: shownTime(given.Expires), ServerTime: shownTime(a.cfg.Now()),
+	}}}, nil
+}
+
+// laterMembers adds from when tickets are given out.
+func laterMembers(body []byte, err error) []byte {
+	later, _ := errors.AsType[*service.TicketsLaterError](err)
+	body = append(body, `,"data":{"ticketsFrom":`...)
+	body = appendJSON(body, shownTime(later.From))
+	return append(body, '}')
+}
+
+// challengeMembers adds the challenge.
+func challengeMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*service.ChallengeError](err)
+	body = append(body, `,"data":{"challenge":`...)
+	body = appendJSON(body, e.Challenge)
+	return append(body, '}')
+}

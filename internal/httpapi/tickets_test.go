@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/guard"
+	"seckill/internal/guard/challenge"
+	"seckill/internal/guard/ticket"
+	"seckill/internal/order/service"
+)
+
+// fakeTickets gives everybody the same ticket, or refuses. It remembers what it was asked.
+type fakeTickets struct {
+	err      error
+	caller   guard.Caller
+	solution string
+}
+
+func (f *fakeTickets) Give(_ context.Context, _ int64, c guard.Caller, solution string) (service.Ticket, error) {
+	f.caller, f.solution = c, solution
+	return service.Ticket{
+		Text: strings.Repeat("t", ticket.Length), UsableFrom: noon.Add(731 * time.Millisecond), Expires: noon.Add(time.Hour),
+	}, f.err
+}
+
+func TestTicket(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{"": "", "{}": "", `{"altcha":"e30="}`: "e30="} {
+		fake := &fakeTickets{}
+		w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = fake }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: body})
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"usableFrom":"2026-01-02T12:00:00.731Z"`) {
+			t.Errorf("body %q: %d %s", body, w.Code, w.Body)
+		}
+		if fake.solution != want || fake.caller.UserID != buyerID {
+			t.Errorf("body %q: user %d with the solution %q", body, fake.caller.UserID, fake.solution)
+		}
+	}
+}
+
+// TestTicketRefusals holds the codes, and what a page needs to go on.
+func TestTicketRefusals(t *testing.T) {
+	t.Parallel()
+	made := challenge.Challenge{Signature: "signed", Parameters: challenge.Parameters{Algorithm: "SCRYPT", Cost: 512}}
+	for _, tt := range []struct {
+		err        error
+		status     int
+		code, want string
+	}{
+		{&service.ChallengeError{Challenge: made}, 403, "CHALLENGE_REQUIRED", `"data":{"challenge":{"parameters":{"algorithm":"SCRYPT","cost":512,`},
+		{&service.TicketsLaterError{From: noon}, 403, "NOT_STARTED", `"data":{"ticketsFrom":"2026-01-02T12:00:00Z"}`},
+		{service.ErrNoTickets, 409, "NO_TICKETS", ""},
+		{challenge.ErrBusy, 503, "UNAVAILABLE", ""},
+		{challenge.ErrTryAgain, 503, "UNAVAILABLE", ""},
+	} {
+		w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = &fakeTickets{err: tt.err} }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
+		wantProblem(t, w, tt.status, tt.code)
+		if !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%v: %s", tt.err, w.Body)
+		}
+	}
+}
+
+// TestTicketIsChecked holds that a sale that needs a ticket refuses clearly, on both routes, and hears the header.
+func TestTicketIsChecked(t *testing.T) {
+	t.Parallel()
+	early := &ticket.EarlyError{UsableFrom: noon.Add(731 * time.Millisecond)}
+	for _, tt := range []struct {
+		why        error
+		code, want string
+	}{
+		{ticket.ErrRequired, "TICKET_REQUIRED", `"data":{"guard":"tickets","orderKnown":true}`},
+		{ticket.ErrInvalid, "TICKET_INVALID", `"data":{"guard":"tickets","orderKnown":true}`},
+		{early, "NOT_STARTED", `"data":{"guard":"tickets","orderKnown":true,"usableFrom":"2026-01-02T12:00:00.731Z"}`},
+	} {
+		err := &guard.StoppedError{Guard: guard.TicketsGuard, Why: tt.why, OrderKnown: true}
+		w := do(t, newAPI(t, failing(err)), request{method: http.MethodPost, target: "/voucher/seckill/5", body: ""})
+		wantProblem(t, w, http.StatusForbidden, tt.code)
+		if !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%v: %s", tt.why, w.Body)
+		}
+		w = do(t, newAPI(t, failing(err)), request{method: http.MethodPost, target: "/voucher-order/seckill/5", body: ""})
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), `{"success":false,"code":"`+tt.code+`"`) {
+			t.Errorf("%v on the tutorial's route: %d %s", tt.why, w.Code, w.Body)
+		}
+	}
+}
+
+func TestNoTicketsWithoutSecret(t *testing.T) {
+	t.Parallel()
+	w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = nil }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
+	wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
+}

@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/guard"
+	"seckill/internal/guard/challenge"
+	"seckill/internal/guard/ticket"
+	"seckill/internal/order"
+	"seckill/internal/order/admission"
+	"seckill/internal/order/catalog"
+	"seckill/internal/voucher"
+)
+
+// Ticket is what a buyer sends with their purchase.
+type Ticket struct {
+	Text       string
+	UsableFrom time.Time
+	Expires    time.Time
+}
+
+// ErrNoTickets says that the sale needs no tickets.
+var ErrNoTickets = errors.New("the sale needs no tickets")
+
+// TicketsLaterError says that tickets are not given out yet, and from when they are.
+type TicketsLaterError struct{ From time.Time }
+
+func (e *TicketsLaterError) Error() string { return "tickets are not given out yet" }
+
+// ChallengeError says that a challenge must be solved first.
+type ChallengeError struct{ Challenge challenge.Challenge }
+
+func (e *ChallengeError) Error() string { return challenge.ErrUnsolved.Error() }
+
+// Tickets gives out the tickets of sales. It asks no store for one: what it needs is remembered.
+type Tickets struct {
+	tickets    *ticket.Tickets
+	challenges *challenge.Challenges
+	guards     *guard.Guards
+	catalog    *catalog.Catalog
+	admission  *admission.Admission
+}
+
+// NewTickets returns what gives out tickets.
+func NewTickets(tickets *ticket.Tickets, challenges *challenge.Challenges, guards *guard.Guards, catalog *catalog.Catalog, admission *admission.Admission) *Tickets {
+	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, catalog: catalog, admission: admission}
+}
+
+// Give returns a ticket of the caller for a voucher's sale. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound,
+// voucher.ErrNotSeckill, voucher.ErrOffShelf, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
+// *ChallengeError; challenge.ErrBusy and challenge.ErrTryAgain, after which to ask again.
+func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (Ticket, error) {
+	v, err := t.catalog.Find(ctx, voucherID)
+	now := t.admission.Now(voucherID)
+	switch {
+	case err != nil:
+		return Ticket{}, err
+	case v.Hidden(now):
+		return Ticket{}, voucher.ErrNotFound
+	case v.Sale == nil:
+		return Ticket{}, voucher.ErrNotSeckill
+	case v.Sale.Retired || !now.Before(v.Sale.End):
+		return Ticket{}, order.ErrEnded
+	case v.Sale.Guards.State(guard.TicketsGuard) == guard.Off:
+		return Ticket{}, ErrNoTickets
+	}
+	set := v.Sale.Guards.Tickets
+	if from := v.Sale.Begin.Add(-time.Duration(set.LeadMinutes) * time.Minute); now.Before(from) {
+		return Ticket{}, &TicketsLaterError{From: from}
+	}
+	sale := guard.Sale{ID: voucherID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
+	if err := t.challenge(ctx, sale, c, solution, now); err != nil {
+		return Ticket{}, err
+	}
+	usable := v.Sale.Begin.Add(t.tickets.Delay(voucherID, c.UserID, ticket.Longest(set)))
+	given := Ticket{UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
+	given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires)
+	return given, err
+}
+
+// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it.
+func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, solution string, now time.Time) error {
+	set := s.Settings.Challenge
+	if set == nil {
+		return nil
+	}
+	who := challenge.Caller{SaleID: s.ID, UserID: c.UserID, Address: c.Address}
+	err := t.challenges.Check(solution, who, now)
+	if errors.Is(err, challenge.ErrTryAgain) {
+		return err
+	}
+	if t.guards.Judge(s, guard.ChallengeGuard, err) == nil {
+		return nil
+	}
+	made, err := t.challenges.Make(ctx, who, int(set.Difficulty), int(set.MaxDifficulty), now)
+	if err != nil {
+		return err
+	}
+	return &ChallengeError{made}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
