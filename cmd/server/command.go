@@ -24,7 +24,7 @@ func commands() []command {
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"locks", "list who has the service's locks, or take one away", locks},
 		{"couponkey", "add a key with which new codes of coupons are made", couponKey},
-		{"guardkey", "add a salt with which the keys of guards are derived", guardKey},
+		{"guardkey", "show or rotate the salt with which the keys of guards are derived", guardKey},
 		{"token", "print a token for trying the service out", token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},

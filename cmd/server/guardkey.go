@@ -19,7 +19,8 @@ challenges are signed with keys that come from SECKILL_GUARD_SECRET and a salt.
 
 Tickets made with an older salt stay good until they expire: a rotation in the
 middle of a sale refuses nobody. Rotate from time to time. When somebody knows
-the secret, change the secret instead: pages then fetch new tickets.`
+the secret, change the secret instead: all tickets are void then, pages fetch
+new ones, and every buyer has another moment.`
 
 // guardKey is the command guardkey.
 func guardKey(ctx context.Context, env environment) error {

@@ -57,11 +57,11 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	if err != nil {
 		return err
 	}
-	shop := openShop(cfg, stores, ids, pay.providers, metrics, log)
-	defer shop.close()
-	if err := shop.tickets.load(ctx); err != nil {
+	shop, err := openShop(cfg, stores, ids, pay.providers, metrics, log)
+	if err != nil {
 		return err
 	}
+	defer shop.close()
 
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{

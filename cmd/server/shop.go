@@ -64,7 +64,11 @@ type shop struct {
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
-func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers, metrics *telemetry.Metrics, log *slog.Logger) *shop {
+func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers, metrics *telemetry.Metrics, log *slog.Logger) (*shop, error) {
+	giving, err := openTickets(cfg, s, log)
+	if err != nil {
+		return nil, err
+	}
 	ledger, redis := s.ledger, s.redis
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
@@ -94,7 +98,6 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	giving := openTickets(cfg, s, log)
 	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{}, ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
 	consumer := redis.Consumer(partition, self)
@@ -130,7 +133,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 			recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
 			recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
 			repairs, notifier, metrics, log),
-	}
+	}, nil
 }
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -26,16 +25,19 @@ type tickets struct {
 
 // openTickets returns the guards that sign. In the embedded mode the tokens' secret serves them too: keys are derived for each
 // purpose.
-func openTickets(cfg config.Config, s *stores, log *slog.Logger) *tickets {
+func openTickets(cfg config.Config, s *stores, log *slog.Logger) (*tickets, error) {
 	secret := cfg.Guards.Secret.Reveal()
 	if secret == "" && cfg.Embedded() {
 		secret = s.secret
 	}
 	if secret == "" {
-		return &tickets{}
+		return &tickets{}, nil
 	}
-	ring := keys.NewRing(secret, s.ledger, time.Now, log)
-	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, time.Now)}
+	ring, err := keys.NewRing(secret, s.ledger, time.Now, log)
+	if err != nil {
+		return nil, err
+	}
+	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, time.Now)}, nil
 }
 
 // open wires what gives out tickets.
@@ -43,14 +45,6 @@ func (t *tickets) open(guards *guard.Guards, catalog *catalog.Catalog, admission
 	if t.ring != nil {
 		t.service = service.NewTickets(t.tickets, t.challenges, guards, catalog, admission)
 	}
-}
-
-// load reads the salts, without which nothing can be signed.
-func (t *tickets) load(ctx context.Context) error {
-	if t.ring == nil {
-		return nil
-	}
-	return t.ring.Load(ctx)
 }
 
 // routes is what HTTP gives out tickets with; nil without a secret.

@@ -55,7 +55,10 @@ func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
 		return nil, err
 	}
 	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
-	w.shop = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log)
+	if w.shop, err = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log); err != nil {
+		w.stores.close(log)
+		return nil, err
+	}
 	return w, nil
 }
 

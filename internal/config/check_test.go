@@ -83,7 +83,7 @@ func TestProblems(t *testing.T) {
 		"a guards' secret":             {withStores("SECKILL_GUARD_SECRET=" + goodSecret + "!"), nil},
 		"a short guards' secret":       {withStores("SECKILL_GUARD_SECRET=short"), found{"SECKILL_GUARD_SECRET": "has 5 bytes"}},
 		"a guessable guards' secret":   {withStores("SECKILL_GUARD_SECRET=" + strings.Repeat("a", 32)), found{"SECKILL_GUARD_SECRET": "can be guessed"}},
-		"a guards' secret of others":   {withStores("SECKILL_GUARD_SECRET=" + goodSecret), found{"SECKILL_GUARD_SECRET": "is another setting's secret too"}},
+		"a guards' secret of tokens":   {withStores("SECKILL_GUARD_SECRET=" + goodSecret), found{"SECKILL_GUARD_SECRET": "is another setting's secret too"}},
 		"a negative life":              {withStores("SECKILL_JWT_MAX_LIFE=-1s"), found{"SECKILL_JWT_MAX_LIFE": "is -1s"}},
 		"an admin's long life":         {withStores("SECKILL_JWT_ADMIN_MAX_LIFE=87601h"), found{"SECKILL_JWT_ADMIN_MAX_LIFE": "is 87601h0m0s"}},
 		"payments, embedded":           {nil, nil},

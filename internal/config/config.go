@@ -145,7 +145,7 @@ type JWT struct {
 type Guards struct {
 	// Secret may be missing where no sale has tickets. In the embedded mode it is derived from that of the tokens. It is the same
 	// on all instances; rotating the salt (server guardkey) replaces keys while sales run.
-	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments; without it no sale can have tickets"`
+	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments, the same on all instances; without it no sale can have tickets"`
 }
 
 // Orders is how purchases are taken in and recorded.

@@ -32,8 +32,8 @@ func Load(environ []string) (Config, error) {
 	checkRedis(&c, &ps)
 	checkMySQL(&c, &ps)
 	checkJWT(&c, &ps)
-	checkGuards(&c, &ps)
 	checkPayment(&c, &ps)
+	checkGuards(&c, &ps) // after those whose secrets it compares with its own
 	if err := ps.err(); err != nil {
 		return Config{}, err
 	}

@@ -89,7 +89,7 @@ func guardSalts(tx *gorm.DB) ([]keys.Salt, error) {
 	salts := make([]keys.Salt, len(rows))
 	for i, row := range rows {
 		if _, err := fmt.Sscanf(row.Name, guardSaltSetting+"%05d", &salts[i].ID); err != nil {
-			return nil, fmt.Errorf("setting %s names no salt of guards", row.Name)
+			return nil, fmt.Errorf("setting %s names no salt of guards, which are %s and five digits", row.Name, guardSaltSetting)
 		}
 		if len(row.Value) != keys.Bytes {
 			return nil, fmt.Errorf("setting %s has %d bytes instead of %d", row.Name, len(row.Value), keys.Bytes)

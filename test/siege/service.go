@@ -54,7 +54,10 @@ func (salts) GuardSalts(context.Context) ([]keys.Salt, error) { return []keys.Sa
 func newService(ctx context.Context, sim *simulation, begin time.Time, stock int, settings guard.Settings, secret string) (*service, error) {
 	s := &service{sim: sim, begin: begin, settings: settings, stock: stock, holders: map[int64]bool{}, refusals: map[string]int{}}
 	for i := range s.nodes {
-		ring := keys.NewRing(strings.Repeat(secret, 4), salts{}, sim.clock, slog.New(slog.DiscardHandler))
+		ring, err := keys.NewRing(strings.Repeat(secret, 4), salts{}, sim.clock, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, fmt.Errorf("instance %d: %w", i, err)
+		}
 		if err := ring.Load(ctx); err != nil {
 			return nil, fmt.Errorf("instance %d: %w", i, err)
 		}

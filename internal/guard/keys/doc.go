@@ -9,6 +9,7 @@
 //	an unknown id                                  ErrUnknownYet for a second at most, while one read for all callers is made
 //	still unknown after that read                  it is not ours: not known
 //	the database is away                           known salts go on; unknown ids are not known after a second
+//	no salt could be read since the start          ErrUnknownYet, until one is: a stranger in the table stops no instance
 //	an instance's clock is behind                  it signs with the older salt for longer, which all instances know
 //	an instance's clock is ahead                   it signs with the new salt sooner, and the others read it
 //	the secret is changed                          everything that was signed before is void; pages fetch new tickets

@@ -26,6 +26,9 @@ var ErrUnknownYet = errors.New("the key is not known yet")
 // ErrNotKnown says that there is no salt with the id.
 var ErrNotKnown = errors.New("there is no such key")
 
+// ErrShortSecret says that keys from the secret could be guessed.
+var ErrShortSecret = errors.New("the secret of guards is too short")
+
 // Salts is where the salts stand: sqlstore.Store.
 type Salts interface {
 	// GuardSalts returns all salts in the order of their ids, at least one: it makes the first.
@@ -55,12 +58,15 @@ type derivation struct {
 	salted  bool
 }
 
-// NewRing returns a ring without salts: Load reads them, and Run keeps reading them.
-func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger) *Ring {
+// NewRing returns a ring without salts: Load reads them once, and Run keeps reading them. ErrShortSecret.
+func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger) (*Ring, error) {
+	if len(secret) < Bytes {
+		return nil, fmt.Errorf("%w: it has %d bytes, and needs %d", ErrShortSecret, len(secret), Bytes)
+	}
 	return &Ring{
 		secret: []byte(secret), source: source, now: now, log: log,
 		wanted: make(chan struct{}, 1), derived: map[derivation]*Key{},
-	}
+	}, nil
 }
 
 // Load reads the salts once. A ring without them can neither sign nor check.
@@ -81,8 +87,9 @@ func (r *Ring) Load(ctx context.Context) error {
 	return nil
 }
 
-// Run reads the salts every ten seconds, and soon after somebody met an unknown one, until ctx ends.
+// Run reads the salts at once, every ten seconds, and soon after somebody met an unknown one, until ctx ends.
 func (r *Ring) Run(ctx context.Context) error {
+	r.reload(ctx)
 	ticker := time.NewTicker(reloadEvery)
 	defer ticker.Stop()
 	for {
@@ -92,9 +99,13 @@ func (r *Ring) Run(ctx context.Context) error {
 		case <-ticker.C:
 		case <-r.wanted:
 		}
-		if err := r.Load(ctx); err != nil && ctx.Err() == nil {
-			r.log.WarnContext(ctx, "the salts of guards could not be read; those that are known go on", "error", err)
-		}
+		r.reload(ctx)
+	}
+}
+
+func (r *Ring) reload(ctx context.Context) {
+	if err := r.Load(ctx); err != nil && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "the salts of guards could not be read; those that are known go on", "error", err)
 	}
 }
 
@@ -152,6 +163,8 @@ func (r *Ring) unknown() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case len(r.salts) == 0: // none could be read yet: Run reads them
+		return ErrUnknownYet
 	case now.Sub(r.loaded) < unknownFor: // it would have been read: a salt is stored a minute before its first use
 		return ErrNotKnown
 	case r.asked.After(r.loaded) && now.Sub(r.asked) < unknownFor:

@@ -51,17 +51,25 @@ func salt(id uint16, from time.Time) keys.Salt {
 	return keys.Salt{ID: id, Value: [keys.Bytes]byte{byte(id), byte(id >> 8), 7}, UsedFrom: from}
 }
 
+// ringOf returns a ring that has read nothing.
+func ringOf(t *testing.T, secret string, source keys.Salts) *keys.Ring {
+	t.Helper()
+	r, err := keys.NewRing(secret, source, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // newRing returns a ring that has read its table and keeps reading it. It is for synctest, whose clock it uses.
 func newRing(t *testing.T, source keys.Salts) *keys.Ring {
 	t.Helper()
-	r := keys.NewRing(secret, source, time.Now, slog.New(slog.DiscardHandler))
-	if err := r.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := ringOf(t, secret, source)
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { _ = r.Run(ctx) })
 	t.Cleanup(func() { cancel(); ended.Wait() })
+	synctest.Wait()
 	return r
 }
 
@@ -108,7 +116,7 @@ func TestTwoInstancesSignAlike(t *testing.T) {
 		if err != nil || key.Sign([]byte("x")) != other.Sign([]byte("x")) {
 			t.Errorf("the other instance signs otherwise, or not at all: %v", err)
 		}
-		stranger := keys.NewRing(secret+"!", source, time.Now, slog.New(slog.DiscardHandler))
+		stranger := ringOf(t, secret+"!", source)
 		if err := stranger.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -206,18 +214,44 @@ func TestUnknownSalt(t *testing.T) {
 
 func TestEmptyRing(t *testing.T) {
 	t.Parallel()
-	r := keys.NewRing(secret, &table{}, time.Now, slog.New(slog.DiscardHandler))
+	r := ringOf(t, secret, &table{})
 	if err := r.Load(t.Context()); err == nil {
 		t.Error("a table without salts was taken")
 	}
 	if _, _, err := r.Current(keys.Ticket, 1); !errors.Is(err, keys.ErrNotKnown) {
 		t.Errorf("%v, want ErrNotKnown", err)
 	}
+	if _, err := r.Find(keys.Ticket, 1, 0); !errors.Is(err, keys.ErrUnknownYet) {
+		t.Errorf("%v, want ErrUnknownYet: any salt may be in the table", err)
+	}
+}
+
+// TestSaltsAreReadLater holds that an instance whose table could not be read when it started gets its salts all the same.
+func TestSaltsAreReadLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &table{fail: errors.New("away")}
+		r := newRing(t, source)
+		source.set(func(t *table) { t.fail, t.salts = nil, []keys.Salt{salt(0, time.Now())} })
+		time.Sleep(11 * time.Second)
+		if _, _, err := r.Current(keys.Ticket, 1); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShortSecret(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "secret", secret[:31]} {
+		if _, err := keys.NewRing(s, &table{}, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err, keys.ErrShortSecret) {
+			t.Errorf("%d bytes: %v", len(s), err)
+		}
+	}
 }
 
 func TestSigningIsSafeForManyCallers(t *testing.T) {
 	t.Parallel()
-	r := keys.NewRing(secret, &table{salts: []keys.Salt{salt(0, time.Now())}}, time.Now, slog.New(slog.DiscardHandler))
+	r := ringOf(t, secret, &table{salts: []keys.Salt{salt(0, time.Now())}})
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,11 @@ func (s salts) GuardSalts(context.Context) ([]keys.Salt, error) { return s, nil 
 
 func newTickets(t testing.TB, secret string) *ticket.Tickets {
 	t.Helper()
-	r := keys.NewRing(secret, salts{{ID: 3, UsedFrom: start.Add(-time.Hour)}},
+	r, err := keys.NewRing(secret, salts{{ID: 3, UsedFrom: start.Add(-time.Hour)}},
 		func() time.Time { return start }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,10 @@ func TestCheck(t *testing.T) {
 func TestUnknownKey(t *testing.T) {
 	t.Parallel()
 	now := start
-	r := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	r, err := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

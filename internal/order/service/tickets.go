@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
+	"seckill/internal/guard/keys"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
@@ -50,7 +51,7 @@ func NewTickets(tickets *ticket.Tickets, challenges *challenge.Challenges, guard
 
 // Give returns a ticket of the caller for a voucher's sale. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound,
 // voucher.ErrNotSeckill, voucher.ErrOffShelf, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
-// *ChallengeError; challenge.ErrBusy and challenge.ErrTryAgain, after which to ask again.
+// *ChallengeError; challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (Ticket, error) {
 	v, err := t.catalog.Find(ctx, voucherID)
 	now := t.admission.Now(voucherID)
@@ -76,7 +77,9 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 	}
 	usable := v.Sale.Begin.Add(t.tickets.Delay(voucherID, c.UserID, ticket.Longest(set)))
 	given := Ticket{UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
-	given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires)
+	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
+		err = ticket.ErrTryAgain // no salt could be read yet
+	}
 	return given, err
 }
 
@@ -95,7 +98,10 @@ func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, s
 		return nil
 	}
 	made, err := t.challenges.Make(ctx, who, int(set.Difficulty), int(set.MaxDifficulty), now)
-	if err != nil {
+	switch {
+	case errors.Is(err, keys.ErrNotKnown):
+		return challenge.ErrTryAgain
+	case err != nil:
 		return err
 	}
 	return &ChallengeError{made}
