@@ -115,8 +115,8 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
 		},
 		"POST /voucher/seckill/:id/ticket": {
-			good: request{target: "/voucher/seckill/5/ticket", body: `{"altcha":"e30="}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/voucher/seckill/5/ticket", body: `{"altcha":5}`}, refusals: []error{
+			good: request{target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: "e30="}}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/voucher/seckill/x/ticket"}, refusals: []error{
 				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets, &service.TicketsLaterError{}, &service.ChallengeError{},
 				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{Guard: guard.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute}},
 			},

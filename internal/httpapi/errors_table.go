@@ -173,7 +173,7 @@ var rules = []rule{
 	}},
 	{as[*service.ChallengeError], failure{
 		code: "CHALLENGE_REQUIRED", status: http.StatusForbidden, title: "A challenge must be solved",
-		detail:  "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in altcha.",
+		detail:  "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in the header X-Seckill-Altcha.",
 		english: "Your device has a little work to do first. Please use the page of the shop.", chinese: "设备需先完成一次验证，请在活动页面参与",
 		members: challengeMembers,
 	}},

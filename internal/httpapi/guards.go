@@ -67,8 +67,13 @@ func (a *API) enter(c *gin.Context, who identity, v voucher.Voucher) error {
 	return a.cfg.Guards.Enter(c.Request.Context(), s, a.caller(c, who))
 }
 
-// ticketHeader carries a ticket for a sale.
-const ticketHeader = "X-Seckill-Ticket"
+const (
+	// ticketHeader carries a ticket for a sale.
+	ticketHeader = "X-Seckill-Ticket"
+	// solutionHeader carries the solution of a challenge, as ALTCHA's widget gives it. A header, because the entry takes bodies
+	// of few routes: strangers who send them slowly have nothing to hold.
+	solutionHeader = "X-Seckill-Altcha"
+)
 
 // caller is who calls, as guards see them.
 func (a *API) caller(c *gin.Context, who identity) guard.Caller {

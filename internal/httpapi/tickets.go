@@ -9,7 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
-	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order/service"
@@ -38,13 +37,7 @@ func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
 	if err := invalid.Join(badID); err != nil {
 		return answer{}, err
 	}
-	var solution string
-	if c.Request.ContentLength != 0 {
-		if err := a.readBody(c, jsonbody.Text("altcha", &solution)); err != nil {
-			return answer{}, err
-		}
-	}
-	given, err := a.cfg.Tickets.Give(c.Request.Context(), id, a.caller(c, who), solution)
+	given, err := a.cfg.Tickets.Give(c.Request.Context(), id, a.caller(c, who), c.GetHeader(solutionHeader))
 	if err != nil {
 		return answer{}, err
 	}
