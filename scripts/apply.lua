@@ -7,8 +7,11 @@
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
 --   2  first   number of the first operation below; the others are numbered without gaps. 0 with none
---   3… delta, order, user id, mode, begin, end; six for each operation, 0 to 250 operations:
+--   3… delta, offered, order, user id, mode, begin, end; seven for each operation, 0 to 250 operations:
 --        delta       units: above 0 to give back, below 0 to take
+--        offered     units that the ledger keeps for offers of its waiting list, besides delta: they are not for sale here.
+--                    Below 0 without a delta, such units are accepted: the user becomes the holder of the order, or is
+--                    refused because they hold another one
 --        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
 --                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order
 --        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
@@ -19,8 +22,8 @@
 --       3 GAP (operations before the first are missing: this Redis has lost them). Anything was written only after DONE
 --   2   epoch
 --   3   number of the last operation that the sale contains, after this call
---   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival waits (see below), and with it
---       what comes after it
+--   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival or an acceptance waits (see below),
+--       and with it what comes after it
 --   5…  for each operation up to there, in order: 1 (applied; a take got its units), 0 (a take was refused) or -1 (a
 --       take whose outcome is forgotten)
 --
@@ -29,10 +32,12 @@
 --
 -- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
 -- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves its units if
--- it needs such a one, and makes the user its holder when the time has come.
+-- it needs such a one, and makes the user its holder when the time has come. An acceptance takes no unit from the stock, and
+-- waits all the same where nothing is for sale: meanwhile the sale shows a reserved unit, which keeps instances from caching
+-- it as sold out. Once that time has come, all acceptances of the call are applied.
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
-local FIRST, WIDTH = 3, 6 -- where the operations begin in ARGV, and how many elements each has
+local FIRST, WIDTH = 3, 7 -- where the operations begin in ARGV, and how many elements each has
 local MAX_OPERATIONS = 250
 local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
 
@@ -46,12 +51,13 @@ end
 
 -- Read everything first: a script that fails after a write is not undone.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
-  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units')
-local users, deltas = {}, {}
+  'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units',
+  'reserved_offer')
+local users, deltas, offers = {}, {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
-  deltas[i], users[i] = tonumber(ARGV[at]), ARGV[at + 2]
-  if not deltas[i] then
+  deltas[i], offers[i], users[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 3]
+  if not (deltas[i] and offers[i]) then
     return redis.error_reply('ERR apply.lua: bad arguments')
   end
 end
@@ -69,6 +75,7 @@ local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
 local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
 local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
 local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
+local reserved_offer = sale[18] and reserved > 0 -- for an acceptance, so that it is no unit of the stock
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
@@ -143,6 +150,33 @@ local function revive(op_number, user, order, units, current)
   return current == order
 end
 
+local uncached = false -- whether no instance can have the sale cached as sold out
+
+-- Decides about an acceptance, as revive does.
+local function accept(op_number, user, order, units, current)
+  if current ~= '' then
+    if reserved == op_number then
+      reserved, reserved_offer = 0, false
+    end
+    return current == order
+  end
+  if reserved == op_number then
+    if not past(reserved_at) then
+      wait = reserved_at - now
+      return nil
+    end
+    reserved, reserved_offer, uncached = 0, false, true
+  elseif not uncached and not (stock > 0 and past(resumes)) then
+    reserved, reserved_offer, reserved_at = op_number, true, now + delay
+    wait = delay
+    return nil
+  end
+  changed[user] = order
+  extra = extra + units - 1
+  seq = seq + 1
+  return true
+end
+
 local results, takes, outcome_of = {}, {}, {}
 for text, outcome in string.gmatch(sale[13] or '', '(%d+)=(%d)') do
   outcome_of[tonumber(text)] = tonumber(outcome)
@@ -153,20 +187,25 @@ end
 local before, was_reserved = op, reserved
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
-  local op_number, delta, order, user = first + i - 1, deltas[i], ARGV[at + 1], users[i]
+  local op_number, delta, offered, order, user = first + i - 1, deltas[i], offers[i], ARGV[at + 2], users[i]
+  local accepts = delta == 0 and offered < 0
   if op_number <= before then
-    results[i] = delta >= 0 and 1 or outcome_of[op_number] or -1
+    results[i] = delta >= 0 and not accepts and 1 or outcome_of[op_number] or -1
   else
     local done = true
     local current = changed[user] or holders[i] or ''
-    if delta > 0 then
-      give(delta)
+    if delta > 0 or offered > 0 then
+      if delta > 0 then
+        give(delta)
+      end
       if order ~= '0' and current == order then
         changed[user] = ''
-        extra = math.max(0, extra - (delta - 1))
+        extra = math.max(0, extra - (delta + offered - 1))
       end
-    elseif delta < 0 then
-      if order == '0' then
+    elseif delta < 0 or accepts then
+      if accepts then
+        done = accept(op_number, user, order, -offered, current)
+      elseif order == '0' then
         done = take(-delta)
       else
         done = revive(op_number, user, order, -delta, current)
@@ -176,8 +215,8 @@ for i = 1, n do
       end
       takes[#takes + 1] = string.format('%.0f=%d', op_number, done and 1 or 0)
     end
-    if ARGV[at + 3] ~= '' then
-      mode, opens, closes = ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+    if ARGV[at + 4] ~= '' then
+      mode, opens, closes = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
     end
     results[i], op = done and 1 or 0, op_number
   end
@@ -196,6 +235,11 @@ if op > before or reserved ~= was_reserved then
     call('HSET', sale_key, 'reserved_units', string.format('%.0f', reserved_units))
   elseif sale[17] then
     call('HDEL', sale_key, 'reserved_units')
+  end
+  if reserved_offer then
+    call('HSET', sale_key, 'reserved_offer', '1')
+  elseif sale[18] then
+    call('HDEL', sale_key, 'reserved_offer')
   end
   for user, order in pairs(changed) do
     if order == '' then

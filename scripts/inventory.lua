@@ -11,7 +11,7 @@
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
 -- another type), epoch,
--- sequence, stock (returned and reserved units included), buyers, number of the last operation that it contains, entries of
+-- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, entries of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
 -- An entry that does not name its voucher counts as the sale's: it may be.
@@ -22,7 +22,7 @@ if not longest then
 end
 local modes = {open = true, paused = true, off = true, rebuild = true}
 local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building',
-  'reserved_units', 'extra')
+  'reserved_units', 'extra', 'reserved_offer')
 local buyers, letters = redis.pcall('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
 local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
   local n = field and string.find(field, '^%d+$') and tonumber(field)
@@ -38,7 +38,7 @@ end
 if (number(sale[8]) or 0) > 0 then
   mode = 'rebuild'
 end
-stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and (number(sale[9]) or 1) or 0)
+stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and not sale[11] and (number(sale[9]) or 1) or 0)
 
 local waiting = -1
 if redis.call('XLEN', KEYS[3]) <= longest then

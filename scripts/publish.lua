@@ -40,6 +40,6 @@ if ARGV[7] ~= '0' then
 else
   redis.call('HDEL', KEYS[1], 'extra')
 end
-redis.call('HDEL', KEYS[1], 'reserved_units')
+redis.call('HDEL', KEYS[1], 'reserved_units', 'reserved_offer')
 redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

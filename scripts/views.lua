@@ -7,7 +7,7 @@
 --
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when there
 -- is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned
--- and reserved units included), buyers, begin, end (milliseconds since 1970), number of the last operation that it
+-- and reserved units included, but not one that is reserved for an offer), buyers, begin, end (milliseconds since 1970), number of the last operation that it
 -- contains, the epoch of the rebuild under way (0: none), and the units that the buyers have beyond one each.
 -- Without a readable sale, the other numbers but buyers are 0.
 --
@@ -26,7 +26,7 @@ end
 
 for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
-    'building', 'server', 'extra', 'reserved_units')
+    'building', 'server', 'extra', 'reserved_units', 'reserved_offer')
   local buyers = redis.pcall('HLEN', KEYS[i + 1])
   local mode = sale[1] -- nil when the key is no hash
   local readable = mode and modes[mode]
@@ -46,7 +46,7 @@ for i = 1, #KEYS, 2 do
     mode = 'rebuild'
   end
   if readable then
-    local stock = fields[4] + fields[7] + (fields[8] > 0 and (number(sale[13]) or 1) or 0)
+    local stock = fields[4] + fields[7] + (fields[8] > 0 and not sale[14] and (number(sale[13]) or 1) or 0)
     answer[at + 1], answer[at + 2], answer[at + 3] = mode, fields[2], fields[3]
     answer[at + 4], answer[at + 5] = stock, buyers
     answer[at + 6], answer[at + 7], answer[at + 8], answer[at + 9] = fields[5], fields[6], fields[9], fields[10]

@@ -19,9 +19,10 @@ const (
 	ByRecorder Actor = "recorder"
 	ByExpirer  Actor = "closer"
 	ByProvider Actor = "payment provider"
-	ByPayments Actor = "cashier" // decides about late payments
-	ByService  Actor = "service" // the auditor, who pauses sales
-	ByLapser   Actor = "lapser"  // ends coupons whose time is over
+	ByPayments Actor = "cashier"      // decides about late payments
+	ByService  Actor = "service"      // the auditor, who pauses sales
+	ByLapser   Actor = "lapser"       // ends coupons whose time is over
+	ByWaitlist Actor = "waiting list" // offers units that come back to those who wait
 )
 
 // Filter chooses orders. A zero field does not restrict.

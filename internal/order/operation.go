@@ -14,8 +14,12 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
 
-	// The order concerned, 0 for none; Delta is all its units. An operation that gives removes the user as a holder, if they
-	// are one by this order; a Revival makes them a holder by this order, if they are none.
+	// Offered is how many units it keeps for offers of the waiting list instead of putting them on sale, besides Delta; below
+	// 0, how many were kept until then.
+	Offered int64
+
+	// The order concerned, 0 for none; Units is how many it has. An operation that gives removes the user as a holder, if they
+	// are one by this order; a Revival and an Acceptance make them a holder by this order, if they are none.
 	OrderID int64
 	UserID  int64
 
@@ -26,12 +30,22 @@ type Operation struct {
 }
 
 // Takes reports whether the operation takes units, so that Redis may refuse it.
-func (o Operation) Takes() bool { return o.Delta < 0 }
+func (o Operation) Takes() bool { return o.Delta < 0 || o.Kind == Acceptance }
+
+// Units returns how many units the order concerned has.
+func (o Operation) Units() int64 {
+	switch {
+	case o.Kind == Acceptance:
+		return -o.Offered
+	case o.Delta < 0:
+		return -o.Delta
+	default:
+		return o.Delta + o.Offered
+	}
+}
 
 // Held returns the order concerned with its units.
-func (o Operation) Held() Held {
-	return Held{OrderID: o.OrderID, Quantity: QuantityOf(max(o.Delta, -o.Delta))}
-}
+func (o Operation) Held() Held { return Held{OrderID: o.OrderID, Quantity: QuantityOf(o.Units())} }
 
 // SetsMode reports whether the operation sets the sale's mode and window.
 func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
@@ -41,12 +55,14 @@ type OperationKind string
 
 // The kinds of operation.
 const (
-	Cancellation OperationKind = "cancel" // the owner cancelled: the order's units back
-	Expiration   OperationKind = "close"  // the payment deadline passed: likewise
-	Refund       OperationKind = "refund" // an order was refunded: likewise
-	Revival      OperationKind = "revive" // a late payment: takes the order's units
-	Restock      OperationKind = "stock"  // an admin's delta: gives or takes
-	Pausing      OperationKind = "pause"  // and the following: no units, the sale's mode or window changes
+	Cancellation OperationKind = "cancel"  // the owner cancelled: the order's units back
+	Expiration   OperationKind = "close"   // the payment deadline passed: likewise
+	Refund       OperationKind = "refund"  // an order was refunded: likewise
+	Revival      OperationKind = "revive"  // a late payment: takes the order's units
+	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
+	Acceptance   OperationKind = "accept"  // of an offered unit, by the user for whom it was kept
+	Unoffering   OperationKind = "unoffer" // nobody took an offered unit: it goes on sale
+	Pausing      OperationKind = "pause"   // and the following: no units, the sale's mode or window changes
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"
 	Rescheduling OperationKind = "window"

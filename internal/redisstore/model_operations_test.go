@@ -14,6 +14,7 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 	m.release(now)
 	var results []order.OperationResult
 	waits := false
+	m.uncached = false
 	takes := map[int64]bool{}
 	for _, op := range ops {
 		taken, known := m.takes[op.Number]
@@ -56,9 +57,13 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 		m.begin, m.end = op.Begin, op.End
 	}
 	switch {
-	case op.Delta > 0:
+	case op.Kind == order.Acceptance:
+		return m.accept(op, now)
+	case op.Delta > 0 || op.Offered > 0:
 		m.issued += op.Delta
-		m.give(op.Delta, now.Add(longDelay))
+		if op.Delta > 0 {
+			m.give(op.Delta, now.Add(longDelay))
+		}
 		if op.OrderID > 0 && m.holders[op.UserID] == op.Held() {
 			delete(m.holders, op.UserID)
 		}
@@ -106,6 +111,31 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 		return false, false
 	}
 	m.taken += units
+	m.mark.Sequence++
+	m.holders[op.UserID] = op.Held()
+	return true, false
+}
+
+// accept is the acceptance of an offered unit, which is none of the stock. Where nothing can be sold it waits.
+func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
+	mine := m.reserved == op.Number
+	if held := m.holders[op.UserID]; held.OrderID != 0 {
+		if mine {
+			m.reserved, m.reservedOffer = 0, false
+		}
+		return held == op.Held(), false
+	}
+	switch {
+	case mine && now.Before(m.reservedAt):
+		return false, true
+	case mine:
+		m.reserved, m.reservedOffer, m.uncached = 0, false, true
+	case !m.uncached && (m.stock == 0 || now.Before(m.resumes)):
+		m.reserved, m.reservedUnits, m.reservedOffer, m.reservedAt = op.Number, 1, true, now.Add(longDelay)
+		return false, true
+	}
+	m.issued += op.Units()
+	m.taken += op.Units()
 	m.mark.Sequence++
 	m.holders[op.UserID] = op.Held()
 	return true, false
@@ -166,9 +196,17 @@ func (h *history) operation() order.Operation {
 	if held.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
 		held = order.Held{OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), Quantity: h.quantity()}
 	}
-	switch rapid.IntRange(0, 5).Draw(h.t, "kind") {
+	switch rapid.IntRange(0, 8).Draw(h.t, "kind") {
 	case 0, 1:
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, held.Quantity.Units(), user, held.OrderID
+	case 6:
+		op.Kind, op.UserID, op.OrderID = order.Cancellation, user, held.OrderID
+		op.Offered = rapid.Int64Range(1, held.Quantity.Units()).Draw(h.t, "offered")
+		op.Delta = held.Quantity.Units() - op.Offered
+	case 7:
+		op.Kind, op.Offered, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
+	case 8:
+		op.Kind, op.Delta, op.Offered = order.Unoffering, 1, -1
 	case 2, 3:
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -held.Quantity.Units(), user, held.OrderID
 	case 4:

@@ -24,6 +24,8 @@ type model struct {
 	op              int64     // the last operation
 	reserved        int64     // the revival for which units are reserved
 	reservedUnits   int64
+	reservedOffer   bool // it is an acceptance
+	uncached        bool // no instance can have the sale cached as sold out, while operations are applied
 	reservedAt      time.Time
 	takes           map[int64]bool // the outcomes that are kept
 	begin, end      time.Time
@@ -137,10 +139,18 @@ func (m *model) give(units int64, at time.Time) {
 // left are the units that the view shows.
 func (m *model) left() int64 {
 	left := m.stock + m.returned
-	if m.reserved > 0 {
+	if m.reserved > 0 && !m.reservedOffer {
 		left += m.reservedUnits
 	}
 	return left
+}
+
+// atGate are the units that an admission answers with, so that no instance caches the sale as sold out.
+func (m *model) atGate() int64 {
+	if m.reserved > 0 && m.reservedOffer {
+		return m.left() + m.reservedUnits
+	}
+	return m.left()
 }
 
 // extra are the units that the holders have beyond one each.
@@ -234,7 +244,7 @@ func (h *history) admit() {
 		v, err := h.r.Admit(h.r.ctx(), b)
 		h.fatal(err)
 		h.equal(h.m.admit(b, v.View.Now), v.Results)
-		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.left(), int64(len(h.m.holders))},
+		h.equal([]int64{h.m.mark.Epoch, h.m.mark.Sequence, h.m.atGate(), int64(len(h.m.holders))},
 			[]int64{v.View.Mark.Epoch, v.View.Mark.Sequence, v.View.Stock, v.View.Buyers})
 	}
 }
@@ -310,7 +320,7 @@ func (h *history) publish() {
 	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
 	h.resume(before, h.m.mode == "" && epoch == 1)
 	h.m.mode, h.m.mark, h.m.stock, h.m.returned = modeOpen, order.Mark{Epoch: epoch}, o.Stock, 0
-	h.m.op, h.m.reserved = o.Operation, 0
+	h.m.op, h.m.reserved, h.m.reservedOffer = o.Operation, 0, false
 	clear(h.m.takes)
 	h.m.begin, h.m.end = o.Begin, o.End
 	h.m.issued, h.m.taken = o.Stock, 0

@@ -31,7 +31,7 @@ const (
 // and by however many callers it is sent. Without any, it returns how far Redis is. Operations that the sale contains
 // already are answered as they were the first time; a take that the ledger has long completed has no result.
 //
-// A revival may have to wait until its unit can be sold, and Apply waits with it: up to order.ReturnDelay. When ctx ends
+// A revival or an acceptance may have to wait until its unit could be sold, and Apply waits with it: up to order.ReturnDelay. When ctx ends
 // first, the next call with the same operations goes on from there.
 func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error) {
 	args, err := s.operationArgs(sale, ops)
@@ -63,7 +63,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 	if len(ops) > maxOperations {
 		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), maxOperations)
 	}
-	args := make([]any, 0, 2+6*len(ops))
+	args := make([]any, 0, 2+7*len(ops))
 	args = append(args, s.returnDelay.Milliseconds(), int64(0))
 	for i, op := range ops {
 		if i == 0 {
@@ -72,7 +72,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 		if err := checkOperation(sale, op, ops[0].Number+int64(i)); err != nil {
 			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
 		}
-		args = append(args, op.Delta, operationOrder(op), op.UserID)
+		args = append(args, op.Delta, op.Offered, operationOrder(op), op.UserID)
 		if op.Mode == order.SaleMissing {
 			args = append(args, "", 0, 0)
 			continue
@@ -105,8 +105,10 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
 	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
-	case op.OrderID > 0 && (op.Delta == 0 || max(op.Delta, -op.Delta) > voucher.MaxPerUser):
-		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Delta, voucher.MaxPerUser)
+	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
+		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
+	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 && op.Kind != order.Acceptance && op.Delta != -op.Offered:
+		return fmt.Errorf("%s changes the offered units by %d and the stock by %d", op.Kind, op.Offered, op.Delta)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ var operationsTests = behaviour{
 	"window and drop":          testDropAfterOperation,
 	"clock set back and wait":  testReservedClockSetBack,
 	"revive and gives at once": testReviveAfterCancelInOneCall,
+	"kept for offers":          testKeptForOffers,
+	"accepted offers":          testOfferAccepted,
+	"an offer nobody may take": testOfferRefused,
 }
 
 // give is a cancellation of the user's order as requests number them.
@@ -47,6 +50,16 @@ func stock(number, delta int64) order.Operation {
 // revival is a late payment of the user's order.
 func revival(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
+}
+
+// offered is a cancellation of the user's order whose unit is kept for an offer.
+func offered(number, user int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Cancellation, Offered: 1, OrderID: user + 1000, UserID: user}
+}
+
+// acceptance is that of an offer by the user.
+func acceptance(number, user int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Acceptance, Offered: -1, OrderID: user + 1000, UserID: user}
 }
 
 // setting is a change of mode and window.
@@ -237,6 +250,71 @@ func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	equal(t, []string{"5", "0", "0"}, r.units())
 }
 
+// testKeptForOffers: units that the ledger keeps for offers leave their holder and go on sale only once nobody took them.
+func testKeptForOffers(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 1)...)
+	r.admit(order.Request{UserID: 2, OrderID: 1002, Quantity: order.QuantityOf(4)})
+	several := order.Operation{Number: 2, Kind: order.Cancellation, Delta: 1, Offered: 3, OrderID: 1002, UserID: 2}
+	equal(t, []bool{true, true}, r.apply(offered(1, 1), several))
+	equal(t, 0, len(r.holders()))
+	equal(t, []string{"0", "1", "0"}, r.units())
+	equal(t, "0", r.field(fieldExtra))
+	equal(t, []bool{true}, r.apply(order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}))
+	equal(t, []string{"0", "3", "0"}, r.units())
+	equal(t, []bool{true, true, true}, r.apply(several, order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}, stock(4, 1)))
+	equal(t, []string{"0", "4", "0"}, r.units())
+}
+
+// testOfferAccepted: who accepts becomes a holder once no instance can have the sale cached as sold out, all of a call together;
+// the stock is left alone, and what is reserved meanwhile is seen by the gate alone.
+func testOfferAccepted(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(requests(1, 2)...)
+	ops := []order.Operation{offered(1, 1), offered(2, 2), acceptance(3, 7), acceptance(4, 8), acceptance(5, 7)}
+	a, wait := r.once(r.ctx(), ops...)
+	equal(t, order.ApplyResult{Epoch: 1, Applied: 2}, a)
+	if wait <= 0 || wait > testDelay {
+		t.Errorf("waits for %v", wait)
+	}
+	got := r.admit(requests(9, 1)...)
+	equal(t, []string{"9"}, codes(got.Results))
+	equal(t, int64(1), got.View.Stock) // not to be cached
+	equal(t, int64(0), r.view().Stock)
+	equal(t, 0, len(r.holders()))
+	equal(t, []bool{true, true, true, true, true}, r.apply(ops...))
+	equal(t, map[int64]int64{7: 1007, 8: 1008}, r.holders())
+	equal(t, []string{"0", "0", "0"}, r.units())
+	equal(t, int64(4), r.view().Mark.Sequence)
+	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedOffer).Val())
+	equal(t, []bool{true, true, true}, r.apply(ops[2:]...)) // once
+	// Where there is something to sell, nobody has cached anything.
+	equal(t, []bool{true}, r.apply(stock(6, 1)))
+	r.set(fieldReturnedAt, 1)
+	_, wait = r.once(r.ctx(), acceptance(7, 5))
+	equal(t, time.Duration(0), wait)
+	equal(t, []string{"1", "0", "0"}, r.units())
+}
+
+// testOfferRefused: a user who has another order is refused, also if they got it while the acceptance waited.
+func testOfferRefused(t *testing.T, r *rig) {
+	r.open(1, r.hour(2))
+	r.admit(requests(1, 2)...)
+	other := acceptance(2, 2)
+	other.OrderID = 77
+	equal(t, []bool{true, false}, r.apply(offered(1, 1), other))
+	equal(t, map[int64]int64{2: 1002}, r.holders())
+	_, wait := r.once(r.ctx(), acceptance(3, 7))
+	equal(t, true, wait > 0)
+	r.set(fieldStock, 1)
+	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 7, OrderID: 2007}).Results))
+	equal(t, []bool{false, true}, r.apply(acceptance(3, 7), stock(4, 1)))
+	equal(t, []string{"0", "1", "0"}, r.units())
+	equal(t, map[int64]int64{2: 1002, 7: 2007}, r.holders())
+	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedOffer).Val())
+	equal(t, int64(1), r.view().Stock)
+}
+
 func testModes(t *testing.T, r *rig) {
 	o := r.hour(5)
 	r.open(1, o)
@@ -391,6 +469,9 @@ func testBadOperations(t *testing.T, r *rig) {
 		"too many units":   {{Number: 1, Delta: -21, OrderID: 5, UserID: 5}},
 		"no user's order":  {{Number: 1, Delta: 1, OrderID: 5}},
 		"an order below 0": {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
+		"half an offer":    {{Number: 1, Kind: order.Acceptance, Delta: 1, Offered: -1, OrderID: 5, UserID: 5}},
+		"nobody's offer":   {{Number: 1, Kind: order.Acceptance, Offered: -1}},
+		"a lost offer":     {{Number: 1, Kind: order.Unoffering, Delta: 1, Offered: -2}},
 		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},
 		"too many":         make([]order.Operation, maxOperations+1),
 	} {

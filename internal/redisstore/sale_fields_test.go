@@ -34,6 +34,7 @@ const (
 	fieldReservedAt = "reserved_at"
 
 	fieldReservedUnits = "reserved_units"
+	fieldReservedOffer = "reserved_offer"
 	fieldExtra         = "extra"
 	fieldBuilding      = "building"
 	fieldResumes       = "resumes"
@@ -57,9 +58,10 @@ var saleFields = []saleField{
 	{fieldSequence, "number", "admissions in this epoch", "apply begin_rebuild publish seckill"},
 	{fieldOperation, "number", "the last operation that is applied (rule 1)", "apply begin_rebuild publish"},
 	{fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1 15=0`: operation, got its units", "apply publish"},
-	{fieldReserved, "number", "operation of the late payment for which returned units are kept (rule 11); 0: none", "apply publish"},
+	{fieldReserved, "number", "operation that waits until no instance has the sale cached as sold out (rule 11): a late payment, for which returned units are kept, or an accepted offer; 0: none", "apply publish"},
 	{fieldReservedAt, "ms", "from when they are the user's", "apply"},
 	{fieldReservedUnits, "units", "how many they are; missing: one", "apply publish"},
+	{fieldReservedOffer, "flag", "it is an accepted offer, which takes no unit from the stock; missing: it is none", "apply publish"},
 	{fieldExtra, "units", "what the holders have beyond one unit each; missing: nothing", "apply correct publish seckill"},
 	{fieldBuilding, "number", "epoch of the rebuild under way; 0: none", "begin_rebuild publish"},
 	{fieldResumes, "ms", "from when a rebuilt sale sells (rule 11); 0: at once", "begin_rebuild"},

@@ -189,8 +189,8 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 		switch {
 		case err != nil:
 			return err
-		case before != nil && before.Delta != delta:
-			return fmt.Errorf("%w: %d", voucher.ErrKeyReused, before.Delta)
+		case before != nil && before.restocked() != delta:
+			return fmt.Errorf("%w: %d", voucher.ErrKeyReused, before.restocked())
 		case before != nil:
 			op = *before
 			return nil
@@ -214,8 +214,11 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 	if err != nil {
 		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 	}
-	return voucher.StockChange{Delta: op.Delta, Number: op.Number, State: op.State.ofStock()}, nil
+	return voucher.StockChange{Delta: op.restocked(), Number: op.Number, State: op.State.ofStock()}, nil
 }
+
+// restocked returns the delta that a change of stock was asked for with: what became offers went on sale to those who wait.
+func (r operationRow) restocked() int64 { return r.Delta + r.Offered }
 
 // requested returns the operation that was asked for with the key, or nil.
 func requested(tx *gorm.DB, voucherID int64, key string) (*operationRow, error) {

@@ -124,6 +124,7 @@ type completion struct {
 
 	applied, refused []operationRow
 	units, issued    int64 // to be subtracted from the sale's
+	offered          int64 // likewise
 	conflict         error
 }
 
@@ -137,6 +138,8 @@ func (c *completion) complete(op operationRow, taken bool) error {
 		taken = true
 	case op.Kind == order.Revival:
 		taken, lacking, err = c.revive(op, taken)
+	case op.Kind == order.Acceptance:
+		taken, lacking, err = c.accept(op, taken)
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
 			order.ErrConflict, c.sale.Stock-c.units, op.Number, -op.Delta)
@@ -213,11 +216,11 @@ func (c *completion) finish() error {
 	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
 		return err
 	}
-	if c.units == 0 {
+	if c.units == 0 && c.offered == 0 {
 		return nil
 	}
-	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
-		c.units, c.issued, c.sale.VoucherID).Error
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? WHERE voucher_id = ?",
+		c.units, c.issued, c.offered, c.sale.VoucherID).Error
 	if err != nil {
 		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
 	}

@@ -27,6 +27,7 @@ type operationRow struct {
 	Number         int64               `gorm:"column:number;primaryKey;autoIncrement:false"`
 	Kind           order.OperationKind `gorm:"column:kind"`
 	Delta          int64               `gorm:"column:delta"`
+	Offered        int64               `gorm:"column:offered"`
 	OrderID        *int64              `gorm:"column:order_id"`
 	UserID         *int64              `gorm:"column:user_id"`
 	Mode           order.SaleMode      `gorm:"column:mode"`
@@ -44,7 +45,7 @@ func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 func (r operationRow) operation() order.Operation {
 	op := order.Operation{
-		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta,
+		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
 		Mode: r.Mode, Begin: at(r.BeginTime), End: at(r.EndTime),
 	}
 	if r.OrderID != nil && r.UserID != nil {
@@ -62,9 +63,13 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 }
 
 // appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
-// them, and adds what they give back to the sale. Those of a retired sale need not be applied to Redis.
+// them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be applied
+// to Redis.
 func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
-	last, given, issued := sale.LastOperation, int64(0), int64(0)
+	if err := keepForWaiting(tx, sale, ops, now); err != nil {
+		return err
+	}
+	last, given, issued, offered := sale.LastOperation, int64(0), int64(0), int64(0)
 	for i := range ops {
 		op := &ops[i]
 		last++
@@ -75,20 +80,20 @@ func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.T
 		if op.takes() {
 			continue
 		}
-		given += op.Delta
+		given, offered = given+op.Delta, offered+op.Offered
 		if op.Kind == order.Restock {
-			issued += op.Delta
+			issued += op.Delta + op.Offered
 		}
 	}
 	if err := createAll(tx, ops); err != nil {
 		return fmt.Errorf("writing %d operations of voucher %d: %w", len(ops), sale.VoucherID, err)
 	}
-	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, last_operation = ? WHERE voucher_id = ?",
-		given, issued, last, sale.VoucherID).Error
+	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, last_operation = ? WHERE voucher_id = ?",
+		given, issued, offered, last, sale.VoucherID).Error
 	if err != nil {
 		return fmt.Errorf("giving %d units to voucher %d: %w", given, sale.VoucherID, err)
 	}
-	sale.LastOperation, sale.Stock, sale.Issued = last, sale.Stock+given, sale.Issued+issued
+	sale.LastOperation, sale.Stock, sale.Issued, sale.Offered = last, sale.Stock+given, sale.Issued+issued, sale.Offered+offered
 	return nil
 }
 

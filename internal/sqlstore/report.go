@@ -104,8 +104,8 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 }
 
 // salesTable is all sales with how many of their units are not paid for: a table for FROM, with the parameters of salesParams.
-const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, s.issued - s.stock AS sold, " +
-	"s.issued - s.stock - COALESCE(p.units, 0) AS paid, " +
+const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, s.issued - s.stock - s.offered AS sold, " +
+	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +

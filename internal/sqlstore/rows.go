@@ -48,6 +48,8 @@ type saleRow struct {
 	PartitionNo   int       `gorm:"column:partition_no"`
 	Retired       bool      `gorm:"column:retired"`
 	LastOperation int64     `gorm:"column:last_operation"`
+	OfferWithin   int64     `gorm:"column:offer_within"` // seconds
+	Offered       int64     `gorm:"column:offered"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -59,7 +61,7 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 		Guards: guard.Parse(v.Guards),
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
-		LastOperation: r.LastOperation,
+		LastOperation: r.LastOperation, OfferWithin: time.Duration(r.OfferWithin) * time.Second, Offered: r.Offered,
 	}
 }
 

@@ -73,7 +73,10 @@ func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Sna
 			return err
 		}
 		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
-		return readHolders(tx, voucherID, &snap)
+		if err := readHolders(tx, voucherID, &snap); err != nil {
+			return err
+		}
+		return forgetAccepted(tx, voucherID, &snap)
 	})
 	if err != nil {
 		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %d: %w", voucherID, err)
@@ -101,8 +104,8 @@ func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
 	}
 	err = tx.Exec("UPDATE tb_voucher_operation SET settle_time = ?, "+
 		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
-		"state = CASE WHEN delta < 0 THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
-		now, operationVoid, operationAbsorbed, voucherID, operationPending).Error
+		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
+		now, order.Acceptance, operationVoid, operationAbsorbed, voucherID, operationPending).Error
 	if err != nil {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
@@ -174,19 +177,21 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 // voucher's orders by their index: a million of them take about a second, without locks.
 func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
-		Stock, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
+		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
-	err := s.read(ctx).Raw("SELECT s.stock, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
+	err := s.read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
-		// What a later operation gave is in the ledger since it was committed, what it took since it was applied.
-		"(SELECT COALESCE(SUM(p.delta), 0) FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied "+
-		"AND p.kind = @restock AND (p.delta > 0 OR p.state = @done)) AS ahead, "+
+		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
+		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
+		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
+		"WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
+		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
-		"AND p.number <= @applied AND p.kind = @restock AND p.delta < 0) AS open "+
+		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
 		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "applied": applied, "voucher": voucherID,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": voucherID,
 		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %d", voucherID)
 	switch {
@@ -197,7 +202,7 @@ func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (aud
 	}
 	r := rows[0]
 	return audit.LedgerTotals{
-		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock, Issued: r.Issued,
+		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock, Offered: r.Offered, Issued: r.Issued,
 		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
 }

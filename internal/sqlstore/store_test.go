@@ -181,8 +181,11 @@ func (l ledger) conserved(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	sale := l.sale(tb, voucherID)
 	live := l.number(tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", voucherID)
-	if sale.Stock < 0 || sale.Stock+live != sale.Issued {
-		tb.Errorf("voucher %d: stock %d + live %d != issued %d", voucherID, sale.Stock, live, sale.Issued)
+	if sale.Stock < 0 || sale.Stock+sale.Offered+live != sale.Issued {
+		tb.Errorf("voucher %d: stock %d + offered %d + live %d != issued %d", voucherID, sale.Stock, sale.Offered, live, sale.Issued)
+	}
+	if kept := l.number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state IN (2, 3)", voucherID); kept != sale.Offered {
+		tb.Errorf("voucher %d: %d places have an offer, and %d units are offered", voucherID, kept, sale.Offered)
 	}
 }
 

@@ -47,6 +47,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 			sale = &saleRow{
 				VoucherID: row.ID, Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 				BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
+				OfferWithin: int64(v.Sale.OfferWithin / time.Second),
 			}
 			if err := tx.Create(sale).Error; err != nil {
 				return fmt.Errorf("sale: %w", err)
@@ -159,7 +160,7 @@ func joined(db *gorm.DB) *gorm.DB {
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
 			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
-			"s.partition_no, s.retired, s.last_operation").
+			"s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
 }
 

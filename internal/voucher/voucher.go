@@ -71,13 +71,17 @@ type Voucher struct {
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
+// HasWaitlist reports whether units that come back are offered to those who wait for them.
+func (s *Sale) HasWaitlist() bool { return s.OfferWithin > 0 }
+
 // MaxQuantity returns how many units of the voucher one order of its sale may have.
 func (v Voucher) MaxQuantity() int64 { return max(1, v.PerUser) }
 
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {
 	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
-	Issued        int64 // units issued in all: Stock + live orders
+	Offered       int64 // units kept for offers of the waiting list
+	Issued        int64 // units issued in all: Stock + Offered + live orders
 	Begin         time.Time
 	End           time.Time       // exclusive
 	Paused        bool            // paused by an admin
@@ -87,6 +91,7 @@ type Sale struct {
 	Retired       bool            // a day after its end and drained: Redis no longer holds it
 	LastOperation int64           // number of the last operation; 0 before the first
 	Guards        *guard.Settings // nil: none
+	OfferWithin   time.Duration   // how long an offer of its waiting list stands; 0: it has no list. It never changes
 }
 
 // SaleState is the state of a sale as buyers see it.

@@ -33,12 +33,13 @@ type LedgerTotals struct {
 	Mark      order.Mark
 	Operation int64 // number of the last one
 	Stock     int64
+	Offered   int64 // units kept for offers of the waiting list; Redis knows nothing of them
 	Issued    int64
 	Live      int64 // live orders
 	Extra     int64 // units that they have beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
 	Ahead     int64 // units by which later operations than Redis has applied have changed stock and live orders together
-	Open      int64 // operations that take stock, which Redis may have applied and the ledger has not completed
+	Open      int64 // operations that take stock or accept offers, which Redis may have applied and the ledger has not completed
 }
 
 // Balance says whether the units of a sale are all accounted for, across both stores (conservation): what was issued
@@ -46,7 +47,7 @@ type LedgerTotals struct {
 //
 // Three sums are compared, each exact at any moment, also under full load:
 //
-//	ledger   stock + units of live orders = issued. Every transaction keeps this sum, and one statement reads it.
+//	ledger   stock + offered units + units of live orders = issued. Every transaction keeps this sum, and one statement reads it.
 //	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a purchase, its
 //	         recording, a payment, a cancel or a return: each moves units from one summand to the other. Only changes of the
 //	         stock do, and the operations' numbers say which of them Redis has already.
@@ -109,7 +110,7 @@ func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 // ledger had before redis was read.
 func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
 	b := Balance{VoucherID: voucherID, At: at, Ledger: ledger, Redis: redis}
-	b.LedgerDifference = ledger.Stock + ledger.LiveUnits() - ledger.Issued
+	b.LedgerDifference = ledger.Stock + ledger.Offered + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
 	shortOfPlaces := false
 	if doubt == "" && b.RedisDifference == 0 {
@@ -121,8 +122,8 @@ func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at t
 		if b.LedgerDifference > 0 {
 			b.Finding = LedgerExcess
 		}
-		b.Why = fmt.Sprintf("the ledger has %d units left and %s of %d issued: %+d",
-			ledger.Stock, orders(ledger), ledger.Issued, b.LedgerDifference)
+		b.Why = fmt.Sprintf("the ledger has %s and %s of %d issued: %+d",
+			left(ledger), orders(ledger), ledger.Issued, b.LedgerDifference)
 	case doubt != "":
 		b.Why = doubt
 	case shortOfPlaces:
@@ -140,6 +141,14 @@ func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at t
 		b.Finding = Balanced
 	}
 	return b
+}
+
+// left says how many units the ledger has left, and how many of the others are offered, if any.
+func left(l LedgerTotals) string {
+	if l.Offered == 0 {
+		return fmt.Sprintf("%d units left", l.Stock)
+	}
+	return fmt.Sprintf("%d units left, %d offered", l.Stock, l.Offered)
 }
 
 // orders says how many live orders the ledger has, and with how many units where that is not the same.

@@ -68,7 +68,7 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error)
 	if v.Sale == nil {
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
-	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock, Stale: stale}
+	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Stale: stale}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
 		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, err)
 	}

@@ -255,7 +255,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 		case view.Now.After(v.Sale.End.Add(retireAfter)):
 			r.repairs.found(v.ID, Retiring)
 		}
-		if !broken && view.Stock+view.Buyers+view.Extra != v.Sale.Issued {
+		if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
 			r.suspects.Suspect(v.ID) // the auditor compares exactly, and knows of stock that is being changed
 		}
 	}

@@ -1,0 +1,509 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/voucher"
+)
+
+// offerTime is for how long an offer stands in these tests.
+const offerTime = 10 * time.Minute
+
+// listed creates a sold-out sale with a waiting list: users 1 to n have an order each.
+func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
+	tb.Helper()
+	v := draft()
+	v.Kind = voucher.Seckill
+	v.Sale = &voucher.Sale{Stock: n, Issued: n, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime}
+	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
+		tb.Fatal(err)
+	}
+	return v.ID, l.recorded(tb, v.ID, int(n))
+}
+
+// join has users join the waiting list and returns their positions.
+func (l ledger) join(tb testing.TB, voucherID int64, users ...int64) []int64 {
+	tb.Helper()
+	places, err := l.Join(tb.Context(), voucherID, users)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	positions := make([]int64, len(users))
+	for i, user := range users {
+		positions[i] = places[user].Position
+	}
+	return positions
+}
+
+// place reads a user's place.
+func (l ledger) place(tb testing.TB, voucherID, user int64) waitlist.Place {
+	tb.Helper()
+	p, err := l.Place(tb.Context(), voucherID, user)
+	if err != nil {
+		tb.Fatalf("user %d: %v", user, err)
+	}
+	return p
+}
+
+// placeStates are the states of the users' places, as words.
+func (l ledger) placeStates(tb testing.TB, voucherID int64, users ...int64) string {
+	tb.Helper()
+	words := make([]string, len(users))
+	for i, user := range users {
+		words[i] = l.place(tb, voucherID, user).State.String()
+	}
+	return strings.Join(words, " ")
+}
+
+// accepts has the user accept their offer.
+func (l ledger) accepts(tb testing.TB, voucherID, user, orderID int64) {
+	tb.Helper()
+	p, err := l.Accept(tb.Context(), voucherID, user, orderID)
+	if err != nil || p.State != waitlist.Accepted || p.OrderID != orderID {
+		tb.Fatalf("user %d: %+v, %v", user, p, err)
+	}
+}
+
+// expireOffers lets the deadline of all offers pass and has them seen to.
+func (l ledger) expireOffers(tb testing.TB, voucherID int64) waitlist.Pass {
+	tb.Helper()
+	l.exec(tb, "UPDATE tb_place SET deadline = ? WHERE voucher_id = ? AND state = 2", stored(recordedAt), voucherID)
+	return l.seesTo(tb)
+}
+
+func (l ledger) seesTo(tb testing.TB) waitlist.Pass {
+	tb.Helper()
+	pass, err := l.SeeToOffers(tb.Context(), 1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return pass
+}
+
+// A user has one place, in the order of joining; who has an order has none.
+func TestJoin(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, _ := l.listed(t, 2)
+		if got := l.join(t, v, 11, 12, 1, 13, 11); !slices.Equal(got, []int64{1, 2, 0, 3, 1}) {
+			t.Errorf("positions %v", got)
+		}
+		if got := l.join(t, v, 13, 14, 11); !slices.Equal(got, []int64{3, 4, 1}) {
+			t.Errorf("joined again: %v", got)
+		}
+		if p := l.place(t, v, 14); p.Ahead != 3 || p.State != waitlist.Waiting || !p.JoinedAt.Equal(recordedAt) {
+			t.Errorf("place %+v", p)
+		}
+		for range 2 {
+			if p, err := l.Leave(t.Context(), v, 12); err != nil || p.State != waitlist.Left {
+				t.Errorf("left: %+v, %v", p, err)
+			}
+		}
+		if p := l.place(t, v, 14); p.Ahead != 2 {
+			t.Errorf("one left, and %d are ahead", p.Ahead)
+		}
+		if got := l.join(t, v, 12); !slices.Equal(got, []int64{5}) {
+			t.Errorf("joined once more: %v", got)
+		}
+		places, err := l.Places(t.Context(), 12, 10)
+		if err != nil || len(places) != 1 || places[0].Position != 5 || places[0].Ahead != 3 {
+			t.Errorf("places %+v, %v", places, err)
+		}
+		counts, err := l.Counts(t.Context(), v)
+		if diff := cmp.Diff(waitlist.Counts{Waiting: 4, Left: 1}, counts); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		for _, f := range []func(ctx context.Context, voucherID, userID int64) (waitlist.Place, error){l.Place, l.Leave} {
+			if _, err := f(t.Context(), v, 99); !errors.Is(err, waitlist.ErrNoPlace) {
+				t.Errorf("a stranger: %v", err)
+			}
+		}
+	})
+}
+
+// Many that join at once get each position once.
+func TestJoinAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, _ := l.listed(t, 1)
+		join := func(from int64) func() error {
+			return func() error {
+				for i := range int64(10) {
+					if _, err := l.Join(t.Context(), v, []int64{from + i, from + i + 5, 500 + i}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}
+		if err := errors.Join(both(join(100), func() error { return errors.Join(both(join(200), join(300))) })); err != nil {
+			t.Fatal(err)
+		}
+		n, last := l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ?", v), l.number(t, "SELECT MAX(position) FROM tb_place WHERE voucher_id = ?", v)
+		if n != 55 || last != 55 {
+			t.Errorf("%d places up to position %d, of 55 users", n, last)
+		}
+	})
+}
+
+// A unit that comes back is the head's, and on sale for nobody, whatever brings it back.
+func TestReturnedUnitsAreOffered(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 4)
+		l.join(t, v, 11, 12, 13, 14, 15)
+		if _, err := l.Leave(t.Context(), v, 11); err != nil {
+			t.Fatal(err)
+		}
+		l.transitioned(t, cs[0], order.Cancel)
+		l.due(t, 0, cs[1])
+		l.expires(t, 1, 10)
+		if got := l.placeStates(t, v, 12, 11, 13, 14); got != "offered left offered waiting" {
+			t.Errorf("places: %s", got)
+		}
+		p := l.place(t, v, 12)
+		if !p.OfferedAt.Equal(recordedAt) || !p.Deadline.Equal(recordedAt.Add(offerTime)) || p.Attempt != 1 || p.Ahead != 0 {
+			t.Errorf("offer %+v", p)
+		}
+		want := order.Operation{VoucherID: v, Number: 1, Kind: order.Cancellation, Offered: 1, OrderID: cs[0].OrderID, UserID: 1}
+		if diff := cmp.Diff(want, l.pending(t, v)[0]); diff != "" {
+			t.Errorf("operation (-want +got):\n%s", diff)
+		}
+		l.conserved(t, v)
+		if got := l.restock(t, v, 5, "more"); got.Delta != 5 || got.State != voucher.StockPending {
+			t.Errorf("restocked: %+v", got)
+		}
+		if got := l.restock(t, v, 5, "more"); got.Delta != 5 {
+			t.Errorf("restocked again: %+v", got)
+		}
+		if s := l.sale(t, v); s.Stock != 3 || s.Offered != 4 || s.Issued != 9 { // two waited still
+			t.Errorf("sale %+v", s)
+		}
+		l.transitioned(t, cs[2], order.Cancel) // nobody waits
+		if s := l.sale(t, v); s.Stock != 4 || s.Offered != 4 {
+			t.Errorf("sale %+v", s)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Nobody gets an offer who has an order by then, and nothing is offered outside of the window.
+func TestWhoGetsNoOffer(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 3)
+		l.join(t, v, 11, 12)
+		l.restock(t, v, 1, "one for 11")
+		l.exec(t, "UPDATE tb_place SET state = 1 WHERE user_id = 11")
+		l.exec(t, "UPDATE tb_seckill_voucher SET offered = 0, stock = 1 WHERE voucher_id = ?", v)
+		insert(t, l, claims(v, 11, 1)) // 11 buys past the list
+		l.transitioned(t, cs[0], order.Cancel)
+		if got := l.placeStates(t, v, 11, 12); got != "refused offered" {
+			t.Errorf("places: %s", got)
+		}
+		l.conserved(t, v)
+		l.join(t, v, 13)
+		l.over(t, v)
+		l.transitioned(t, cs[1], order.Cancel)
+		if s := l.sale(t, v); s.Stock != 1 {
+			t.Errorf("after the end: %+v", s)
+		}
+		pass := l.expireOffers(t, v)
+		if pass.Missed != 1 || pass.Over != 1 || !slices.Equal(pass.Vouchers, []int64{v}) {
+			t.Errorf("pass %+v", pass)
+		}
+		if got := l.placeStates(t, v, 12, 13); got != "missed over" {
+			t.Errorf("places: %s", got)
+		}
+		if s := l.sale(t, v); s.Stock != 2 || s.Offered != 0 {
+			t.Errorf("the sale is over: %+v", s)
+		}
+		if pass := l.seesTo(t); !cmp.Equal(pass, waitlist.Pass{}) {
+			t.Errorf("nothing was left to do: %+v", pass)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Accepting asks Redis first; then the offer is an order, once.
+func TestAccept(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 2)
+		l.join(t, v, 11, 12, 13)
+		if _, err := l.Accept(t.Context(), v, 11, 900); !errors.Is(err, waitlist.ErrNoOffer) {
+			t.Errorf("no offer yet: %v", err)
+		}
+		l.transitioned(t, cs[0], order.Cancel)
+		l.applyAll(t, v)
+		for range 2 { // the second call has another id, and gets the first
+			l.accepts(t, v, 11, 901)
+			if p, err := l.Accept(t.Context(), v, 11, 902); err != nil || p.OrderID != 901 {
+				t.Errorf("again: %+v, %v", p, err)
+			}
+		}
+		if _, err := l.Leave(t.Context(), v, 11); !errors.Is(err, waitlist.ErrAccepted) {
+			t.Errorf("left: %v", err)
+		}
+		l.conserved(t, v)
+		want := []order.Operation{{VoucherID: v, Number: 2, Kind: order.Acceptance, Offered: -1, OrderID: 901, UserID: 11}}
+		if diff := cmp.Diff(want, l.pending(t, v)); diff != "" {
+			t.Errorf("operations (-want +got):\n%s", diff)
+		}
+		complete := func() error {
+			return l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 2, Taken: true}})
+		}
+		if err := errors.Join(both(complete, complete)); err != nil {
+			t.Fatal(err)
+		}
+		o := l.order(t, 901)
+		if o.UserID != 11 || o.Status != order.Unpaid || o.Amount != 1000 || !o.PayBefore.Equal(recordedAt.Add(voucher.DefaultPayWithin)) {
+			t.Errorf("order %+v", o)
+		}
+		if got := l.history(t, 901); got != "unpaid by waiting list: an offer of the waiting list was accepted" {
+			t.Errorf("history: %s", got)
+		}
+		if p, err := l.Accept(t.Context(), v, 11, 903); err != nil || p.State != waitlist.Bought || p.OrderID != 901 {
+			t.Errorf("once more: %+v, %v", p, err)
+		}
+		if s := l.sale(t, v); s.Stock != 0 || s.Offered != 0 {
+			t.Errorf("sale %+v", s)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Whom Redis refuses, and who has another order in the ledger, do not get the unit: the next one does.
+func TestAcceptRefused(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 3)
+		l.join(t, v, 11, 12, 13)
+		l.transitioned(t, cs[0], order.Cancel)
+		l.applyAll(t, v)
+		l.accepts(t, v, 11, 901)
+		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.placeStates(t, v, 11, 12, 13); got != "refused offered waiting" {
+			t.Errorf("places: %s", got)
+		}
+		if p := l.place(t, v, 12); p.Attempt != 2 {
+			t.Errorf("offered %d times", p.Attempt)
+		}
+		l.conserved(t, v)
+		l.accepts(t, v, 12, 902)
+		l.exec(t, "UPDATE tb_seckill_voucher SET stock = 1, issued = issued + 1 WHERE voucher_id = ?", v)
+		insert(t, l, claims(v, 12, 1))
+		err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
+		if !errors.Is(err, order.ErrConflict) {
+			t.Errorf("the ledger has another order: %v", err)
+		}
+		if got := l.placeStates(t, v, 12, 13); got != "refused offered" {
+			t.Errorf("places: %s", got)
+		}
+		if _, err := l.Order(t.Context(), 902); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("order 902: %v", err)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// A unit is offered three times and then goes on sale; who is late gets nothing.
+func TestOffersPassOn(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 2)
+		l.join(t, v, 11, 12, 13, 14)
+		l.transitioned(t, cs[0], order.Cancel)
+		l.applyAll(t, v)
+		if pass := l.seesTo(t); pass.Missed != 0 {
+			t.Errorf("before the deadline: %+v", pass)
+		}
+		l.exec(t, "UPDATE tb_place SET deadline = ? WHERE user_id = 11", stored(recordedAt))
+		if _, err := l.Accept(t.Context(), v, 11, 901); !errors.Is(err, waitlist.ErrNoOffer) {
+			t.Errorf("late: %v", err)
+		}
+		if pass := l.seesTo(t); pass.Missed != 1 || len(pass.Vouchers) != 0 {
+			t.Errorf("pass %+v", pass)
+		}
+		l.conserved(t, v)
+		if p, err := l.Leave(t.Context(), v, 12); err != nil || p.State != waitlist.Left {
+			t.Errorf("declined: %+v, %v", p, err)
+		}
+		if got := l.placeStates(t, v, 11, 12, 13, 14); got != "missed left offered waiting" {
+			t.Errorf("places: %s", got)
+		}
+		l.conserved(t, v)
+		if pass := l.expireOffers(t, v); pass.Missed != 1 || !slices.Equal(pass.Vouchers, []int64{v}) {
+			t.Errorf("pass %+v", pass)
+		}
+		want := []order.Operation{{VoucherID: v, Number: 2, Kind: order.Unoffering, Delta: 1, Offered: -1}}
+		if diff := cmp.Diff(want, l.pending(t, v)); diff != "" {
+			t.Errorf("operations (-want +got):\n%s", diff)
+		}
+		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 || l.placeStates(t, v, 14) != "waiting" {
+			t.Errorf("sale %+v", s)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// A rebuild sells no offered unit, and makes nobody a holder by an acceptance that is not decided: Redis is asked again.
+func TestRebuildWithOffers(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 3)
+		l.join(t, v, 11, 12)
+		l.transitioned(t, cs[0], order.Cancel)
+		l.transitioned(t, cs[1], order.Cancel)
+		l.accepts(t, v, 11, 901)
+		decided := results(l.pending(t, v), true)
+		snap, err := l.Snapshot(t.Context(), v, 1)
+		if err != nil || snap.Voucher.Sale.Stock != 0 || !snap.Dead[901] || len(snap.Live) != 1 {
+			t.Errorf("snapshot %+v, %v", snap, err)
+		}
+		if err := l.CompleteOperations(t.Context(), v, decided); err != nil { // Redis's word of before the rebuild
+			t.Fatal(err)
+		}
+		if _, err := l.Order(t.Context(), 901); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("order 901: %v", err)
+		}
+		for _, want := range []int64{1, 0} {
+			if pass := l.seesTo(t); pass.Asked != want {
+				t.Errorf("pass %+v, want %d asked again", pass, want)
+			}
+		}
+		l.applyAll(t, v)
+		if o := l.order(t, 901); o.Status != order.Unpaid {
+			t.Errorf("order %+v", o)
+		}
+		l.conserved(t, v)
+		if snap, err := l.Snapshot(t.Context(), v, 1); err != nil || snap.Dead[901] || snap.Live[11].OrderID != 901 {
+			t.Errorf("snapshot %+v, %v", snap, err)
+		}
+	})
+}
+
+// Units of one order are one offer each, as far as somebody waits.
+func TestOffersOfSeveralUnits(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, _ := l.listed(t, 1)
+		l.exec(t, "UPDATE tb_seckill_voucher SET stock = 5, issued = 6 WHERE voucher_id = ?", v)
+		c := claims(v, 9, 1)
+		c[0].Quantity = order.QuantityOf(5)
+		insert(t, l, c)
+		l.join(t, v, 11, 12)
+		l.transitioned(t, c[0], order.Cancel)
+		ops := l.pending(t, v)
+		if len(ops) != 1 || ops[0].Delta != 3 || ops[0].Offered != 2 || ops[0].Held() != c[0].Held() {
+			t.Errorf("operations %+v", ops)
+		}
+		if s := l.sale(t, v); s.Stock != 3 || s.Offered != 2 {
+			t.Errorf("sale %+v", s)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// Whatever happens at once, no unit is offered twice, none is lost, and positions are served in their order.
+func TestOffersAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const buyers, waiters = 12, 40
+		v, cs := l.listed(t, buyers)
+		var users []int64
+		for i := range int64(waiters) {
+			users = append(users, 100+i)
+		}
+		l.join(t, v, users[:20]...)
+		returns := func() error {
+			for _, c := range cs {
+				if _, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner, ""); err != nil {
+					return fmt.Errorf("cancel: %w", err)
+				}
+			}
+			return nil
+		}
+		joins := func() error {
+			for _, user := range users[20:] {
+				if _, err := l.Join(t.Context(), v, []int64{user}); err != nil {
+					return fmt.Errorf("join: %w", err)
+				}
+			}
+			return nil
+		}
+		accepts := func() error {
+			for i, user := range users {
+				_, err := l.Accept(t.Context(), v, user, 5000+int64(i))
+				if err == nil && i%3 == 0 {
+					err = l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 1, Taken: true}})
+				} else if errors.Is(err, waitlist.ErrNoOffer) || errors.Is(err, waitlist.ErrNoPlace) {
+					_, err = l.Leave(t.Context(), v, user)
+				}
+				if err != nil && !errors.Is(err, waitlist.ErrNoPlace) && !errors.Is(err, waitlist.ErrAccepted) {
+					return fmt.Errorf("accept or leave: %w", err)
+				}
+			}
+			return nil
+		}
+		if err := errors.Join(both(returns, func() error { return errors.Join(both(joins, accepts)) })); err != nil {
+			t.Fatal(err)
+		}
+		l.conserved(t, v)
+		l.applyAll(t, v)
+		l.conserved(t, v)
+		for range waitlist.MaxAttempts + 1 {
+			l.expireOffers(t, v)
+			l.conserved(t, v)
+		}
+		if s := l.sale(t, v); s.Offered != 0 {
+			t.Errorf("sale %+v", s)
+		}
+	})
+}
+
+// The audit's sums hold at each step of an offer, whether Redis has applied the operation or not.
+func TestTotalsWithOffers(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 3)
+		l.join(t, v, 11, 12)
+		redis := int64(3) // units and holders there
+		check := func(step string, applied int64) {
+			t.Helper()
+			got, err := l.LedgerTotals(t.Context(), v, applied)
+			if err != nil || got.Stock+got.Offered+got.LiveUnits() != got.Issued {
+				t.Errorf("%s: %+v, %v", step, got, err)
+			}
+			if want := got.Stock + got.LiveUnits() - got.Ahead; got.Open == 0 && want != redis {
+				t.Errorf("%s: Redis has %d units, the ledger says %d: %+v", step, redis, want, got)
+			}
+		}
+		l.transitioned(t, cs[0], order.Cancel)
+		check("offered, not applied", 0)
+		redis = 2
+		check("offered, applied", 1)
+		l.applyAll(t, v)
+		check("offered, completed", 1)
+		l.accepts(t, v, 11, 901)
+		check("accepted, not applied", 1)
+		if got, _ := l.LedgerTotals(t.Context(), v, 2); got.Open != 1 {
+			t.Errorf("accepted, applied: %+v", got)
+		}
+		l.applyAll(t, v)
+		check("an order, of which an earlier Redis knows nothing", 1)
+		redis = 3
+		check("an order", 2)
+		l.transitioned(t, cs[1], order.Cancel)
+		l.applyAll(t, v)
+		l.expireOffers(t, v) // nobody waits
+		redis = 2
+		check("on sale, not applied", 3)
+		redis = 3
+		check("on sale", 4)
+	})
+}
