@@ -57,6 +57,7 @@ type shop struct {
 	recorder     *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *report.Timeline
+	coolDown     *guard.CoolDownLoader
 	reporter     *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
@@ -98,7 +99,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{}, ticket.Guard{Tickets: giving.tickets})
+	coolDown := guard.NewCoolDownCheck(time.Now)
+	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
 	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
@@ -123,6 +125,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger),
+		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		reconciler:   reconciler,
 		reporter:     reporter,
 		outbox:       outbox,
@@ -138,7 +141,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}

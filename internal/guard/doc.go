@@ -4,10 +4,9 @@
 //
 //	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is looked at
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
+//	coolDown    orders of the user that expired unpaid, in the ledger   COOL_DOWN
 //	tickets     a moment of their own for every buyer (package ticket)    TICKET_REQUIRED, TICKET_INVALID, NOT_STARTED
 //	challenge   work, for a ticket (package challenge)                    CHALLENGE_REQUIRED
-//
-// coolDown of [Settings] is not asked yet, and requests may not set it.
 //
 // The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all within
 // about a second. What a guard decides by is in the request itself (token, address) or in the instance's memory:
@@ -18,8 +17,9 @@
 //
 // What can go wrong, and what then happens:
 //
-//	the stores hang                 limits and conditions still decide
+//	the stores hang                 all still decide; the cool-down by what was read last, which a restart loses
 //	a flood of addresses            the table of rates has a fixed size; who owes least is forgotten first, and let in
+//	a million users cool down       they are known two minutes after a start; beyond that, others make room, and are let in
 //	an instance has no secret       it lets nobody into a sale with tickets: they are told to try again
 //	an instance restarts            its table of rates is empty: everybody has a full budget there
 //	several instances               each lets a caller do as much as the setting says, by itself

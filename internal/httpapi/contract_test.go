@@ -63,7 +63,7 @@ func routesDescribed() map[string]described {
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
 	}
 	for _, why := range []error{
-		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2},
+		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
 		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, &ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
 	} {
 		purchases = append(purchases, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})

@@ -147,6 +147,12 @@ var rules = []rule{
 		english: "Too many requests from here. Please wait a moment.", chinese: "请求过于频繁，请稍后再试",
 		members: stoppedMembers,
 	}},
+	{as[*guard.CoolDownError], failure{
+		code: "COOL_DOWN", status: http.StatusTooManyRequests, retryAfter: "60", wait: retryAfter, title: "Orders expired unpaid",
+		detail:  "Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		english: "You have let orders expire without paying. Please come back later.", chinese: "您有多笔订单超时未支付，请稍后再来抢购",
+		members: stoppedMembers,
+	}},
 	{as[*guard.NotEligibleError], failure{
 		code: "NOT_ELIGIBLE", status: http.StatusForbidden, title: "Not eligible",
 		detail:  "The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",

@@ -125,6 +125,9 @@ func retryAfter(err error) string {
 	if rate, is := errors.AsType[*guard.RateError](err); is {
 		wait = rate.Retry
 	}
+	if cooling, is := errors.AsType[*guard.CoolDownError](err); is {
+		wait = cooling.Retry
+	}
 	if wait <= 0 {
 		return ""
 	}
@@ -158,7 +161,12 @@ func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 				jsonbody.Bool("dryRun", &w.DryRun),
 			}
 		})),
-		jsonbody.Forbidden("coolDown", "is not available yet"),
+		guardField("coolDown", &c.CoolDown, func(d *guard.CoolDown) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)), jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)),
+				jsonbody.Bool("dryRun", &d.DryRun),
+			}
+		}),
 	)
 }
 

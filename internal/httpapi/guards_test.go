@@ -176,6 +176,31 @@ func TestConditionsOfASale(t *testing.T) {
 	}
 }
 
+// Who has let orders expire hears for how long they wait, or their order.
+func TestCoolDownOfASale(t *testing.T) {
+	t.Parallel()
+	f, guards := withGuards(&guard.Settings{CoolDown: &guard.CoolDown{Expired: 2, Minutes: 30}})
+	check := guard.NewCoolDownCheck(func() time.Time { return noon })
+	f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), noObserver{}, check)
+	a := newAPI(t, guards)
+	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 1}})
+	if w := do(t, a, press); w.Code != http.StatusAccepted {
+		t.Errorf("after one: %d", w.Code)
+	}
+	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 2, Age: 10*time.Minute + time.Millisecond}})
+	for target, lang := range map[string]string{"/voucher/seckill/5": "en", "/voucher-order/seckill/5": "zh"} {
+		w := do(t, a, request{method: http.MethodPost, target: target, header: map[string]string{"Accept-Language": lang}})
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1200" {
+			t.Errorf("%s: %d, Retry-After %s", target, w.Code, w.Header().Get("Retry-After"))
+		}
+		if diff := cmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false}, guardOf(t, w.Body.Bytes())); diff != "" {
+			t.Errorf("%s: data (-want +got):\n%s", target, diff)
+		}
+	}
+	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
+}
+
 // Guards are given when a sale is created, shown to admins alone, and changed one by one.
 func TestGuardsOfAVoucher(t *testing.T) {
 	t.Parallel()
@@ -204,6 +229,8 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"a text":       {`{"conditions":{"minLevel":"2"}}`, "guards.conditions.minLevel"},
 		"out of range": {`{"limits":{"perUser":{"requests":0,"seconds":10}}}`, "guards.limits.perUser.requests"},
 		"of nothing":   {`{"limits":{}}`, "guards.limits"},
+		"half":         {`{"coolDown":{"minutes":30}}`, "guards.coolDown.expired"},
+		"a month":      {`{"coolDown":{"expired":2,"minutes":43200}}`, "guards.coolDown.minutes"},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
 		if diff := cmp.Diff([]string{c.field}, fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
@@ -219,6 +246,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"all off":     {`{"guards":null}`, &guard.Change{AllOff: true}},
 		"one off":     {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
 		"one anew":    {`{"guards":{"conditions":{"minLevel":3}}}`, &guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}}},
+		"a dry run": {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{CoolDown: guard.Edit[guard.CoolDown]{Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}}},
 		"no rate, so": {`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}}},
 	} {
 		var got voucher.Change

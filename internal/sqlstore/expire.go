@@ -41,7 +41,10 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		if rows, err = lockUnpaid(tx.Where("pay_deadline <= ?", now).Order("pay_deadline, id").Limit(n)); err != nil {
 			return err
 		}
-		return s.advance(tx, rows, order.Expire, cause{by: order.ByExpirer, at: now, why: "not paid in time"})
+		if err := s.advance(tx, rows, order.Expire, cause{by: order.ByExpirer, at: now, why: "not paid in time"}); err != nil {
+			return err
+		}
+		return s.countUnpaid(tx, rows, now)
 	})
 	if err != nil {
 		return nil, readError(fmt.Sprintf("expiring %d due orders", n), err)

@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities(), inGuards())
 }
 
 // inFailovers are those that matter when another server takes a master's place.
@@ -238,6 +238,31 @@ func inQuantities() []mutant.Mutant {
 		decided.View.Stock = 0
 	}
 	b.observe(ctx, &observation{view: decided.View,`},
+		),
+	}
+}
+
+// inGuards are those of guards against bots.
+func inGuards() []mutant.Mutant {
+	const ledger, guard = "./internal/sqlstore", "./internal/guard"
+	return []mutant.Mutant{
+		packageMutant("orders of sales without a cool-down count too", ledger, "TestUnpaidIsCounted$", "counted",
+			mutant.Change{File: "internal/sqlstore/unpaid.go", From: `s != nil && s.CoolDown != nil`, To: `s != nil`},
+			mutant.Change{File: "internal/sqlstore/unpaid.go", From: `s := guard.Parse(row.Guards)`, To: `s := &guard.Settings{}`},
+			mutant.Change{File: "internal/sqlstore/unpaid.go", From: ` AND guards <> ''`, To: ``},
+		),
+		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "-want",
+			mutant.Change{File: "internal/sqlstore/unpaid.go", From: `"CASE WHEN tb_unpaid.last_time < ?`, To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`},
+		),
+		packageMutant("a ledger that fails makes the cool-down forget", guard, "TestCoolDownLoader$", "the ledger is away",
+			mutant.Change{File: "internal/guard/cool_down_loader.go", From: `	if err != nil {
+		return false, err
+	}
+	l.check`, To: `	if err != nil {
+		l.check.ForgetAll()
+		return false, err
+	}
+	l.check`},
 		),
 	}
 }

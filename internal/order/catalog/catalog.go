@@ -106,6 +106,18 @@ func (c *Catalog) Guards(id int64) *guard.Settings {
 	return nil
 }
 
+// AnyGuards reports whether a voucher that is remembered has guards of which f is true.
+func (c *Catalog) AnyGuards(f func(*guard.Settings) bool) bool {
+	if all := c.guarded.Load(); all != nil {
+		for _, s := range *all {
+			if f(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // setGuards remembers a voucher's guards. c.mu is held.
 func (c *Catalog) setGuards(id int64, s *guard.Settings) {
 	was := c.guarded.Load()

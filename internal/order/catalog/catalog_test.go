@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -166,6 +167,26 @@ func TestSetSales(t *testing.T) {
 		}
 		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "old" || l.asked != 1 {
 			t.Errorf("no longer on sale: %+v, %v, asked %d times", v, err, l.asked)
+		}
+	})
+}
+
+// Any guards are those of sales, as long as they have them.
+func TestAnyGuards(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
+		cools := func(s *guard.Settings) bool { return s.CoolDown != nil }
+		first, second := titled(1, "on sale"), titled(2, "on sale")
+		first.Sale = &voucher.Sale{Guards: &guard.Settings{Limits: &guard.Limits{}}}
+		second.Sale = &voucher.Sale{Guards: &guard.Settings{CoolDown: &guard.CoolDown{}}}
+		for _, step := range []struct {
+			sales []voucher.Voucher
+			want  bool
+		}{{nil, false}, {[]voucher.Voucher{first}, false}, {[]voucher.Voucher{first, second}, true}, {[]voucher.Voucher{first}, false}} {
+			c.SetSales(step.sales)
+			if got := c.AnyGuards(cools); got != step.want {
+				t.Errorf("%d sales: %t", len(step.sales), got)
+			}
 		}
 	})
 }

@@ -1,0 +1,120 @@
+package guard
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// CoolDownMemory is after how long without another expired order the count of a user begins anew, and the longest
+	// cool-down.
+	CoolDownMemory = 7 * day
+	// MaxUnpaid bounds how many users with expired orders an instance knows. Beyond it any others make room,
+	// and are let in: so many units would have to be bought and left unpaid within a week.
+	MaxUnpaid = 1_000_000
+)
+
+// CoolDownError says that a user lets orders expire too often.
+type CoolDownError struct {
+	Retry time.Duration // after which they may buy again
+}
+
+func (e *CoolDownError) Error() string {
+	return fmt.Sprintf("orders of the user expired unpaid; wait %s", e.Retry)
+}
+
+// Unpaid is how many orders of a user expired unpaid, each within [CoolDownMemory] of the one before.
+type Unpaid struct {
+	UserID  int64
+	Expired int64
+	Age     time.Duration // of the last of them, by the ledger's clock
+}
+
+// CoolDownCheck is the guard "coolDown". It decides by what it was told last, for a ledger that hangs keeps nobody waiting.
+type CoolDownCheck struct {
+	now     func() time.Time
+	started time.Time
+	mu      sync.RWMutex
+	users   map[int64]unpaid
+}
+
+// unpaid is what is known of a user, in 16 bytes.
+type unpaid struct {
+	last    time.Duration // when their last order expired, since the start: no clock that is set moves it
+	expired int64
+}
+
+// NewCoolDownCheck returns a guard that knows of nobody yet.
+func NewCoolDownCheck(now func() time.Time) *CoolDownCheck {
+	return &CoolDownCheck{now: now, started: now(), users: make(map[int64]unpaid)}
+}
+
+// Name implements Guard.
+func (c *CoolDownCheck) Name() Name { return CoolDownGuard }
+
+// Check implements Guard: a *CoolDownError.
+func (c *CoolDownCheck) Check(r *Request) error {
+	s := r.Sale.Settings.CoolDown
+	c.mu.RLock()
+	u, known := c.users[r.Caller.UserID]
+	c.mu.RUnlock()
+	if !known || u.expired < s.Expired {
+		return nil
+	}
+	if wait := u.last + time.Duration(s.Minutes)*time.Minute - c.at(); wait > 0 {
+		return &CoolDownError{Retry: wait}
+	}
+	return nil
+}
+
+func (c *CoolDownCheck) at() time.Duration { return c.now().Sub(c.started) }
+
+// Known returns how many users with expired orders are known.
+func (c *CoolDownCheck) Known() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.users)
+}
+
+// Tell has the guard know of users.
+func (c *CoolDownCheck) Tell(users []Unpaid) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.at()
+	for _, u := range users {
+		if u.Age >= CoolDownMemory {
+			continue
+		}
+		if _, known := c.users[u.UserID]; !known && len(c.users) >= MaxUnpaid {
+			c.dropAny()
+		}
+		c.users[u.UserID] = unpaid{last: at - max(u.Age, 0), expired: u.Expired}
+	}
+}
+
+func (c *CoolDownCheck) dropAny() {
+	for other := range c.users {
+		delete(c.users, other)
+		return
+	}
+}
+
+// ForgetOld drops those whose last order expired so long ago that their count begins anew.
+func (c *CoolDownCheck) ForgetOld() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.at() - CoolDownMemory
+	for id, u := range c.users {
+		if u.last <= before {
+			delete(c.users, id)
+		}
+	}
+}
+
+// ForgetAll drops everybody, and their memory.
+func (c *CoolDownCheck) ForgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users = make(map[int64]unpaid)
+}

@@ -1,0 +1,172 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// coolDowns are the settings of a sale in which so many expired orders cost so many minutes.
+func coolDowns(expired, minutes int64) Sale {
+	return Sale{ID: 1, Settings: &Settings{CoolDown: &CoolDown{Expired: expired, Minutes: minutes}}}
+}
+
+func TestCoolDown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		told             []Unpaid
+		expired, minutes int64
+		later            time.Duration
+		want             time.Duration // 0: let in
+	}{
+		"nobody is known":       {nil, 1, 30, 0, 0},
+		"another user":          {[]Unpaid{{8, 9, 0}}, 1, 30, 0, 0},
+		"too few":               {[]Unpaid{{7, 1, 0}}, 2, 30, 0, 0},
+		"just now":              {[]Unpaid{{7, 2, 0}}, 2, 30, 0, 30 * time.Minute},
+		"more than that":        {[]Unpaid{{7, 5, time.Minute}}, 2, 30, 0, 29 * time.Minute},
+		"later":                 {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 28 * time.Minute, time.Minute},
+		"over":                  {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 29 * time.Minute, 0},
+		"by a clock set back":   {[]Unpaid{{7, 2, -time.Hour}}, 2, 30, 0, 30 * time.Minute},
+		"once more":             {[]Unpaid{{7, 2, 40 * time.Minute}, {7, 3, 0}}, 2, 30, 0, 30 * time.Minute},
+		"a week ago":            {[]Unpaid{{7, 9, CoolDownMemory}}, 1, MaxCoolDown, 0, 0},
+		"the longest cool-down": {[]Unpaid{{7, 9, time.Minute}}, 1, MaxCoolDown, 0, CoolDownMemory - time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := noon
+			check := NewCoolDownCheck(func() time.Time { return now })
+			check.Tell(c.told)
+			now = now.Add(c.later)
+			r := Request{Sale: coolDowns(c.expired, c.minutes), Caller: Caller{UserID: 7}, Now: noon.AddDate(-1, 0, 0)}
+			got, is := errors.AsType[*CoolDownError](check.Check(&r))
+			if is != (c.want > 0) || is && got.Retry != c.want {
+				t.Errorf("%v, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// With dryRun nobody waits, and is counted.
+func TestCoolDownWithDryRun(t *testing.T) {
+	t.Parallel()
+	heard, check := observer{}, NewCoolDownCheck(func() time.Time { return noon })
+	check.Tell([]Unpaid{{7, 2, 0}})
+	g := NewGuards(NewLimitsTable(time.Now), heard, check)
+	s := coolDowns(2, 30)
+	s.Settings.CoolDown.DryRun = true
+	if err := g.Check(s, Caller{UserID: 7}, noon); err != nil || heard[true][CoolDownGuard] != 1 {
+		t.Errorf("%v, counted %v", err, heard)
+	}
+}
+
+// A million users and more take bounded memory, and who comes last is known.
+func TestCoolDownIsBounded(t *testing.T) {
+	t.Parallel()
+	now := noon
+	check := NewCoolDownCheck(func() time.Time { return now })
+	users := make([]Unpaid, MaxUnpaid+5000)
+	for i := range users {
+		users[i] = Unpaid{UserID: int64(i) + 1, Expired: 2}
+	}
+	for page := range slices.Chunk(users, unpaidPage) {
+		check.Tell(page)
+	}
+	if check.Known() != MaxUnpaid {
+		t.Errorf("%d are known, want %d", check.Known(), MaxUnpaid)
+	}
+	last := Request{Sale: coolDowns(2, 30), Caller: Caller{UserID: users[len(users)-1].UserID}}
+	if check.Check(&last) == nil {
+		t.Error("who came last is not known")
+	}
+	now = now.Add(CoolDownMemory - time.Second)
+	check.Tell([]Unpaid{{7, 2, 0}})
+	now = now.Add(time.Second)
+	check.ForgetOld()
+	if check.Known() != 1 {
+		t.Errorf("a week later %d are known, want 1", check.Known())
+	}
+	check.ForgetAll()
+	if check.Known() != 0 {
+		t.Error("somebody is known still")
+	}
+}
+
+// unpaidRows is a ledger of users with rising numbers, which may fail.
+type unpaidRows struct {
+	users []Unpaid
+	err   error
+	asked []UnpaidCursor
+}
+
+func (r *unpaidRows) UnpaidAfter(_ context.Context, after UnpaidCursor, limit int) ([]Unpaid, UnpaidCursor, error) {
+	r.asked = append(r.asked, after)
+	if r.err != nil {
+		return nil, after, r.err
+	}
+	found := r.users[after.Number:]
+	found = found[:min(len(found), limit)]
+	return found, UnpaidCursor{Number: after.Number + int64(len(found))}, nil
+}
+
+// Each round reads what is new; a failing ledger is asked again, and what is known stays; without a sale that has a
+// cool-down nothing is asked and kept.
+func TestCoolDownLoader(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	ledger := &unpaidRows{users: make([]Unpaid, 12*unpaidPage+3)}
+	for i := range ledger.users {
+		ledger.users[i] = Unpaid{UserID: int64(i) + 1, Expired: 1}
+	}
+	settings := &Settings{Conditions: &Conditions{MinLevel: 1}}
+	check := NewCoolDownCheck(time.Now)
+	l := NewCoolDownLoader(check, ledger, func(f func(*Settings) bool) bool { return f(settings) }, slog.New(slog.NewTextHandler(&log, nil)))
+	rounds := func(what string, n, asked, known int) {
+		t.Helper()
+		ledger.asked = nil
+		for range n {
+			l.round(t.Context())
+		}
+		if len(ledger.asked) != asked || check.Known() != known {
+			t.Errorf("%s: asked %d times, %d known; want %d and %d", what, len(ledger.asked), check.Known(), asked, known)
+		}
+	}
+	rounds("without a cool-down", 2, 0, 0)
+	settings = coolDowns(1, 30).Settings
+	rounds("the first", 1, pages, pages*unpaidPage)
+	ledger.err = errors.New("away")
+	rounds("the ledger is away", 3, 3, pages*unpaidPage)
+	ledger.err = nil
+	rounds("it is back", 1, 3, len(ledger.users))
+	rounds("nothing new", 3, 3, len(ledger.users))
+	ledger.users = append(ledger.users, Unpaid{UserID: 1 << 40, Expired: 1})
+	rounds("one more", 1, 1, len(ledger.users))
+	settings = nil
+	rounds("turned off", 2, 0, 0)
+	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "cannot be read") || !strings.Contains(log.String(), "can be read again") {
+		t.Errorf("logged %d lines:\n%s", n, log.String())
+	}
+}
+
+func BenchmarkCoolDown(b *testing.B) {
+	check := NewCoolDownCheck(time.Now)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range int64(MaxUnpaid) {
+		check.Tell([]Unpaid{{UserID: i, Expired: 2}})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	s := coolDowns(2, 30)
+	b.ReportAllocs()
+	for i := int64(0); b.Loop(); i++ {
+		r := Request{Sale: s, Caller: Caller{UserID: MaxUnpaid + i}}
+		_ = check.Check(&r)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MB")
+}
