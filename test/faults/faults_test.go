@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"seckill/internal/testkit"
 )
 
 // Environment variables, which the Makefile sets.
@@ -90,6 +92,11 @@ func scenarios() []scenario {
 		{"F42-locked", "200 readers and 200 calls of admins whom MySQL keeps waiting", "I3", false, readersOfALockedTable},
 		{"F35", "MySQL hangs for some seconds while winners ask again, readers look, buyers buy", "I3 I6 I12", false, mysqlHangs(100, 6*time.Second)},
 		{"F35-minute", "the same for a minute, 1,000 winners", "I3 I6 I12", true, mysqlHangs(1000, time.Minute)},
+		{"F51", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 I9 I12", false, redeemed(
+			tillsInstanceKilled(testkit.Match{Text: couponsWritten}), tillsInstanceKilled(testkit.Match{Text: commit, After: couponsWritten}),
+			tillsInstanceKilled(testkit.Match{Text: commit, After: couponsWritten, Answered: true}))},
+		{"F51-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
+		{"F52", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed", "I1 I3 I5", false, quantities},
 		{"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders", "I3 I12", false, winnersPoll},
 	}
 }

@@ -41,7 +41,7 @@ type due struct {
 func (r *run) openDue() *due {
 	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
-	d := &due{run: r, buyers: r.site.Buyers(r.createSale(dueStock))}
+	d := &due{run: r, buyers: r.site.Buyers(r.createSale(dueStock, nil))}
 	d.buyers.Pick = d.pick
 	var watching sync.WaitGroup
 	watching.Go(func() { d.watchFence(ctx) })

@@ -362,3 +362,26 @@ func mixed(r *run) {
 	r.awaitAccepted(100)
 	r.finish()
 }
+
+// quantities lets buyers of one and of three units buy while Redis is emptied, an instance killed, and MySQL killed, in this
+// order: what an instance remembered, for the case that Redis is emptied, dies with it. All sums are units.
+func quantities(r *run) {
+	r.rebuilt = true
+	r.open(deployment{perUser: 3, units: 12_000})
+	three := *r.buyers
+	three.Units = 3
+	r.load(8, 50*time.Millisecond)
+	r.loadOf(&three, 8, 50*time.Millisecond)
+	r.awaitAccepted(200)
+	r.must(r.site.Redis.FlushAll(r.Context()).Err())
+	r.awaitAccepted(100)
+	n := r.victim()
+	r.killAt(n, r.proxies[n].mysql, commitSent())
+	r.must(r.site.Servers[n].Start())
+	r.awaitAccepted(100)
+	r.mysql.Kill()
+	r.mysql.Start()
+	r.faultEnded()
+	r.awaitAccepted(100)
+	r.finish()
+}

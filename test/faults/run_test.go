@@ -3,7 +3,9 @@ package faults
 import (
 	crand "crypto/rand"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +34,7 @@ type run struct {
 	proxies []proxyPair // of each instance
 	buyers  *box.Buyers
 	units   int64
+	perUser int64 // units that a user may have; 0: one
 
 	full bool // scenarios in full size
 
@@ -49,8 +52,9 @@ type run struct {
 
 	users     atomic.Int64 // the last one used
 	loading   sync.WaitGroup
-	hasLoad   bool   // load was called
-	stopLoad  func() // ends the load
+	hasLoad   bool          // load was called
+	loadEnd   chan struct{} // closed when the load is to end
+	stopLoad  func()        // closes it
 	faultOver time.Time
 	result    result
 }
@@ -79,6 +83,7 @@ type deployment struct {
 	mysqlDisk  int              // megabytes of a disk of its own; 0: none
 	redisClock *testkit.Clock   // by which Redis goes, instead of the machine's
 	clocks     []*testkit.Clock // by which the instances go
+	perUser    int64            // units that a user may have; 0: one
 }
 
 // durable returns the arguments of a Redis that flushes before it answers.
@@ -150,13 +155,22 @@ func (r *run) start(on deployment) {
 	r.Helper()
 	r.site.Start(r)
 	r.units = on.units
-	r.buyers = r.site.Buyers(r.createSale(on.units))
+	terms := map[string]any{}
+	if on.perUser > 0 {
+		terms["perUser"], r.perUser = on.perUser, on.perUser
+	}
+	r.buyers = r.site.Buyers(r.createSale(on.units, terms))
 }
 
-// createSale creates a sale that is on for longer than clocks are wrong here.
-func (r *run) createSale(units int64) int64 {
+// createSale creates a sale that is on for longer than clocks are wrong here, with more fields.
+func (r *run) createSale(units int64, fields map[string]any) int64 {
 	r.Helper()
-	id := r.site.CreateWindow(r, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
+	draft := box.SeckillDraft(1, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
+	maps.Copy(draft, fields)
+	created := r.site.Client.Must(r, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
+	})
+	id := box.Decode[box.Voucher](r, created).ID
 	r.site.AwaitState(r, id, "on_sale")
 	return id
 }
@@ -182,15 +196,20 @@ func (r *run) newUsers(n int) []int64 {
 }
 
 // load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses.
-func (r *run) load(clients int, pause time.Duration) {
-	end := make(chan struct{})
-	r.hasLoad, r.stopLoad = true, sync.OnceFunc(func() { close(end) })
+func (r *run) load(clients int, pause time.Duration) { r.loadOf(r.buyers, clients, pause) }
+
+// loadOf is load by buyers of the same sale.
+func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
+	if !r.hasLoad {
+		r.hasLoad, r.loadEnd = true, make(chan struct{})
+		r.stopLoad = sync.OnceFunc(func() { close(r.loadEnd) })
+	}
 	for range clients {
 		r.loading.Go(func() {
 			for {
-				r.buyers.BuyUntilAnswered(r.Context(), r.users.Add(1))
+				buyers.BuyUntilAnswered(r.Context(), r.users.Add(1))
 				select {
-				case <-end:
+				case <-r.loadEnd:
 					return
 				case <-r.Context().Done():
 					return
@@ -345,7 +364,7 @@ func (r *run) check() (e checker.Evidence, err error) {
 	if e, err = r.site.Evidence(r.Context(), r.buyers, r.units); err != nil {
 		return e, err
 	}
-	e.Loss = r.loss
+	e.Loss, e.PerUser = r.loss, r.perUser
 	if e.Redis.Dead == r.dead {
 		e.Redis.Dead = 0
 	}

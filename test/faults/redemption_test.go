@@ -1,0 +1,204 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// couponsWritten is what only tills write once all coupons are paid.
+const couponsWritten = "into `tb_coupon`"
+
+// coupon is one that several want at once.
+type coupon struct {
+	user        int64
+	order, code string
+}
+
+// redeemed lets tills redeem coupons, by reservation and without, while their owners want the money back. Exactly one gets
+// each coupon, whatever strikes meanwhile: one fault after the other.
+func redeemed(strikes ...func(*run)) func(*run) {
+	const coupons = 30
+	return func(r *run) {
+		r.open(deployment{})
+		voucher := r.createSale(int64(coupons*len(strikes)), map[string]any{"redeemable": true})
+		r.load(8, 50*time.Millisecond)
+		r.awaitAccepted(50)
+		for _, strike := range strikes {
+			r.raceForCoupons(r.buyAndPay(voucher, coupons), strike)
+		}
+		r.faultEnded()
+		r.expectOneEnd(voucher, int64(coupons*len(strikes)))
+		r.awaitAccepted(50)
+		r.finish()
+	}
+}
+
+// raceForCoupons lets two tills and the owner want each coupon at once, while the fault strikes.
+func (r *run) raceForCoupons(coupons []coupon, strike func(*run)) {
+	r.Helper()
+	var (
+		racing sync.WaitGroup
+		wins   = make([]atomic.Int32, len(coupons))
+		bound  = make(chan struct{}, 12) // who asks at once
+	)
+	for i, c := range coupons {
+		for _, want := range []func(context.Context, coupon) (bool, error){r.reserveAndRedeem, r.redeem, r.refund} {
+			racing.Go(func() {
+				bound <- struct{}{}
+				defer func() { <-bound }()
+				won, err := want(r.Context(), c)
+				if err != nil {
+					r.Errorf("order %s: %v", c.order, err)
+				}
+				if won {
+					wins[i].Add(1)
+				}
+			})
+		}
+	}
+	strike(r)
+	r.await("the last answer about a coupon", closedAfter(&racing))
+	for i, c := range coupons {
+		if n := wins[i].Load(); n != 1 {
+			r.Errorf("%d have got the coupon of order %s", n, c.order)
+		}
+	}
+}
+
+// tillsInstanceKilled kills an instance as it serves tills, and starts it again.
+func tillsInstanceKilled(at testkit.Match) func(*run) {
+	return func(r *run) {
+		r.Helper()
+		n := r.victim()
+		r.killAt(n, r.proxies[n].mysql, at)
+		r.must(r.site.Servers[n].Start())
+	}
+}
+
+// tillsMySQLKilled kills MySQL as a till's commit is on its way.
+func tillsMySQLKilled(r *run) {
+	r.Helper()
+	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: commit, After: couponsWritten})
+	r.await("a till's commit", b.Reached())
+	r.mysql.Kill()
+	b.Cut()
+	r.mysql.Start()
+}
+
+// buyAndPay returns the coupons of n new users who have bought one and paid for it.
+func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
+	r.Helper()
+	post := func(user int64, want int, path string) box.Reply {
+		r.Helper()
+		return r.site.Client.Must(r, want, box.Request{Method: http.MethodPost, URL: r.site.URL(path), Token: box.BuyerToken(user)})
+	}
+	for _, user := range r.newUsers(n) {
+		id := box.Decode[box.Placed](r, post(user, http.StatusCreated, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher))).OrderID
+		begun := box.Decode[struct{ PayURL string }](r, post(user, http.StatusOK, "/order/"+id+"/pay"))
+		post(user, http.StatusOK, begun.PayURL)
+		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Must(r, http.StatusOK, box.Request{
+			Method: http.MethodGet, URL: r.site.URL("/order/" + id), Token: box.BuyerToken(user),
+		}))
+		paid = append(paid, coupon{user, id, found.Coupon.Code})
+	}
+	return paid
+}
+
+// redeem wants the coupon at once, at a till of its own.
+func (r *run) redeem(ctx context.Context, c coupon) (bool, error) {
+	reply, err := r.askTill(ctx, c, 7001, "redeem", map[string]any{"code": c.code})
+	return reply.StatusCode == http.StatusOK, err
+}
+
+// reserveAndRedeem wants it with a reservation.
+func (r *run) reserveAndRedeem(ctx context.Context, c coupon) (bool, error) {
+	reply, err := r.askTill(ctx, c, 7002, "reserve", map[string]any{"code": c.code})
+	if err != nil || reply.StatusCode != http.StatusOK {
+		return false, err
+	}
+	var reserved struct{ Reservation struct{ ID string } }
+	if err := json.Unmarshal(reply.Data, &reserved); err != nil {
+		return false, err
+	}
+	body := map[string]any{"code": c.code, "reservation": reserved.Reservation.ID}
+	reply, err = r.askTill(ctx, c, 7002, "redeem", body)
+	return reply.StatusCode == http.StatusOK, err
+}
+
+// refund wants the money back.
+func (r *run) refund(ctx context.Context, c coupon) (bool, error) {
+	reply, err := r.askUntilAnswered(ctx, c, box.Request{Method: http.MethodPost, URL: "/order/" + c.order + "/refund", Token: box.BuyerToken(c.user)})
+	return reply.StatusCode == http.StatusOK || reply.StatusCode == http.StatusAccepted, err
+}
+
+// askTill sends a till's request until it is answered.
+func (r *run) askTill(ctx context.Context, c coupon, till int64, verb string, body any) (box.Reply, error) {
+	claims := box.Claims(till, "till")
+	claims["shop"] = 1
+	return r.askUntilAnswered(ctx, c, box.Request{
+		Method: http.MethodPost, URL: "/till/" + verb, Token: box.Sign(box.Secret, claims), Body: body,
+		Header: map[string]string{"Idempotency-Key": verb + "-" + c.order},
+	})
+}
+
+// askUntilAnswered sends a request, whose URL is a path, to one instance after the other until it is done or refused for good.
+func (r *run) askUntilAnswered(ctx context.Context, c coupon, request box.Request) (reply box.Reply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, box.Patience)
+	defer cancel()
+	path := request.URL
+	for i := int(c.user); ; i++ {
+		request.URL = r.site.Servers[i%len(r.site.Servers)].URL(path)
+		reply, err = r.site.Client.Do(ctx, request)
+		if err == nil {
+			switch reply.StatusCode {
+			case http.StatusOK, http.StatusAccepted, http.StatusConflict:
+				return reply, nil
+			case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			default:
+				return reply, fmt.Errorf("%s is answered %d: %s", path, reply.StatusCode, reply.Body)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return reply, fmt.Errorf("%s: never answered: %d %s: %w", path, reply.StatusCode, reply.Body, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// expectOneEnd fails the scenario unless each of the sale's orders was redeemed once or refunded once, and the refunded units
+// are on sale again.
+func (r *run) expectOneEnd(voucher, orders int64) {
+	r.Helper()
+	count := func(query string, args ...any) (n int64) {
+		r.Helper()
+		r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), query, args...).Scan(&n))
+		return n
+	}
+	const inState = "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status = ?"
+	box.Eventually(r, "the end of all refunds", func() error {
+		if n := count(inState, voucher, order.Refunding); n > 0 {
+			return fmt.Errorf("%d orders are being refunded", n)
+		}
+		return nil
+	})
+	redeemed, refunded := count(inState, voucher, order.Redeemed), count(inState, voucher, order.Refunded)
+	events := count("SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.status IN (?, ?)",
+		voucher, order.Redeemed, order.Refunded)
+	stock, _, err := r.site.Ledger.Sale(r.Context(), voucher)
+	r.must(err)
+	if redeemed+refunded != orders || events != orders || stock != refunded {
+		r.Errorf("of %d orders %d are redeemed and %d refunded, with %d such lines in their histories and %d units on sale",
+			orders, redeemed, refunded, events, stock)
+	}
+	r.Logf("redeemed %d, refunded %d", redeemed, refunded)
+}
