@@ -1,6 +1,9 @@
 package guard
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they are
 // shared: a [Change] makes new ones.
@@ -63,6 +66,14 @@ type Tickets struct {
 	ExpiryMinutes int64 `json:"expiryMinutes"` // how long a ticket can be used from its moment on
 	DryRun        bool  `json:"dryRun,omitempty"`
 }
+
+// From is when tickets of a sale that begins then are given out.
+func (t *Tickets) From(begin time.Time) time.Time {
+	return begin.Add(-time.Duration(t.LeadMinutes) * time.Minute)
+}
+
+// Longest is the longest delay of a buyer's moment.
+func (t *Tickets) Longest() time.Duration { return time.Duration(t.DelayMs) * time.Millisecond }
 
 // Challenge is the work that a ticket costs: how many tries a solver needs at most, three quarters of them on average. A try
 // takes scrypt with half a mebibyte: some ten milliseconds on a slow telephone.

@@ -278,7 +278,9 @@ type saleJSON struct {
 	BeginTime time.Time         `json:"beginTime"`
 	EndTime   time.Time         `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
-	Guards    *guard.Settings   `json:"guards,omitempty"` // for admins only: bots need not know what stops them
+	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
+	TicketsFrom *time.Time      `json:"ticketsFrom,omitempty"`
+	Guards      *guard.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
 }
 
 // adminView is a voucher as admins see it.
@@ -305,6 +307,9 @@ func voucherView(v voucher.Shown) voucherJSON {
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing,
+	}
+	if v.Sale.Guards.State(guard.TicketsGuard) != guard.Off { // with a dry run too, which counts who comes without
+		view.TicketsFrom = timeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}
 	if v.Live != nil {
 		view.Stock, view.SaleState = v.Live.Stock, v.Live.State

@@ -35,6 +35,7 @@
  * @property {string} [endTime]
  * @property {number} [perUser] units that a buyer may have, in one order; one where it is absent
  * @property {boolean} [redeemable] a paid order has a code
+ * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
@@ -58,6 +59,7 @@
  * @typedef {object} Options
  * @property {any} [body] sent as JSON
  * @property {string} [key] Idempotency-Key
+ * @property {Record<string, string>} [headers] others
  * @property {number} [timeout] milliseconds; default 20,000, more than every ?wait= here
  * @property {AbortSignal} [signal] aborts the request
  */
@@ -73,7 +75,7 @@ export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding'
 
 /**
  * What came of a purchase: the order, which the buyer may have had before, or why there is none.
- * @typedef {{orderId: string, status: string, quantity?: number} | {refused: string, message: string, left?: number}} Outcome
+ * @typedef {{orderId: string, status: string, quantity?: number} | {refused: string, message: string, left?: number, usableFrom?: string}} Outcome
  */
 
 /**
@@ -145,9 +147,9 @@ export class Client {
    * @param {string} method @param {string} path @param {Options} [options]
    * @returns {Promise<Answer>}
    */
-  async ask(method, path, { body, key, timeout = 20_000, signal } = {}) {
+  async ask(method, path, { body, key, headers: others, timeout = 20_000, signal } = {}) {
     /** @type {Record<string, string>} */
-    const headers = { 'Accept-Language': this.#language() };
+    const headers = { 'Accept-Language': this.#language(), ...others };
     if (this.#token()) headers.Authorization = `Bearer ${this.#token()}`;
     if (key) headers['Idempotency-Key'] = key;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -198,14 +200,28 @@ export class Client {
   /**
    * Buys in a sale, once however often it is called meanwhile. ALREADY_BOUGHT is a success here: it is also the
    * answer to a repeated request whose first answer was lost. Where fewer units are left than quantity, nothing is bought:
-   * refused is NOT_ENOUGH, and left is how many there are.
+   * refused is NOT_ENOUGH, and left is how many there are. Before the ticket's moment it is NOT_STARTED, and usableFrom is the moment.
    * @param {number} voucherId
-   * @param {{quantity?: number, again?: (a: Answer) => void}} [options] quantity is at most the voucher's perUser
+   * @param {{quantity?: number, ticket?: string, again?: (a: Answer) => void}} [options] quantity is at most the voucher's perUser
    * @returns {Promise<Outcome>}
    */
-  buy(voucherId, { quantity = 1, again } = {}) {
+  buy(voucherId, { quantity = 1, ticket = '', again } = {}) {
+    /** @type {Record<string, string>} */
+    const headers = ticket ? { 'X-Seckill-Ticket': ticket } : {};
     const path = `/voucher/seckill/${voucherId}?wait=2s${quantity > 1 ? `&quantity=${quantity}` : ''}`;
-    return this.#once(`seckill/${voucherId}`, () => this.insist('POST', path, { again }));
+    return this.#once(`seckill/${voucherId}`, () => this.insist('POST', path, { headers, again }));
+  }
+
+  /**
+   * Asks once for the buyer's ticket for a sale. CHALLENGE_REQUIRED has a challenge in data, whose solution the next request
+   * sends: /assets/buyer/work.js solves it. Repeating is harmless.
+   * @param {number} voucherId @param {string} [solution] ALTCHA's payload
+   * @returns {Promise<Answer>}
+   */
+  ticket(voucherId, solution) {
+    /** @type {Record<string, string>} */
+    const headers = solution ? { 'X-Seckill-Altcha': solution } : {};
+    return this.ask('POST', `/voucher/seckill/${voucherId}/ticket`, { headers });
   }
 
   /**
@@ -228,7 +244,7 @@ export class Client {
     const promise = purchase()
       .then((a) => {
         if (a.success || a.code === 'ALREADY_BOUGHT') return a.data;
-        return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '', left: a.data?.left };
+        return { refused: a.unknown ? 'UNKNOWN_OUTCOME' : a.code || 'INTERNAL', message: a.errorMsg || '', left: a.data?.left, usableFrom: a.data?.usableFrom };
       })
       .finally(() => this.#buying.delete(mine));
     this.#buying.set(mine, promise);

@@ -1,10 +1,6 @@
 package ticket
 
-import (
-	"time"
-
-	"seckill/internal/guard"
-)
+import "seckill/internal/guard"
 
 // Guard is the guard "tickets". Without Tickets, on an instance without SECKILL_GUARD_SECRET, it lets nobody in.
 type Guard struct{ Tickets *Tickets }
@@ -20,8 +16,5 @@ func (g Guard) Check(r *guard.Request) error {
 	if err := g.Tickets.Check(r.Caller.Ticket, r.Sale.ID, r.Caller.UserID, r.Now); err != nil {
 		return err
 	}
-	return g.Tickets.Usable(r.Sale.ID, r.Caller.UserID, r.Sale.Begin, Longest(r.Sale.Settings.Tickets), r.Now)
+	return g.Tickets.Usable(r.Sale.ID, r.Caller.UserID, r.Sale.Begin, r.Sale.Settings.Tickets.Longest(), r.Now)
 }
-
-// Longest is the longest delay of a sale.
-func Longest(s *guard.Tickets) time.Duration { return time.Duration(s.DelayMs) * time.Millisecond }

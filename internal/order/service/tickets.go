@@ -68,14 +68,14 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 		return Ticket{}, ErrNoTickets
 	}
 	set := v.Sale.Guards.Tickets
-	if from := v.Sale.Begin.Add(-time.Duration(set.LeadMinutes) * time.Minute); now.Before(from) {
+	if from := set.From(v.Sale.Begin); now.Before(from) {
 		return Ticket{}, &TicketsLaterError{From: from}
 	}
 	sale := guard.Sale{ID: voucherID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
 	if err := t.challenge(ctx, sale, c, solution, now); err != nil {
 		return Ticket{}, err
 	}
-	usable := v.Sale.Begin.Add(t.tickets.Delay(voucherID, c.UserID, ticket.Longest(set)))
+	usable := v.Sale.Begin.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
 	given := Ticket{UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
 	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
 		err = ticket.ErrTryAgain // no salt could be read yet

@@ -9,11 +9,11 @@ import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
 
 /** States in which the button does something. */
-const PRESSABLE = new Set(['grab', 'unknown', 'unpaid']);
+const PRESSABLE = new Set(['early', 'grab', 'unknown', 'unpaid']);
 
-/** States in which the buyer sees how many they ask for; in the first two they choose. */
-const ASKS = new Set(['not_started', 'grab', 'unknown', ...UNDER_WAY]);
-const CHOOSES = new Set(['not_started', 'grab']);
+/** States in which the buyer sees how many they ask for; in the second set they choose. */
+const ASKS = new Set(['not_started', 'early', 'grab', 'unknown', ...UNDER_WAY]);
+const CHOOSES = new Set(['not_started', 'early', 'grab']);
 
 /** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf']);
@@ -39,7 +39,9 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
     if (state === 'unpaid' && order) onPay(order);
     else onPress();
   };
+  const ticket = voucher.ticketsFrom && !order ? shop.tickets.of(voucher.id) : undefined;
   const note = noteOf(unpayable && state === 'unpaid' ? 'unpayable' : state, press, order, words, now);
+  if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
   if (unpayable && state === 'grab' && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
     <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
@@ -58,11 +60,13 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
         <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
-          ${(UNDER_WAY.has(state) || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
+          ${((UNDER_WAY.has(state) && state !== 'kept') || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
-          ${t(label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n })}
+          ${t(label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
         </button>
+        ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
+        ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
       </div>
     </div>
   </article>`;
@@ -89,11 +93,29 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
   if (press?.phase === 'refused' && press.left && state === 'grab') {
     return { text: t('note.few', { left: press.left }), tone: 'warn' };
   }
-  if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && state === 'grab') {
+  if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && (state === 'grab' || state === 'early')) {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
   return { text: '', tone: '' };
+}
+
+/** What is to be said of the buyer's ticket. */
+function ticketNote(/** @type {string} */ state, /** @type {any} */ voucher, /** @type {any} */ press, /** @type {any} */ ticket, /** @type {any} */ { t, moment }, /** @type {number} */ now) {
+  if (!voucher.ticketsFrom) return '';
+  if (state === 'kept') return t('note.kept');
+  if (state === 'not_started') return t('note.tickets.from', { time: moment(voucher.ticketsFrom) });
+  if (!['early', 'grab', 'ticket'].includes(state)) return '';
+  if (ticket?.phase === 'solving') return t('note.work');
+  if (ticket?.phase === 'ready' && state !== 'ticket' && ticket.usableFrom > now) {
+    return t('note.moment', { seconds: ((ticket.usableFrom - Date.parse(voucher.beginTime)) / 1000).toFixed(1) });
+  }
+  return state === 'early' && press === undefined ? t('note.early') : '';
+}
+
+/** How far the device is with the work for a ticket. @param {any} props */
+function Work({ ticket, t }) {
+  return html`<progress class="work" max="1" value=${ticket.part} aria-label=${t('work')}></progress>`;
 }
 
 /** @param {any} props */

@@ -4,6 +4,7 @@
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
 import { LEARNED, UNDER_WAY } from './state.js';
+import { Tickets } from './tickets.js';
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
@@ -15,6 +16,12 @@ const STREAMS = 2;
 /** Milliseconds between two reads of the list, while something sells or is about to, and otherwise. */
 const SOON = 4_000;
 const LATER = 20_000;
+
+/** Milliseconds between two looks at the clock while a press is kept: the server's is known better and better. */
+const LOOK = 500;
+
+/** How often a press is sent again with another ticket, or because its moment had not come. */
+const RETRIES = 5;
 
 /** Vouchers on a page. */
 const PAGE = '50';
@@ -43,6 +50,8 @@ export class Shop {
   #updated = new Map();
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
+  /** The presses that may go on: withdrawing one ends it. @type {Map<number, object>} by voucher */
+  #going = new Map();
   #timer = 0;
   #turn = 0; // how often watching has begun
   #pages = 1; // how many are shown
@@ -56,6 +65,7 @@ export class Shop {
     this.session = session;
     this.shopId = shopId;
     this.view = view;
+    this.tickets = new Tickets(client, () => session.user, () => this.view.changed());
   }
 
   /** The buyer's live order in a sale. @param {number} voucherId */
@@ -120,10 +130,17 @@ export class Shop {
       const gone = (this.vouchers ?? []).filter((old) => old.id > oldest && !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
       const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
       this.vouchers = [...listed, ...gone.map((v) => ({ ...v, status: 2 }))];
+      this.planTickets();
     } else {
       this.trouble = answer;
     }
     this.view.changed();
+  }
+
+  /** Has the tickets fetched that the buyer will need. */
+  planTickets() {
+    if (!this.session.token) return;
+    for (const v of this.vouchers ?? []) if (v.type === 1 && v.status === 1 && !this.liveOrder(v.id)) this.tickets.plan(v);
   }
 
   /** Reads the buyer's newest orders. */
@@ -143,6 +160,7 @@ export class Shop {
     }
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     this.#followNewest();
+    this.planTickets();
     this.view.changed();
   }
 
@@ -153,6 +171,8 @@ export class Shop {
     this.#followed.clear();
     this.orders = [];
     this.presses.clear();
+    this.#going.clear();
+    this.tickets.clear();
     this.doing.clear();
     this.refusals.clear();
     this.view.signedOut();
@@ -166,13 +186,16 @@ export class Shop {
     const before = this.presses.get(voucher.id);
     if (before && UNDER_WAY.has(before.phase)) return;
     if (voucher.type === 1 && this.liveOrder(voucher.id)) return;
-    this.#note(voucher.id, { phase: 'asking' });
     const who = this.session.token;
     const again = (/** @type {import('../client.js').Answer} */ a) => this.session.token === who && this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
-    const outcome = voucher.type === 1
-      ? await this.client.buy(voucher.id, { quantity: this.quantity(voucher), again })
-      : await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
-    if (this.session.token !== who) return;
+    let outcome;
+    if (voucher.type === 1) {
+      outcome = await this.#buy(voucher, again);
+    } else {
+      this.#note(voucher.id, { phase: 'asking' });
+      outcome = await this.client.buyOrdinary(voucher.id, this.#key(voucher.id), again);
+    }
+    if (this.session.token !== who || !outcome) return;
     if ('orderId' in outcome) {
       this.presses.delete(voucher.id);
       this.#keys.delete(voucher.id);
@@ -199,6 +222,76 @@ export class Shop {
     this.vouchers = (this.vouchers ?? []).map((v) => (v.id === voucher.id ? { ...v, ...LEARNED[outcome.refused], ...few } : v));
     this.#note(voucher.id, { phase: 'refused', code: outcome.refused, message: outcome.message, left: few.stock });
     this.view.notify(few.stock ? 'few' : 'refused', outcome);
+  }
+
+  /**
+   * Buys in a sale: with the buyer's ticket, at their moment, where the sale needs one. null: the press was withdrawn.
+   * @param {Voucher} voucher @param {(a: import('../client.js').Answer) => void} again
+   * @returns {Promise<import('../client.js').Outcome | null>}
+   */
+  async #buy(voucher, again) {
+    const press = {};
+    this.#going.set(voucher.id, press);
+    const goes = () => this.#going.get(voucher.id) === press;
+    let needed = Boolean(voucher.ticketsFrom);
+    for (let attempt = 1; ; attempt++) {
+      let ticket = '';
+      if (needed) {
+        const got = await this.#ticket(voucher, goes);
+        if (!goes()) return null;
+        if (got.phase === 'refused') return { refused: got.answer?.code ?? 'INTERNAL', message: got.answer?.errorMsg ?? '' };
+        ticket = got.ticket ?? '';
+      }
+      this.#note(voucher.id, { phase: 'asking' });
+      const outcome = await this.client.buy(voucher.id, { quantity: this.quantity(voucher), ticket, again });
+      if (!goes()) return null;
+      if (!('refused' in outcome) || attempt === RETRIES) return outcome;
+      if (outcome.refused === 'NOT_STARTED' && outcome.usableFrom) {
+        if (!(await this.#until(voucher, () => Date.parse(outcome.usableFrom ?? ''), goes))) return null;
+      } else if (outcome.refused === 'TICKET_REQUIRED' || outcome.refused === 'TICKET_INVALID') {
+        needed = true;
+        this.tickets.drop(voucher.id);
+      } else {
+        return outcome;
+      }
+    }
+  }
+
+  /** The buyer's ticket, once their moment has come. @param {Voucher} voucher @param {() => boolean} goes */
+  async #ticket(voucher, goes) {
+    for (;;) {
+      if (this.tickets.of(voucher.id)?.phase !== 'ready') this.#note(voucher.id, { phase: 'ticket' });
+      const listed = () => this.vouchers?.find((v) => v.id === voucher.id) ?? voucher; // its start may be changed meanwhile
+      const got = await this.tickets.get(listed());
+      if (!goes() || got.phase !== 'ready') return got;
+      const began = listed().beginTime;
+      const came = await this.#until(voucher, () => (listed().beginTime === began ? got.usableFrom ?? 0 : 0), goes);
+      if (!came || listed().beginTime === began) return got;
+    }
+  }
+
+  /**
+   * Keeps a press until a moment, by the server's clock. false: it was withdrawn.
+   * @param {Voucher} voucher @param {() => number} moment @param {() => boolean} goes
+   */
+  async #until(voucher, moment, goes) {
+    for (;;) {
+      const left = moment() - this.client.clock.now();
+      if (left <= 0) return true;
+      if (this.presses.get(voucher.id)?.phase !== 'kept') this.view.notify('kept');
+      this.#note(voucher.id, { phase: 'kept', at: moment() });
+      await new Promise((done) => setTimeout(done, Math.min(left, LOOK)));
+      if (!goes()) return false;
+    }
+  }
+
+  /** Withdraws a press that was not sent yet. @param {Voucher} voucher */
+  withdraw(voucher) {
+    const phase = this.presses.get(voucher.id)?.phase;
+    if (phase !== 'kept' && phase !== 'ticket') return;
+    this.#going.delete(voucher.id);
+    this.presses.delete(voucher.id);
+    this.view.changed();
   }
 
   /**

@@ -6,17 +6,19 @@
 
 /**
  * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
- * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: the outcome is not known, and pressing again finds it out.
- * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown', code?: string, message?: string, left?: number}} Press
+ * busy: nothing was done, it is sent again; refused: it bought nothing; unknown: the outcome is not known, and pressing again finds it out;
+ * ticket: it waits for the buyer's ticket; kept: it is sent at the buyer's moment, at.
+ * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown' | 'ticket' | 'kept', code?: string, message?: string, left?: number, at?: number}} Press
  */
 
-/** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
- *   'busy' | 'unknown' | 'queued' | 'unpaid' | 'yours'} State */
+/** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
+ *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours'} State */
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
  * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end. A stale list
- * says nothing about stock and pause: the button works, and the answer to the purchase decides.
+ * says nothing about stock and pause: the button works, and the answer to the purchase decides. Once a sale gives out tickets
+ * the button works: what is pressed early is kept until the buyer's moment.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press]
  * @returns {State}
@@ -38,13 +40,13 @@ export function stateOf(voucher, now, order, press) {
       return 'ended';
     default:
   }
-  if (now < Date.parse(voucher.beginTime ?? '')) return 'not_started';
+  if (now < Date.parse(voucher.beginTime ?? '')) return now >= Date.parse(voucher.ticketsFrom ?? '') ? 'early' : 'not_started';
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
   return voucher.stale || (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
 }
 
 /** Phases in which a press is not answered yet. */
-export const UNDER_WAY = new Set(['asking', 'again', 'busy']);
+export const UNDER_WAY = new Set(['asking', 'again', 'busy', 'ticket', 'kept']);
 
 /** What refusals of a purchase reveal of the sale; the button then says it. @type {Record<string, Partial<Voucher>>} */
 export const LEARNED = {

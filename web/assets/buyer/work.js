@@ -178,7 +178,7 @@ export function solve({ algorithm, nonce, salt, cost, memoryCost, keyLength, key
 }
 
 // As a worker: a challenge comes in, parts done and the solution go out.
-if (typeof WorkerGlobalScope !== 'undefined' && self instanceof WorkerGlobalScope) {
+if (typeof document === 'undefined' && typeof self !== 'undefined') {
   self.onmessage = ({ data: challenge }) => {
     const began = performance.now();
     try {
