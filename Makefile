@@ -130,6 +130,10 @@ test-long: cc ## everything COUNT times on one, two and four processors, then lo
 	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX) ./test/faults
 	@$(MAKE) fuzz FUZZTIME=60s
 
+.PHONY: races
+races: ## 64 tills at one code 1,000 times; refund, reservation and lapse against redemption 10,000 times each
+	@SECKILL_TEST_RACES=many $(WITH_SERVICES) go test -count=1 -v -timeout 60m -run '^Test(ManyTillsRedeemOneCode|CouponRaces)$$' $(TESTFLAGS) ./internal/sqlstore
+
 .PHONY: life
 life: ## CHECKS random histories of orders, against real stores, with crashes and lost calls
 	@$(WITH_SERVICES) go test -count=1 -timeout 60m ./test/life -rapid.checks=$(or $(CHECKS),1000) $(TESTFLAGS)

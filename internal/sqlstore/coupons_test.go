@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +60,14 @@ func (l ledger) coupon(tb testing.TB, c order.Claim) redemption.Coupon {
 	return coupon
 }
 
-// do does one command.
+// raceRounds is how often a race is run: make races runs them more often.
+func raceRounds(few, many int) int {
+	if os.Getenv("SECKILL_TEST_RACES") == "many" {
+		return many
+	}
+	return few
+}
+
 // do gives a command to the store, again while no connection was free, which on a busy machine is so now and then.
 func do(tb testing.TB, s *sqlstore.Store, cmd redemption.Command) redemption.Outcome {
 	tb.Helper()
@@ -378,7 +386,7 @@ func TestKeysOfCodesThatAreNone(t *testing.T) {
 func TestManyTillsRedeemOneCode(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const tills = 64
-		rounds := 40
+		rounds := raceRounds(40, 1000)
 		if l.dialect == "sqlite" {
 			rounds = 5
 		}
@@ -415,7 +423,7 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 // Of two that want the same coupon at once, one wins, and the other one is told what it has become.
 func TestCouponRaces(t *testing.T) {
 	t.Parallel()
-	const rounds = 300
+	rounds := raceRounds(300, 10_000)
 	for name, race := range map[string]struct {
 		first, second func(ledger, redemption.Coupon, order.Claim) error
 		won           func(first, second error) bool // exactly one, or as it may be
@@ -456,7 +464,7 @@ func TestCouponRaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := openMySQL(t, testkit.MySQL(t))
-			v := l.redeemable(t, rounds, voucher.Redemption{})
+			v := l.redeemable(t, int64(rounds), voucher.Redemption{})
 			for _, c := range l.paid(t, v, rounds) {
 				coupon := l.coupon(t, c)
 				if strings.HasPrefix(name, "lapse") {
