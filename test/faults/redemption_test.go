@@ -14,8 +14,8 @@ import (
 	"seckill/test/box"
 )
 
-// couponsWritten is what only tills write once all coupons are paid.
-const couponsWritten = "into `tb_coupon`"
+// couponRedeemed is in the statement that makes orders redeemed.
+const couponRedeemed = "`redeem_time`="
 
 // coupon is one that several want at once.
 type coupon struct {
@@ -87,7 +87,7 @@ func tillsInstanceKilled(at testkit.Match) func(*run) {
 // tillsMySQLKilled kills MySQL as a till's commit is on its way.
 func tillsMySQLKilled(r *run) {
 	r.Helper()
-	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: commit, After: couponsWritten})
+	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: commit, After: couponRedeemed})
 	r.await("a till's commit", b.Reached())
 	r.mysql.Kill()
 	b.Cut()
