@@ -198,6 +198,11 @@ cc:
 bench: ## compare the service with simpler designs, about 15 minutes; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench
 
+# make bench-before BEFORE=649a67a: all targets with the service of that commit and with this one, in one run.
+.PHONY: bench-before
+bench-before: ## the same, and beside it with the service of BEFORE=<commit>, in turn, about 22 minutes
+	@$(if $(BEFORE),,echo 'make bench-before BEFORE=<commit>' >&2; exit 2;) $(WITH_SERVICES) go run ./bench -before '$(BEFORE)'
+
 .PHONY: bench-quick
 bench-quick: ## the same in under three minutes, nothing written
 	@$(WITH_SERVICES) go run ./bench -quick

@@ -136,6 +136,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		only, err = regexp.Compile(text)
 		return err
 	})
+	before := flags.String("before", "", "measure the service of this `commit` too, in turn with this one, and show all targets before and after")
 	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
 	smoke := flags.Bool("smoke", false, "1 round of 200ms, limits and curves too: that it runs and its counts add up; the figures mean nothing")
 	if err = flags.Parse(args); err != nil {
@@ -152,7 +153,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		o.plan = full
 	}
 	o.plan.Compare, o.plan.Limits = *smoke || !*limits, *smoke || *limits
-	o.plan.Connections, o.plan.Only = *connections, only
+	o.plan.Connections, o.plan.Only, o.plan.Before = *connections, only, *before
 	if given["rounds"] {
 		o.plan.Rounds = *rounds
 	}

@@ -39,6 +39,7 @@ func TestParse(t *testing.T) {
 		{args: "-smoke", want: smoke},
 		{args: "-smoke -rounds 4 -duration 1s", want: changed(smoke, func(o *options) { o.plan.Rounds, o.plan.Duration = 4, time.Second })},
 		{args: "-render some.json", want: changed(full, func(o *options) { o.render = "some.json" })},
+		{args: "-before 649a67a", want: changed(full, func(o *options) { o.plan.Before = "649a67a" })},
 		{args: "-rounds 0", bad: true},
 		{args: "-duration -1s", bad: true},
 		{args: "-connections 0", bad: true},

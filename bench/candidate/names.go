@@ -2,6 +2,8 @@
 // names, reports look them up, and neither knows the other.
 package candidate
 
+import "strings"
+
 // The designs that lead to this service (bench/stages), and the service.
 const (
 	Gin       = "plain Gin"
@@ -44,6 +46,9 @@ const (
 
 // HMAC is one HMAC-SHA256 of a token: the least that a request with a token costs.
 const HMAC = "one HMAC of a token"
+
+// OfService reports whether the service has a part in a candidate: it is the service, or has a rate that follows from its.
+func OfService(name string) bool { return strings.HasPrefix(name, Service) || name == GinHalf }
 
 // All are all of them in the order in which a report has them: that of the designs.
 func All() []string {

@@ -13,6 +13,7 @@ import (
 	"seckill/bench/audit"
 	"seckill/bench/result"
 	"seckill/bench/rig"
+	"seckill/test/upgrade/version"
 )
 
 // Bench is what all measurements of a run share.
@@ -20,6 +21,9 @@ type Bench struct {
 	plan     Plan
 	stores   *rig.Stores
 	dir      string // of the programs
+	server   string // the service's program
+	name     string // what progress calls it; "" for that of this checkout
+	before   *Bench // the same with a program from an older commit; nil: none
 	users    rig.Users
 	progress io.Writer
 }
@@ -42,9 +46,38 @@ func Open(ctx context.Context, p Plan, progress io.Writer) (*Bench, error) {
 			return nil, err
 		}
 	}
+	b.server = filepath.Join(b.dir, "server")
+	if err = b.buildBefore(ctx); err != nil {
+		b.Close(ctx)
+		return nil, err
+	}
 	fmt.Fprintln(progress, "signing tokens")
 	b.users = rig.NewUsers(b.plan.users())
+	if b.before != nil {
+		b.before.users = b.users
+	}
 	return b, nil
+}
+
+// buildBefore builds the service of the plan's older commit, if there is one.
+func (b *Bench) buildBefore(ctx context.Context) error {
+	if b.plan.Before == "" {
+		return nil
+	}
+	fmt.Fprintln(b.progress, "building server of", b.plan.Before)
+	before := *b
+	before.name = " of " + b.plan.Before
+	before.server = filepath.Join(b.dir, "server-before")
+	b.before = &before
+	root, err := version.Root(ctx, ".")
+	if err != nil {
+		return err
+	}
+	id, err := version.Resolve(ctx, root, b.plan.Before)
+	if err != nil {
+		return err
+	}
+	return version.Build(ctx, root, id, before.server)
 }
 
 // Close removes the programs and restores the stores' settings, also when ctx has ended.
@@ -53,7 +86,7 @@ func (b *Bench) Close(ctx context.Context) {
 	b.stores.Close(context.WithoutCancel(ctx), b.progress)
 }
 
-func (b *Bench) service() rig.Service { return rig.Service{Path: filepath.Join(b.dir, "server")} }
+func (b *Bench) service() rig.Service { return rig.Service{Path: b.server} }
 
 func (b *Bench) stage(name string) rig.Stage {
 	return rig.Stage{Path: filepath.Join(b.dir, "stages"), Name: name}

@@ -24,6 +24,7 @@ type Plan struct {
 	Waiting     int // buyers who wait for their rows at once
 	Expiry      ExpiryPlan
 	Only        *regexp.Regexp // which candidates take part; nil: all
+	Before      string         // a commit whose service is measured too, in turn with this one; "": none
 }
 
 // ScalePlan is how far sales, stock and buyers go apart when it is measured whether they matter.

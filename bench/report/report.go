@@ -36,6 +36,9 @@ func Read(path string) (run result.Run, err error) {
 func Print(run result.Run, w io.Writer) {
 	if run.Comparison != nil {
 		compared(run).tables(w)
+		if run.Before != nil {
+			fmt.Fprintf(w, "\n%s", beforeTable(run))
+		}
 	}
 	if run.Limits != nil {
 		bounded(run).tables(w)
@@ -56,6 +59,12 @@ func Write(run result.Run, dir string, progress io.Writer) error {
 	return nil
 }
 
+// comparedBefore derives the targets from the comparison with the service of an older commit.
+func comparedBefore(run result.Run) comparison {
+	run.Comparison = &run.Before.Comparison
+	return compared(run)
+}
+
 // compared derives the targets from a run's comparison.
 func compared(run result.Run) comparison {
 	c := *run.Comparison
@@ -67,7 +76,11 @@ func compared(run result.Run) comparison {
 func writeComparison(run result.Run, dir string, progress io.Writer) error {
 	c := compared(run)
 	name := fileName(run.Machine)
-	raw, err := marshal(result.Run{Machine: run.Machine, Plan: run.Plan, Comparison: c.Comparison})
+	sections := c.sections(name)
+	if run.Before != nil {
+		sections["before"] = beforeSection(run, name)
+	}
+	raw, err := marshal(result.Run{Machine: run.Machine, Plan: run.Plan, Comparison: c.Comparison, Before: run.Before})
 	if err != nil {
 		return err
 	}
@@ -79,7 +92,7 @@ func writeComparison(run result.Run, dir string, progress io.Writer) error {
 	}, progress); err != nil {
 		return err
 	}
-	if err = update(pageBeside(dir), c.sections(name), progress); err != nil {
+	if err = update(pageBeside(dir), sections, progress); err != nil {
 		return err
 	}
 	for _, w := range wordings() {

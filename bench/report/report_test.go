@@ -216,3 +216,45 @@ func TestReadmes(t *testing.T) {
 		}
 	}
 }
+
+// TestBefore: where an older commit's service was measured too, the page has all targets before and after.
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	run := example()
+	run.Before = &result.Before{Commit: "old1234", Comparison: result.Comparison{Candidates: example().Comparison.Candidates}}
+	for i, s := range run.Before.Candidates {
+		for j, f := range s.Figures {
+			if s.Candidate == candidate.Service && f.Name == result.ServerTime {
+				run.Before.Candidates[i].Figures[j].Samples = []float64{99}
+			}
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "benchmarks")
+	page := "<!-- measured: before -->\nnothing\n<!-- measured until here -->\n"
+	for name := range compared(run).sections("x") {
+		page += "<!-- measured: " + name + " -->\n<!-- measured until here -->\n"
+	}
+	if err := os.WriteFile(pageBeside(dir), []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(run, dir, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(pageBeside(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Before, old1234", "After, abc", "| P15", "order / floor of a purchase", "| 99.0 (99.0–99.0)", "| 50.0 (50.0–50.0)"} {
+		if !strings.Contains(string(written), want) {
+			t.Errorf("the page has no %q:\n%s", want, written)
+		}
+	}
+	stored, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	again, err := Read(stored[0])
+	if err != nil || again.Before == nil || beforeTable(again) != beforeTable(run) {
+		t.Errorf("read again: %v, %+v", err, again.Before)
+	}
+}

@@ -8,7 +8,14 @@ type Run struct {
 	Machine    Machine     `json:"machine"`
 	Plan       Plan        `json:"plan"`
 	Comparison *Comparison `json:"comparison,omitempty"`
+	Before     *Before     `json:"before,omitempty"`
 	Limits     *Limits     `json:"limits,omitempty"`
+}
+
+// Before is the same comparison with the service of an older commit, measured in turn with this one.
+type Before struct {
+	Commit string `json:"commit"`
+	Comparison
 }
 
 // Comparison is how the candidates compare.
