@@ -28,8 +28,11 @@ type Listener struct {
 	answer   []byte
 	makeRoom func()
 	madeRoom atomic.Int64 // when, in Unix nanoseconds
-	open     atomic.Int64
-	refused  atomic.Int64
+	// requestTime and lingerTime are the constants of these names.
+	requestTime, lingerTime time.Duration
+
+	open    atomic.Int64
+	refused atomic.Int64
 
 	mu      sync.Mutex
 	leaving map[net.Conn]struct{} // refused, and not closed yet; nil once the listener is closed
@@ -40,7 +43,10 @@ type Listener struct {
 // response with Connection: close, and are closed. Before one is refused, at most once a second, makeRoom may close those that
 // nobody uses, such as [CloseIdle] does.
 func New(inner net.Listener, limit int, answer []byte, makeRoom func()) *Listener {
-	return &Listener{Listener: inner, limit: int64(limit), answer: answer, makeRoom: makeRoom, leaving: map[net.Conn]struct{}{}}
+	return &Listener{
+		Listener: inner, limit: int64(limit), answer: answer, makeRoom: makeRoom, requestTime: requestTime, lingerTime: lingerTime,
+		leaving: map[net.Conn]struct{}{},
+	}
 }
 
 // CloseIdle returns a function that closes the connections of a server that have no request under way, and those that have
@@ -109,7 +115,7 @@ func (l *Listener) refuse(c net.Conn) {
 		return
 	}
 	// Too many are leaving. The send buffer of a new connection is empty, so this does not block.
-	_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
+	_ = c.SetWriteDeadline(time.Now().Add(l.lingerTime))
 	_, _ = c.Write(l.answer) // a caller who cannot be told has gone
 	_ = c.Close()
 }
@@ -137,13 +143,13 @@ func (l *Listener) goodbye(c net.Conn) {
 		delete(l.leaving, c)
 		l.mu.Unlock()
 	}()
-	if c.SetDeadline(time.Now().Add(requestTime)) != nil {
+	if c.SetDeadline(time.Now().Add(l.requestTime)) != nil {
 		return
 	}
 	if _, err := c.Read(make([]byte, 1)); err != nil {
 		return // it never asked
 	}
-	if c.SetDeadline(time.Now().Add(lingerTime)) != nil {
+	if c.SetDeadline(time.Now().Add(l.lingerTime)) != nil {
 		return
 	}
 	if _, err := c.Write(l.answer); err != nil {
