@@ -66,7 +66,8 @@ type shop struct {
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
 func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers, metrics *telemetry.Metrics, log *slog.Logger) (*shop, error) {
-	giving, err := openTickets(cfg, s, log)
+	limits := guard.NewLimitsTable(time.Now)
+	giving, err := openTickets(cfg, s, limits, log)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	coolDown := guard.NewCoolDownCheck(time.Now)
-	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
+	guards := guard.NewGuards(limits, metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
 	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
@@ -145,10 +146,7 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}
-	if s.tickets.ring != nil {
-		runs = append(runs, s.tickets.ring.Run)
-	}
-	for _, run := range runs {
+	for _, run := range append(runs, s.tickets.jobs()...) {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -25,7 +26,7 @@ type tickets struct {
 
 // openTickets returns the guards that sign. In the embedded mode the tokens' secret serves them too: keys are derived for each
 // purpose.
-func openTickets(cfg config.Config, s *stores, log *slog.Logger) (*tickets, error) {
+func openTickets(cfg config.Config, s *stores, limits *guard.LimitsTable, log *slog.Logger) (*tickets, error) {
 	secret := cfg.Guards.Secret.Reveal()
 	if secret == "" && cfg.Embedded() {
 		secret = s.secret
@@ -37,7 +38,15 @@ func openTickets(cfg config.Config, s *stores, log *slog.Logger) (*tickets, erro
 	if err != nil {
 		return nil, err
 	}
-	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, time.Now)}, nil
+	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, limits)}, nil
+}
+
+// jobs are what runs for tickets.
+func (t *tickets) jobs() []func(context.Context) error {
+	if t.ring == nil {
+		return nil
+	}
+	return []func(context.Context) error{t.ring.Run, t.challenges.Run}
 }
 
 // open wires what gives out tickets.

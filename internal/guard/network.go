@@ -15,6 +15,9 @@ const (
 	network6                 // the first 48 bits of an IPv6 address: what one customer of a provider has
 	account
 	noAddress // of callers whose address is not known: one budget for all
+
+	asked        kind = 1 << 4 // a network's budget of challenges
+	accountAsked      = account | asked
 )
 
 // addressOf and networkOf are the part of an address that has one budget. IPv4 in IPv6 is IPv4.

@@ -57,6 +57,12 @@ func (r *Rate) token() time.Duration {
 
 // take takes a request out of a budget, or returns how long it takes until there is one.
 func (t *table) take(k budgetKey, r *Rate, now time.Time) (wait time.Duration) {
+	_, wait = t.owe(k, r, now)
+	return wait
+}
+
+// owe is take, and returns how many requests are missing in the budget then.
+func (t *table) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
 	s.mu.Lock()
@@ -65,10 +71,10 @@ func (t *table) take(k budgetKey, r *Rate, now time.Time) (wait time.Duration) {
 	token := r.token()
 	full := max(b.full, at) + token
 	if over := full - at - token*time.Duration(r.Requests); over > 0 {
-		return over
+		return r.Requests, over
 	}
 	b.full = full
-	return 0
+	return int64((full - at + token - 1) / token), 0
 }
 
 func (t *table) set(k budgetKey) *budgetSet {

@@ -18,8 +18,8 @@ import (
 // Tickets gives out the tickets of sales: *service.Tickets.
 type Tickets interface {
 	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of voucher and
-	// order, and service.ErrNoTickets, *service.TicketsLaterError, *service.ChallengeError, challenge.ErrBusy and
-	// challenge.ErrTryAgain.
+	// order, and service.ErrNoTickets, *service.TicketsLaterError, *service.ChallengeError, *guard.StoppedError,
+	// challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain.
 	Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (service.Ticket, error)
 }
 

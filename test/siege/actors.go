@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/guard/ticket"
 )
 
@@ -96,9 +97,14 @@ func (s *siege) live(a *actor) {
 // fetch asks for a ticket, works as long as the challenge takes, and gets the ticket.
 func (s *siege) fetch(a *actor, speed float64) {
 	at := s.random.IntN(instances)
-	a.tries = s.tries(at, a.caller)
-	if a.tries > 0 { // the counter lies between half of them and all
-		a.tries = a.tries/2 + s.random.IntN(max(1, a.tries-a.tries/2)) + 1
+	most, err := s.tries(at, a.caller)
+	if rate, is := errors.AsType[*guard.RateError](err); is {
+		s.sim.after(rate.Retry+s.spread(time.Second, mobileShape), func() { s.fetch(a, speed) })
+		return
+	}
+	a.tries = most
+	if most > 0 { // the counter is any below it
+		a.tries = 1 + s.random.IntN(most)
 	}
 	a.worked = time.Duration(float64(a.tries) / speed * float64(time.Second))
 	s.sim.after(a.worked+2*s.trip(a), func() {

@@ -100,6 +100,6 @@ func (s *siege) hoard(a, thief *actor, i int, busy time.Time) time.Time {
 	if s.settings.Challenge == nil {
 		return busy
 	}
-	const mean = 0.75 * 16 // of a first challenge; harder ones hold up the next ones too
+	const mean = 0.5 * 16 // of a first challenge; harder ones hold up the next ones too
 	return busy.Add(time.Duration(mean / (core * s.kind.cores) * float64(time.Second)))
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"seckill/internal/guard"
@@ -61,7 +62,8 @@ func newService(ctx context.Context, sim *simulation, begin time.Time, stock int
 		if err := ring.Load(ctx); err != nil {
 			return nil, fmt.Errorf("instance %d: %w", i, err)
 		}
-		s.nodes[i] = node{guard.NewLimitsTable(sim.clock), ticket.New(ring), challenge.New(ring, sim.clock)}
+		limits := guard.NewLimitsTable(sim.clock)
+		s.nodes[i] = node{limits, ticket.New(ring), challenge.New(ring, limits)}
 	}
 	return s, nil
 }
@@ -73,13 +75,39 @@ type caller struct {
 	since   time.Time // when the account was made
 }
 
-// tries counts an ask for a challenge, and returns how many tries it takes; 0 where a ticket costs nothing.
-func (s *service) tries(at int, c caller) int {
+// tries counts an ask for a challenge, and returns how many tries it takes at most; 0 where a ticket costs nothing. A *guard.RateError
+// where the account or its network asks too often.
+func (s *service) tries(at int, c caller) (int, error) {
 	set := s.settings.Challenge
 	if set == nil {
-		return 0
+		return 0, nil
 	}
 	return s.nodes[at].challenges.Difficulty(challengeCaller(c), int(set.Difficulty), int(set.MaxDifficulty))
+}
+
+// made is a challenge that really can be solved.
+func (s *service) made(ctx context.Context, at int, who challenge.Caller) (challenge.Challenge, error) {
+	challenges, set := s.nodes[at].challenges, s.settings.Challenge
+	difficulty, err := challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
+	if err != nil {
+		return challenge.Challenge{}, err
+	}
+	for {
+		made, err := challenges.Make(ctx, who, difficulty, s.sim.now)
+		if !errors.Is(err, challenge.ErrBusy) || ctx.Err() != nil {
+			return made, err
+		}
+	}
+}
+
+// makeChallenges has all instances make challenges until the function that it returns is called.
+func (s *service) makeChallenges(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var making sync.WaitGroup
+	for i := range s.nodes {
+		making.Go(func() { _ = s.nodes[i].challenges.Run(ctx) })
+	}
+	return func() { cancel(); making.Wait() }
 }
 
 func challengeCaller(c caller) challenge.Caller {

@@ -3,7 +3,6 @@ package challenge
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -12,9 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/netip"
-	"runtime"
 	"strings"
 	"time"
 
@@ -27,8 +24,8 @@ var (
 	ErrUnsolved = errors.New("the challenge is not solved")
 	// ErrTryAgain: the key of the challenge is not known yet. Ask again in a second.
 	ErrTryAgain = errors.New("the challenge's key is not known yet")
-	// ErrBusy: too many challenges are being made. Ask again shortly.
-	ErrBusy = errors.New("too many challenges are being made")
+	// ErrBusy: more challenges are asked for than are made. Ask again shortly.
+	ErrBusy = errors.New("too many challenges are asked for")
 )
 
 // What each challenge says. Half a mebibyte for each try; a telephone makes some ninety tries in a second.
@@ -50,7 +47,6 @@ const (
 	MaxDifficulty = 64
 
 	maxPayload = 2048 // characters; a payload has some 900
-	busyWait   = time.Second
 )
 
 // Parameters are ALTCHA's, in the alphabetical order in which they are signed.
@@ -108,39 +104,49 @@ type Keys interface {
 	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
 }
 
+// Recent counts who asked lately: *guard.LimitsTable.
+type Recent interface {
+	// Asked counts a request and returns how many the account and its network have asked for lately. A *guard.RateError where
+	// it is too many.
+	Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error)
+}
+
 // Challenges makes challenges and checks solutions.
 type Challenges struct {
 	keys   Keys
-	recent *recent
-	making chan struct{} // half of the processors: purchases have the others
+	recent Recent
+	pool   *pool
 }
 
-// New returns challenges that are signed with the keys.
-func New(k Keys, now func() time.Time) *Challenges {
-	return &Challenges{keys: k, recent: newRecent(now), making: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+// New returns challenges that are signed with the keys. Run makes them.
+func New(k Keys, recent Recent) *Challenges {
+	return &Challenges{keys: k, recent: recent, pool: newPool()}
 }
 
-// Make returns a challenge for the caller. It takes at most easiest tries where little was asked lately, and never more than
-// hardest. ErrBusy, keys.ErrNotKnown, ctx's error.
-func (c *Challenges) Make(ctx context.Context, who Caller, easiest, hardest int, now time.Time) (Challenge, error) {
-	difficulty := c.Difficulty(who, easiest, hardest)
-	ctx, cancel := context.WithTimeout(ctx, busyWait)
-	defer cancel()
-	select {
-	case c.making <- struct{}{}:
-		defer func() { <-c.making }()
-	case <-ctx.Done():
-		return Challenge{}, fmt.Errorf("%w: %w", ErrBusy, context.Cause(ctx))
+// Run makes what challenges are made of until ctx ends.
+func (c *Challenges) Run(ctx context.Context) error { return c.pool.run(ctx) }
+
+const (
+	accountFree     = 2  // challenges that an account asked for lately and that cost no more than the first
+	networkCrowd    = 64 // those of a network: people behind one address
+	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
+)
+
+// Difficulty counts an ask, and returns how many tries the caller's challenge takes at most: easiest where little was asked
+// lately, and never more than hardest. A *guard.RateError where the account or its network asks too often.
+func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
+	user, network, err := c.recent.Asked(who.SaleID, who.UserID, who.Address)
+	if err != nil {
+		return 0, err
 	}
-	return c.make(who, difficulty, now)
+	hardest = min(max(hardest, MinDifficulty), MaxDifficulty)
+	easiest = min(max(easiest, MinDifficulty), hardest)
+	tries := easiest + easiest*int(max(0, user-accountFree)) + networkPerCrowd*int(network/networkCrowd)
+	return min(tries, hardest), nil
 }
 
-// Difficulty counts an ask, and returns how many tries the caller's challenge may take.
-func (c *Challenges) Difficulty(who Caller, easiest, hardest int) int {
-	return c.recent.difficulty(who, easiest, hardest)
-}
-
-func (c *Challenges) make(who Caller, difficulty int, now time.Time) (Challenge, error) {
+// Make returns a challenge for the caller. ErrBusy, keys.ErrNotKnown.
+func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now time.Time) (Challenge, error) {
 	signing, saltID, err := c.keys.Current(keys.Challenge, who.SaleID)
 	if err != nil {
 		return Challenge{}, err
@@ -149,22 +155,15 @@ func (c *Challenges) make(who Caller, difficulty int, now time.Time) (Challenge,
 	if err != nil {
 		return Challenge{}, err
 	}
-	var random [2 * randomBytes]byte
-	_, _ = rand.Read(random[:]) // it never fails: without randomness the program ends
-	nonce, salt := random[:randomBytes], random[randomBytes:]
-	counter, err := counterOf(difficulty)
-	if err != nil {
-		return Challenge{}, err
-	}
-	key, err := derive(nonce, salt, counter)
+	p, err := c.pool.take(ctx, min(max(difficulty, MinDifficulty), MaxDifficulty))
 	if err != nil {
 		return Challenge{}, err
 	}
 	made := Challenge{Parameters: Parameters{
 		Algorithm: algorithm, Cost: cost, KeyLength: keyLength, MemoryCost: blockSize, Parallelism: parallelism,
 		Data:      Data{Bound: bound(signing, who), Difficulty: difficulty, Key: saltID},
-		ExpiresAt: now.Add(Life).Unix(), KeyPrefix: hex.EncodeToString(key[:prefixBytes]),
-		KeySignature: mac(solving, key), Nonce: hex.EncodeToString(nonce), Salt: hex.EncodeToString(salt),
+		ExpiresAt: now.Add(Life).Unix(), KeyPrefix: hex.EncodeToString(p.key[:prefixBytes]),
+		KeySignature: mac(solving, p.key[:]), Nonce: hex.EncodeToString(p.nonce[:]), Salt: hex.EncodeToString(p.salt[:]),
 	}}
 	if made.Signature, err = sign(signing, made.Parameters); err != nil {
 		return Challenge{}, err
@@ -253,25 +252,12 @@ func Solve(ctx context.Context, c Challenge) (Payload, error) {
 		return Payload{}, err
 	}
 	for counter := uint32(0); ctx.Err() == nil; counter++ {
-		key, err := derive(nonce, salt, counter)
-		if err != nil {
-			return Payload{}, err
-		}
-		if found := hex.EncodeToString(key); strings.HasPrefix(found, c.Parameters.KeyPrefix) {
+		key := derive(nonce, salt, counter)
+		if found := hex.EncodeToString(key[:]); strings.HasPrefix(found, c.Parameters.KeyPrefix) {
 			return Payload{Challenge: c, Solution: Solution{Counter: counter, DerivedKey: found}}, nil
 		}
 	}
 	return Payload{}, ctx.Err()
-}
-
-// counterOf chooses between half of the tries and all of them.
-func counterOf(difficulty int) (uint32, error) {
-	least := difficulty / 2
-	n, err := rand.Int(rand.Reader, big.NewInt(int64(difficulty-least)))
-	if err != nil {
-		return 0, fmt.Errorf("choosing a counter: %w", err)
-	}
-	return uint32(least + int(n.Int64())), nil
 }
 
 // bound names a user and a network, without telling either.

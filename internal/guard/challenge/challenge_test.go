@@ -11,9 +11,13 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/keys"
 )
@@ -40,12 +44,17 @@ func newChallenges(t testing.TB) (*challenge.Challenges, *keys.Ring) {
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return challenge.New(r, func() time.Time { return start }), r
+	cs := challenge.New(r, guard.NewLimitsTable(func() time.Time { return start }))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var making sync.WaitGroup
+	making.Go(func() { _ = cs.Run(ctx) })
+	t.Cleanup(func() { cancel(); making.Wait() })
+	return cs, r
 }
 
 func solved(t testing.TB, cs *challenge.Challenges, who challenge.Caller) challenge.Payload {
 	t.Helper()
-	made, err := cs.Make(t.Context(), who, 4, 4, start)
+	made, err := make1(t, cs, who, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +63,17 @@ func solved(t testing.TB, cs *challenge.Challenges, who challenge.Caller) challe
 		t.Fatal(err)
 	}
 	return p
+}
+
+// make1 makes a challenge, however long that takes on a busy machine.
+func make1(t testing.TB, cs *challenge.Challenges, who challenge.Caller, difficulty int) (challenge.Challenge, error) {
+	t.Helper()
+	for {
+		made, err := cs.Make(t.Context(), who, difficulty, start)
+		if !errors.Is(err, challenge.ErrBusy) {
+			return made, err
+		}
+	}
 }
 
 func encode(t testing.TB, p challenge.Payload) string {
@@ -171,19 +191,98 @@ func TestHundredThousand(t *testing.T) {
 	}
 }
 
+// TestBusy holds that callers are sent away within a bound while nobody makes challenges.
 func TestBusy(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3}}, time.Now, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cs := challenge.New(r, guard.NewLimitsTable(time.Now))
+		began := time.Now()
+		var asking sync.WaitGroup
+		var atOnce atomic.Int64
+		for range 1000 {
+			asking.Go(func() {
+				if _, err := cs.Make(t.Context(), someone, 16, start); !errors.Is(err, challenge.ErrBusy) {
+					t.Errorf("%v, want ErrBusy", err)
+				}
+				if time.Since(began) == 0 {
+					atOnce.Add(1)
+				}
+			})
+		}
+		asking.Wait()
+		if took := time.Since(began); took > time.Second || atOnce.Load() < 900 {
+			t.Errorf("%d of 1000 were sent away at once, the last after %v", atOnce.Load(), took)
+		}
+	})
+}
+
+// TestPuzzlesAreGivenOnce holds that no two challenges have the same answer: one who has solved theirs may tell others.
+func TestPuzzlesAreGivenOnce(t *testing.T) {
+	t.Parallel()
 	cs, _ := newChallenges(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var busy bool
-	for range 1000 { // select takes either of two that are ready
-		_, err := cs.Make(ctx, someone, 2, 2, start)
-		busy = busy || errors.Is(err, challenge.ErrBusy)
+	seen := map[string]bool{}
+	for range 40 {
+		made, err := make1(t, cs, someone, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[made.Parameters.KeyPrefix] {
+			t.Fatal("a puzzle was given twice")
+		}
+		seen[made.Parameters.KeyPrefix] = true
 	}
-	if !busy {
-		t.Error("a caller who does not wait was never sent away")
+}
+
+func TestDifficulty(t *testing.T) {
+	t.Parallel()
+	now := start
+	cs := challenge.New(nil, guard.NewLimitsTable(func() time.Time { return now }))
+	ask := func(who challenge.Caller, hardest, want int) {
+		t.Helper()
+		if got, err := cs.Difficulty(who, 16, hardest); err != nil || got != want {
+			t.Errorf("user %d: %d tries, %v; want %d", who.UserID, got, err, want)
+		}
 	}
+	for _, want := range []int{16, 16, 32, 48, 64, 64, 64, 64, 64} { // 1000 is beyond what is allowed
+		ask(someone, 1000, want)
+	}
+	ask(someone, 4, 4)
+	if _, err := cs.Difficulty(someone, 16, 64); wait(err) != 30*time.Second {
+		t.Errorf("the eleventh: %v, want a wait of half a minute", err)
+	}
+	ask(challenge.Caller{SaleID: 8, UserID: 42, Address: home}, 64, 16)
+	now = now.Add(300 * time.Second)
+	ask(someone, 64, 16)
+
+	for user := range int64(200) {
+		if _, err := cs.Difficulty(challenge.Caller{SaleID: 7, UserID: 1000 + user, Address: abroad}, 16, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(challenge.Caller{SaleID: 7, UserID: 1, Address: abroad}, 64, 16+8*3)
+	ask(challenge.Caller{SaleID: 7, UserID: 2, Address: netip.MustParseAddr("2001:db8::1")}, 64, 16)
+	var refused error
+	for user := int64(2000); user < 7000 && refused == nil; user++ {
+		_, refused = cs.Difficulty(challenge.Caller{SaleID: 7, UserID: user, Address: abroad}, 16, 64)
+	}
+	if wait(refused) == 0 {
+		t.Errorf("5000 accounts of a network at once: %v", refused)
+	}
+}
+
+// wait is after which time a caller may ask again.
+func wait(err error) time.Duration {
+	if rate, is := errors.AsType[*guard.RateError](err); is {
+		return rate.Retry
+	}
+	return 0
 }
 
 func TestNetwork(t *testing.T) {
@@ -219,13 +318,23 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
+// BenchmarkMake is how fast challenges are made when all of the pool was given away: half of a processor's tries.
 func BenchmarkMake(b *testing.B) {
 	cs, _ := newChallenges(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := cs.Make(b.Context(), someone, 64, 64, start); err != nil {
+		if _, err := make1(b, cs, someone, 16); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkAsk is what an ask costs that finds no challenge, or too many asks of its account.
+func BenchmarkAsk(b *testing.B) {
+	cs, _ := newChallenges(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = cs.Difficulty(someone, 16, 64)
 	}
 }
 

@@ -8,9 +8,13 @@ import (
 
 // derive returns the key that belongs to a counter. As ALTCHA has it, the password is the nonce followed by the counter in four
 // bytes.
-func derive(nonce, salt []byte, counter uint32) ([]byte, error) {
-	password := make([]byte, 0, len(nonce)+4)
+func derive(nonce, salt []byte, counter uint32) [keyLength]byte {
+	password := make([]byte, 0, randomBytes+4)
 	password = append(password, nonce...)
 	password = binary.BigEndian.AppendUint32(password, counter)
-	return scrypt.Key(password, salt, cost, blockSize, parallelism, keyLength)
+	key, err := scrypt.Key(password, salt, cost, blockSize, parallelism, keyLength)
+	if err != nil {
+		panic(err) // it fails for parameters that make no sense, and these are constants
+	}
+	return [keyLength]byte(key)
 }

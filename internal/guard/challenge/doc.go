@@ -6,15 +6,19 @@
 // not thousands of times as many. The difficulty rises with what the same account and the same network asked lately, up to a
 // bound that a slow telephone solves within a second.
 //
-// A challenge is bound to its user, its sale and the network that asked for it. Its counter is chosen beforehand between half
-// of its difficulty and all of it, so that nobody has the bad luck of a search without end; the key that belongs to the counter
-// is signed, so that checking a solution costs two hashes and no scrypt.
+// A challenge is bound to its user, its sale and the network that asked for it. Its counter is drawn beforehand below its
+// difficulty, each as likely, so that nobody has the bad luck of a search without end, and nobody gains by beginning elsewhere than
+// at nought; the key that belongs to the counter is signed, so that checking a solution costs two hashes and no scrypt.
+//
+// What a challenge is made of, a puzzle, costs a try of scrypt too. A pool keeps some of each counter, and one job refills it with
+// half of one processor: some hundreds in a second. Puzzles go to one caller each, because one who has solved theirs may tell others.
 //
 //	what happens                                   what the caller gets
 //	no solution                                    a challenge
 //	a solution of another user, sale or network    ErrUnsolved: another challenge, never a refusal
 //	forged, altered, expired, another answer       ErrUnsolved: another challenge
 //	the same solution twice                        the same as once: a ticket of the same user for the same sale
-//	more ask than half of the processors can serve ErrBusy: ask again
+//	more ask than the pool can serve               ErrBusy after half a second at most: ask again
+//	an account or a network asks all the time      *guard.RateError: ask later
 //	recent asks were forgotten (a restart)         an easier challenge
 package challenge

@@ -51,7 +51,7 @@ func NewTickets(tickets *ticket.Tickets, challenges *challenge.Challenges, guard
 
 // Give returns a ticket of the caller for a voucher's sale. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound,
 // voucher.ErrNotSeckill, voucher.ErrOffShelf, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
-// *ChallengeError; challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
+// *ChallengeError, *guard.StoppedError; challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (Ticket, error) {
 	v, err := t.catalog.Find(ctx, voucherID)
 	now := t.admission.Now(voucherID)
@@ -83,21 +83,26 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 	return given, err
 }
 
-// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it.
+// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it. An account, or a
+// network, that asks all the time gets a *guard.StoppedError.
 func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, solution string, now time.Time) error {
 	set := s.Settings.Challenge
 	if set == nil {
 		return nil
 	}
 	who := challenge.Caller{SaleID: s.ID, UserID: c.UserID, Address: c.Address}
-	err := t.challenges.Check(solution, who, now)
-	if errors.Is(err, challenge.ErrTryAgain) {
-		return err
+	if solution != "" {
+		err := t.challenges.Check(solution, who, now)
+		if err == nil || errors.Is(err, challenge.ErrTryAgain) {
+			return err
+		}
+		_ = t.guards.Judge(s, guard.ChallengeGuard, err) // another one is made; that somebody sent a wrong one is counted
 	}
-	if t.guards.Judge(s, guard.ChallengeGuard, err) == nil {
-		return nil
+	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
+	if stopped := t.guards.Judge(s, guard.ChallengeGuard, err); stopped != nil || s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
+		return stopped
 	}
-	made, err := t.challenges.Make(ctx, who, int(set.Difficulty), int(set.MaxDifficulty), now)
+	made, err := t.challenges.Make(ctx, who, difficulty, now)
 	switch {
 	case errors.Is(err, keys.ErrNotKnown):
 		return challenge.ErrTryAgain
