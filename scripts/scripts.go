@@ -48,6 +48,8 @@ var (
 	Drop string
 	//go:embed add_counts.lua
 	AddCounts string
+	//go:embed add_guard_counts.lua
+	AddGuardCounts string
 	//go:embed reserve_ids.lua
 	ReserveIDs string
 )

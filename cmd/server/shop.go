@@ -58,6 +58,8 @@ type shop struct {
 	statsFlusher *admission.StatsFlusher
 	timeline     *report.Timeline
 	coolDown     *guard.CoolDownLoader
+	tally        *guard.Tally
+	guardFlusher *service.GuardFlusher
 	reporter     *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
@@ -100,8 +102,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	coolDown := guard.NewCoolDownCheck(time.Now)
-	guards := guard.NewGuards(limits, metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
+	tally, coolDown := guard.NewTally(time.Now), guard.NewCoolDownCheck(time.Now)
+	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
 	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
@@ -127,6 +129,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		timeline:     timeline,
 		reports:      report.NewReports(ledger),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
+		tally:        tally,
+		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
 		reconciler:   reconciler,
 		reporter:     reporter,
 		outbox:       outbox,
@@ -142,7 +146,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}

@@ -56,7 +56,7 @@ func TestCoolDownWithDryRun(t *testing.T) {
 	t.Parallel()
 	heard, check := observer{}, NewCoolDownCheck(func() time.Time { return noon })
 	check.Tell([]Unpaid{{7, 2, 0}})
-	g := NewGuards(NewLimitsTable(time.Now), heard, check)
+	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, check)
 	s := coolDowns(2, 30)
 	s.Settings.CoolDown.DryRun = true
 	if err := g.Check(s, Caller{UserID: 7}, noon); err != nil || heard[true][CoolDownGuard] != 1 {

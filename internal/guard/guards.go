@@ -6,6 +6,7 @@ import "time"
 type Guards struct {
 	limits   *LimitsTable
 	asked    []Guard
+	tally    *Tally
 	observer Observer
 }
 
@@ -17,8 +18,8 @@ type Observer interface {
 
 // NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by Check, in
 // this order.
-func NewGuards(limits *LimitsTable, observer Observer, asked ...Guard) *Guards {
-	return &Guards{limits: limits, asked: asked, observer: observer}
+func NewGuards(limits *LimitsTable, tally *Tally, observer Observer, asked ...Guard) *Guards {
+	return &Guards{limits: limits, tally: tally, asked: asked, observer: observer}
 }
 
 // CheckAddress returns nil if any caller from the address may ask for a unit now, else a *StoppedError.
@@ -26,7 +27,7 @@ func (g *Guards) CheckAddress(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
+	return g.Judge(s, c, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
 }
 
 // CheckUser returns nil if the user may ask for a unit now, else a *StoppedError.
@@ -34,7 +35,7 @@ func (g *Guards) CheckUser(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
+	return g.Judge(s, c, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that stops
@@ -48,7 +49,7 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 		if s.Settings.State(asked.Name()) == Off {
 			continue
 		}
-		if err := g.Judge(s, asked.Name(), asked.Check(&r)); err != nil {
+		if err := g.Judge(s, c, asked.Name(), asked.Check(&r)); err != nil {
 			return err
 		}
 	}
@@ -56,11 +57,13 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 }
 
 // Judge counts what a guard has found, and returns it as a *StoppedError unless the guard only tries.
-func (g *Guards) Judge(s Sale, by Name, why error) error {
+func (g *Guards) Judge(s Sale, c Caller, by Name, why error) error {
 	if why == nil {
 		return nil
 	}
-	dryRun := s.Settings.State(by) == DryRun
+	state := s.Settings.State(by)
+	dryRun := state == DryRun
+	g.tally.stopped(s.ID, by, state, c.Address)
 	g.observer.GuardStopped(by, dryRun)
 	if dryRun {
 		return nil

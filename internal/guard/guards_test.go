@@ -46,7 +46,7 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
 	counted := func(dryRun bool) map[Name]int {
 		heard := observer{}
-		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), heard, ConditionsCheck{})
+		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), NewTally(time.Now), heard, ConditionsCheck{})
 		s := Sale{ID: 1, Settings: &Settings{
 			Limits: &Limits{PerAddress: &Rate{1, 60}, PerUser: &Rate{1, 60}, DryRun: dryRun}, Conditions: &Conditions{MinLevel: 1, DryRun: dryRun},
 		}}
@@ -88,7 +88,7 @@ func (o observer) GuardStopped(by Name, dryRun bool) {
 func TestNoGuards(t *testing.T) {
 	t.Parallel()
 	heard := observer{}
-	g := NewGuards(NewLimitsTable(time.Now), heard, ConditionsCheck{})
+	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, ConditionsCheck{})
 	for _, s := range []Sale{{ID: 1}, {ID: 1, Settings: &Settings{}}, {ID: 1, Settings: &Settings{Unreadable: true}}} {
 		for range 100 {
 			if err := errors.Join(g.CheckAddress(s, Caller{}), g.CheckUser(s, Caller{}), g.Check(s, Caller{}, noon)); err != nil {
@@ -103,7 +103,7 @@ func TestNoGuards(t *testing.T) {
 
 // Each check costs what the benchmark says, and allocates nothing for those who are let in.
 func BenchmarkCheck(b *testing.B) {
-	g := NewGuards(NewLimitsTable(time.Now), observer{}, ConditionsCheck{})
+	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), observer{}, ConditionsCheck{})
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: Claims{Level: 2, Since: noon}}
 	for name, s := range map[string]Sale{
 		"no guards":  {ID: 1},

@@ -37,3 +37,18 @@ func part(a netip.Addr, four, six kind, bits4, bits6 int) (kind, uint64) {
 		return noAddress, 0
 	}
 }
+
+// Network returns the network under which an address is counted for people, a /24 or a /48; OtherNetworks if the address is not
+// known.
+func Network(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	bits := 24
+	if a.Is6() {
+		bits = 48
+	}
+	p, err := a.Prefix(bits)
+	if err != nil || !p.IsValid() { // the zero address
+		return OtherNetworks
+	}
+	return p.String()
+}

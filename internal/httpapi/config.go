@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -42,6 +43,8 @@ type Config struct {
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
 	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound, order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// CountSold counts units that a caller got in a sale with guards, for those who watch it. Nil counts nothing.
+	CountSold func(voucherID int64, c guard.Caller, units int64)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)

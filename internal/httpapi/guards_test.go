@@ -25,7 +25,7 @@ type fakeGuards struct {
 
 func withGuards(s *guard.Settings) (*fakeGuards, func(*Config)) {
 	f := &fakeGuards{sale: guard.Sale{ID: 5, Settings: s}}
-	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), noObserver{}, guard.ConditionsCheck{})
+	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), guard.NewTally(time.Now), noObserver{}, guard.ConditionsCheck{})
 	return f, func(cfg *Config) {
 		cfg.Guards = f
 		cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
@@ -181,7 +181,7 @@ func TestCoolDownOfASale(t *testing.T) {
 	t.Parallel()
 	f, guards := withGuards(&guard.Settings{CoolDown: &guard.CoolDown{Expired: 2, Minutes: 30}})
 	check := guard.NewCoolDownCheck(func() time.Time { return noon })
-	f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), noObserver{}, check)
+	f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, check)
 	a := newAPI(t, guards)
 	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 1}})
 	if w := do(t, a, press); w.Code != http.StatusAccepted {
@@ -246,7 +246,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"all off":     {`{"guards":null}`, &guard.Change{AllOff: true}},
 		"one off":     {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
 		"one anew":    {`{"guards":{"conditions":{"minLevel":3}}}`, &guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}}},
-		"a dry run": {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{CoolDown: guard.Edit[guard.CoolDown]{Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}}},
+		"a dry run":   {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{CoolDown: guard.Edit[guard.CoolDown]{Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}}},
 		"no rate, so": {`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}}},
 	} {
 		var got voucher.Change

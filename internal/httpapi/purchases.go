@@ -60,6 +60,9 @@ func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	if err == nil && o.Status == order.Failed {
 		return order.Order{}, &orderFailedError{o}
 	}
+	if err == nil && v.Sale != nil && v.Sale.Guards != nil && a.cfg.CountSold != nil {
+		a.cfg.CountSold(id, a.caller(c, who), units)
+	}
 	return o, err
 }
 

@@ -97,6 +97,8 @@ type saleStatsJSON struct {
 	Accepted int64            `json:"accepted"` // requests, since the sale's counts began
 	Refused  map[string]int64 `json:"refused"`  // by code
 
+	Guards *guardFiguresJSON `json:"guards,omitempty"` // absent without guards while nothing was counted
+
 	Waiting     int64 `json:"waiting"`   // accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
 	DeadLetters int64 `json:"deadLetters"`
@@ -133,6 +135,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
 	}
+	v.Guards = guardFiguresView(f.Settings, f.Guards)
 	if f.Balance != nil {
 		v.Balance = balanceView(*f.Balance)
 	}

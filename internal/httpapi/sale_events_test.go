@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -28,9 +29,13 @@ func saleStats() audit.SaleStats {
 			},
 			State:   voucher.StateOnSale,
 			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
+			Guards: guard.Figures{
+				Counts:  map[guard.Count]int64{"stop:limits": 4, "dry:coolDown": 2, "units:week": 3, "later:count": 1},
+				Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 6}},
+			},
 			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
 		},
-		Issued: 10, Recorded: 6,
+		Issued: 10, Recorded: 6, Settings: &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}},
 		Balance: &audit.Balance{
 			At: redisNoon, Finding: audit.RedisWrong, Why: "redis has 4 too many", RedisDifference: 4,
 			Ledger: audit.LedgerTotals{Issued: 10, Live: 6}, Redis: audit.Inventory{Stock: 7, Holders: 7},
@@ -60,6 +65,10 @@ func saleStatsDocument(t *testing.T) string {
 const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","beginTime":"2026-01-02T11:00:00Z","endTime":"2026-01-02T13:00:00Z",` +
 	`"epoch":2,"sequence":9,"issued":10,"stock":3,"held":7,"recorded":6,"stale":false,"accepted":8,` +
 	`"refused":COUNTS,` +
+	`"guards":{"settings":{"conditions":{"minLevel":2,"dryRun":true}},"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
+	`"wouldStop":{"challenge":0,"conditions":0,"coolDown":2,"limits":0,"tickets":0},` +
+	`"unitsByAge":{"day":0,"month":0,"older":0,"unknown":0,"week":3,"year":0},` +
+	`"stoppedNetworks":[{"network":"192.0.2.0/24","count":6}],"unitNetworks":[]},` +
 	`"waiting":2,"waitingMs":1,"deadLetters":1,` +
 	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
 

@@ -58,6 +58,13 @@ func (k keys) counts(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
+// guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
+// (sorted sets: network → how many). They expire a day after the last addition.
+func (k keys) guards(s order.SaleRef) []string {
+	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
+	return []string{counts, counts + ":stopped", counts + ":units"}
+}
+
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)

@@ -23,7 +23,7 @@ type scriptSet struct {
 	begin, setHolders, requeue, publish, drop           script
 	reportHeartbeat, report, roundProgress              script
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
-	replay, addCounts, inventory                        script
+	replay, addCounts, addGuardCounts, inventory        script
 }
 
 func newScriptSet() scriptSet {
@@ -35,7 +35,8 @@ func newScriptSet() scriptSet {
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), acknowledge: newScript(scripts.Acknowledge),
 		deadLetter: newScript(scripts.DeadLetter), heartbeat: newScript(scripts.Heartbeat), takeOver: newScript(scripts.TakeOver),
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
-		inventory: newScript(scripts.Inventory),
+		addGuardCounts: newScript(scripts.AddGuardCounts),
+		inventory:      newScript(scripts.Inventory),
 	}
 }
 

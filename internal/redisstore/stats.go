@@ -53,8 +53,13 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
+	guards, err := s.guardFigures(ctx, sale)
+	if err != nil {
+		return audit.LiveStats{}, err
+	}
 	return audit.LiveStats{
-		View: views[0], State: stateOf(views[0], v.Status), Answers: answers,
+		Guards: guards,
+		View:   views[0], State: stateOf(views[0], v.Status), Answers: answers,
 		Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now),
 	}, nil
 }

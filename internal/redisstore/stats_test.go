@@ -1,9 +1,11 @@
 package redisstore
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -12,6 +14,7 @@ import (
 var statsTests = behaviour{
 	"stats":          testStats,
 	"stats, no sale": testStatsOfNothing,
+	"guards' counts": testGuardCounts,
 }
 
 func testStats(t *testing.T, r *rig) {
@@ -47,4 +50,44 @@ func testStatsOfNothing(t *testing.T, r *rig) {
 	equal(t, order.Counts{}, got.Answers)
 	equal(t, voucher.StatePreparing, got.State)
 	equal(t, time.Duration(0), got.OldestWaiting)
+}
+
+// What instances count of guards is added up; the highest networks are shown, and nonsense in the keys hides nothing else.
+func testGuardCounts(t *testing.T, r *rig) {
+	v := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
+	r.open(3, r.hour(5))
+	figures := func() guard.Figures {
+		got, err := r.LiveStats(r.ctx(), v)
+		r.must(err)
+		return got.Guards
+	}
+	equal(t, guard.Figures{Counts: map[guard.Count]int64{}}, figures())
+	keys := r.keys.guards(r.sale)
+	r.must(r.commands.Set(r.ctx(), keys[0], "nonsense", 0).Err())
+	r.must(r.commands.Set(r.ctx(), keys[2], "nonsense", 0).Err())
+	equal(t, 0, len(figures().Counts))
+
+	many := make(map[string]int64)
+	for i := range 2 * networksKept {
+		many[fmt.Sprintf("10.%d.%d.0/24", i/256, i%256)] = int64(i) + 1
+	}
+	r.must(r.AddGuardCounts(r.ctx(), r.sale, &guard.Delta{Counts: map[guard.Count]int64{"stop:limits": 3}, Stopped: many}))
+	r.must(r.AddGuardCounts(r.ctx(), r.sale, &guard.Delta{
+		Counts:  map[guard.Count]int64{"stop:limits": 1 << 40, "dry:conditions": 2, "units:day": 1},
+		Stopped: map[string]int64{"192.0.2.0/24": 5000}, Units: map[string]int64{"2001:db8::/48": 1, guard.OtherNetworks: 2},
+	}))
+	r.must(r.commands.HSet(r.ctx(), keys[0], "units:week", "many").Err())
+	got := figures()
+	equal(t, map[guard.Count]int64{"stop:limits": 1<<40 + 3, "dry:conditions": 2, "units:day": 1}, got.Counts)
+	equal(t, networksShown, len(got.Stopped))
+	equal(t, []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 5000}, {Network: "10.7.207.0/24", Count: 2000}}, got.Stopped[:2])
+	equal(t, []guard.NetworkCount{{Network: guard.OtherNetworks, Count: 2}, {Network: "2001:db8::/48", Count: 1}}, got.Units)
+	kept, err := r.commands.ZCard(r.ctx(), keys[1]).Result()
+	r.must(err)
+	equal(t, int64(networksKept), kept)
+	for _, key := range keys {
+		if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil || ttl < countsKept-time.Minute || ttl > countsKept {
+			t.Errorf("%s is kept for %v, %v", key, ttl, err)
+		}
+	}
 }

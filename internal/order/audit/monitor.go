@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -15,6 +16,7 @@ type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
 	Answers       order.Counts  // by all instances
+	Guards        guard.Figures // by all instances
 	Waiting       int64         // accepted orders of the sale's partition that have no row yet
 	OldestWaiting time.Duration // how long the first of them has waited
 	DeadLetters   int64         // dead letters of the partition
@@ -38,6 +40,8 @@ type SaleStats struct {
 	LiveStats
 	Issued   int64 // units in all
 	Recorded int64 // units of live orders in the ledger
+	// Settings are the sale's guards; nil: none. They are stale with the other two.
+	Settings *guard.Settings
 	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
 	Stale bool
 	// Balance is nil when it could not be had.
@@ -68,7 +72,7 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error)
 	if v.Sale == nil {
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
-	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Stale: stale}
+	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards, Stale: stale}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
 		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, err)
 	}

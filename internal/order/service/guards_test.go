@@ -38,7 +38,7 @@ func guardedPurchases(t *testing.T, s *guard.Settings) (*purchaseParts, *Guards)
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards = s
 	p := newPurchases(t, PurchaseOptions{}, v)
-	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), noObserver{}, guard.ConditionsCheck{})
+	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, guard.ConditionsCheck{})
 	return p, NewGuards(guards, p.catalog, p.purchases.admission, p.purchases)
 }
 

@@ -96,10 +96,10 @@ func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, s
 		if err == nil || errors.Is(err, challenge.ErrTryAgain) {
 			return err
 		}
-		_ = t.guards.Judge(s, guard.ChallengeGuard, err) // another one is made; that somebody sent a wrong one is counted
+		_ = t.guards.Judge(s, c, guard.ChallengeGuard, err) // another one is made; that somebody sent a wrong one is counted
 	}
 	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
-	if stopped := t.guards.Judge(s, guard.ChallengeGuard, err); stopped != nil || s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
+	if stopped := t.guards.Judge(s, c, guard.ChallengeGuard, err); stopped != nil || s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
 		return stopped
 	}
 	made, err := t.challenges.Make(ctx, who, difficulty, now)

@@ -1,0 +1,67 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/guard"
+	"seckill/internal/order"
+)
+
+const (
+	networksKept  = 1000 // of a sale, for each of the two counts
+	networksShown = 10
+)
+
+// AddGuardCounts implements service.GuardCounts.
+func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard.Delta) error {
+	args := make([]any, 0, 4+2*(len(d.Counts)+len(d.Stopped)+len(d.Units)))
+	args = append(args, countsKept.Milliseconds(), networksKept, len(d.Counts), len(d.Stopped))
+	for c, n := range d.Counts {
+		args = append(args, string(c), n)
+	}
+	for _, networks := range []map[string]int64{d.Stopped, d.Units} {
+		for network, n := range networks {
+			args = append(args, network, n)
+		}
+	}
+	_, err := s.scripts.addGuardCounts.runInt(ctx, s.commands, s.keys.guards(sale), args...)
+	return err
+}
+
+// guardFigures reads what all instances have counted of a sale's guards. What is no count is left out: these are figures for
+// people, and what stands in their keys must not keep anybody from seeing the others.
+func (s *Store) guardFigures(ctx context.Context, sale order.SaleRef) (guard.Figures, error) {
+	keys := s.keys.guards(sale)
+	var (
+		counts         *redis.MapStringStringCmd
+		stopped, units *redis.ZSliceCmd
+	)
+	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+		counts = p.HGetAll(ctx, keys[0])
+		stopped, units = p.ZRevRangeWithScores(ctx, keys[1], 0, networksShown-1), p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
+		return nil
+	})
+	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+		return guard.Figures{}, translate(err)
+	}
+	f := guard.Figures{Counts: make(map[guard.Count]int64), Stopped: networkCounts(stopped.Val()), Units: networkCounts(units.Val())}
+	for c, text := range counts.Val() {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+			f.Counts[guard.Count(c)] = n
+		}
+	}
+	return f, nil
+}
+
+func networkCounts(found []redis.Z) []guard.NetworkCount {
+	var counts []guard.NetworkCount
+	for _, z := range found {
+		network, _ := z.Member.(string)
+		counts = append(counts, guard.NetworkCount{Network: network, Count: int64(z.Score)})
+	}
+	return counts
+}
