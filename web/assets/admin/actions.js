@@ -5,10 +5,11 @@ import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { decided } from '../client.js';
 import { newKey } from './admin-client.js';
 import { VoucherForm, copyOf } from './form.js';
+import { GuardsDialog } from './guards.js';
 import { Ask, Field, problems, announceChange, tied, trouble } from './parts.js';
 
-/** @param {any} props left is how many units are left to sell */
-export function Actions({ voucher, client, words, left, onDone }) {
+/** @param {any} props left is how many units are left to sell, guards are those of the sale, undefined while they are not known */
+export function Actions({ voucher, client, words, left, guards, onDone }) {
   const { t } = words;
   const [open, setOpen] = useState('');
   const close = () => setOpen('');
@@ -31,6 +32,7 @@ export function Actions({ voucher, client, words, left, onDone }) {
   return html`<div class="row actions">
     ${sells && (paused ? button('resume', 'primary') : button('pause', 'danger'))}
     ${sells && button('restock')}
+    ${sells && guards !== undefined && button('guards')}
     ${button('edit')}
     ${button('copy')}
     <a class="button small" data-act="report" href=${`#/report/${voucher.id}`}>${t('act.report')}</a>
@@ -39,8 +41,9 @@ export function Actions({ voucher, client, words, left, onDone }) {
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
+    ${open === 'guards' && html`<${GuardsDialog} voucher=${voucher} guards=${guards} client=${client} words=${words} onClose=${close} onDone=${onDone} />`}
     ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
-    ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf(voucher, client.clock.now())} onClose=${close}
+    ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} onClose=${close}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
     ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;

@@ -5,6 +5,7 @@
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
+import { GuardFields, readGuards } from './guards.js';
 import { Field, problems, announceChange, tied, trouble } from './parts.js';
 
 /** What is typed as a number. @param {string} text */
@@ -51,7 +52,8 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
     e.preventDefault();
     if (sending) return;
     const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
-    const unread = unreadable(form.current, text, t);
+    const guarded = readGuards(form.current, undefined, t);
+    const unread = { ...unreadable(form.current, text, t), ...guarded.wrong };
     if (Object.keys(unread).length > 0) return say(unread, t('form.wrong', { n: Object.keys(unread).length }));
     setSending(true);
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
@@ -63,7 +65,8 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
-        ...(seckill && { stock: whole(text('stock')), perUser: whole(text('perUser')) }), ...window, ...visible,
+        ...(seckill && { stock: whole(text('stock')), perUser: whole(text('perUser')) }),
+        ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
     setSending(false);
@@ -87,7 +90,11 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
     setWrong(found);
     setProblem(said);
     announce(said);
-    setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
+    setTimeout(() => {
+      const first = form.current?.querySelector('[aria-invalid=true]');
+      first?.closest('details')?.setAttribute('open', '');
+      first?.focus();
+    });
   };
   /** A text field. @param {string} name @param {any} [props] */
   const input = (name, { value = '', kind = '', ...props } = {}) => html`
@@ -125,6 +132,8 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
         <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${first.rules ?? ''}></textarea>
       <//>
+      ${seckill && !voucher && html`<details class="wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
+        <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} /></details>`}
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
       <p class="field-problem wide" role="alert">${problem}</p>
       <div class="row end wide">

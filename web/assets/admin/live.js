@@ -8,6 +8,7 @@ import { Actions } from './actions.js';
 import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Chart, SPAN } from './chart.js';
+import { GuardFigures } from './guards.js';
 import { State, trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
 
@@ -39,7 +40,7 @@ export function Live({ id, client, words }) {
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
         <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.perUser > 1 && ` · ${t('per.user', { n: voucher.perUser })}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
       </div>
-      <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} onDone=${() => setVersion(version + 1)} />
+      <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} guards=${f && (f.guards?.settings ?? null)} onDone=${() => setVersion(version + 1)} />
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
@@ -66,7 +67,8 @@ export function Live({ id, client, words }) {
             </tbody></table>
           </section>
         </div>
-      </div>`}
+      </div>
+      <${GuardFigures} figures=${f.guards} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;
 }

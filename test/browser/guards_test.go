@@ -1,0 +1,100 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+)
+
+// types replaces what stands in a field of the form.
+func (w *window) types(name, value string) {
+	w.tb.Helper()
+	evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector('[name="%s"]'); f.value = %s; return true; })()`, name, quoted(value)))
+}
+
+// problemAt is the selector of what is wrong with a field whose name has dots.
+func problemAt(name string) string { return fmt.Sprintf(`[id="f-%s-wrong"]`, name) }
+
+// TestConsoleGuards: a sale is made with guards, with wrong ones first; what they do is seen, and they are changed while it runs.
+func TestConsoleGuards(t *testing.T) {
+	s := realShop(t, "SECKILL_GUARD_SECRET", "q7x!mEr2-only-for-guards-Zk91-tests-88")
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w.click("[data-act=create]")
+	w.sees("dialog", "New voucher")
+	for name, value := range map[string]string{"title": "Guarded", "payValue": "10", "actualValue": "100", "stock": "500"} {
+		w.types(name, value)
+	}
+	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	w.click("summary")
+	w.choose(`select[name="guards.limits"]`, "on")
+	w.choose(`select[name="guards.conditions"]`, "dryRun")
+	w.sees("[data-guard=conditions]", "Account made, days ago")
+	w.types("guards.limits.perUser.requests", "many")
+	w.types("guards.limits.perUser.seconds", "60")
+	w.types("guards.limits.perAddress.requests", "")
+	w.types("guards.limits.perAddress.seconds", "10")
+	w.click("[data-act=save]")
+	w.sees(problemAt("guards.limits.perUser.requests"), "not a whole number")
+	w.sees(problemAt("guards.limits.perAddress.requests"), "This is missing")
+	w.until("document.activeElement.name === 'guards.limits.perAddress.requests'")
+	w.accessible()
+	w.picture("console-guards-form-desktop", false)
+	w.types("guards.limits.perAddress.seconds", "")
+	w.types("guards.limits.perUser.requests", "0")
+	w.click("[data-act=save]")
+	w.sees(problemAt("guards.limits.perUser.requests"), "a whole number from 1 to 1000000")
+	w.types("guards.limits.perUser.requests", "2")
+	w.types("guards.limits.perNetwork.requests", "1000000")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees(".tag", "On sale")
+	w.sees("[data-guards] [data-guard=limits]", "On")
+	w.sees("[data-guards] [data-guard=conditions]", "Dry run")
+	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
+
+	for range 5 {
+		s.startBuyers(voucher, 100, 10)()
+	}
+	cells := func(guard string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('[data-guards] [data-guard=%s] td')].map(c => c.innerText).join()", guard)
+	}
+	w.until(cells("limits") + " === 'On,30,0'")
+	w.until(cells("conditions") + " === 'Dry run,0,20'")
+	w.sees("[data-guards]", "Units, by age of the account")
+	w.sees("[data-guards]", "127.0.0.0/24")
+	w.accessible()
+	w.picture("console-guards-desktop", true)
+
+	w.click("[data-act=guards]")
+	w.sees("dialog", "Guards of “Guarded”")
+	w.until(`document.querySelector('[name="guards.limits.perUser.requests"]').value === '2' && document.querySelector('[name="guards.limits.perAddress.requests"]').value === ''`)
+	w.choose(`select[name="guards.limits"]`, "off")
+	w.choose(`select[name="guards.challenge"]`, "on")
+	w.sees("[data-guard=challenge]", "Tries at most")
+	w.click("[data-act=save]")
+	w.sees(problemAt("guards.challenge"), "is set without tickets")
+	w.accessible()
+	w.choose(`select[name="guards.tickets"]`, "on")
+	w.enter("#f-crowd", "10000")
+	w.click("[data-act=propose]")
+	w.sees("[data-guard=tickets]", "20 s for 10,000 buyers and 500 units")
+	w.until(`document.querySelector('[name="guards.tickets.delayMs"]').value === '20000'`)
+	w.choose(`select[name="guards.coolDown"]`, "dryRun")
+	w.sees("[data-guard=coolDown]", "Expired orders")
+	w.accessible()
+	w.picture("console-guards-change-desktop", false)
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.until(cells("limits") + " === 'Off,30,0'")
+	w.sees("[data-guards] [data-guard=tickets]", "On")
+	w.sees("[data-guards] [data-guard=coolDown]", "Dry run")
+	w.visit(s.url("/admin#/audit"))
+	w.sees("tr[data-action=change]", "Guards")
+
+	zh := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(phone().in("zh-CN").inDark()))
+	zh.sees("[data-guards] [data-guard=tickets]", "开启")
+	zh.accessible()
+	zh.click("[data-act=guards]")
+	zh.sees("dialog", "最长延迟")
+	zh.accessible()
+	zh.picture("console-guards-phone-dark-zh", false)
+}

@@ -1,0 +1,219 @@
+// @ts-check
+// The guards of a sale against bots: their settings, while a sale is made and while it runs, and what they did.
+
+import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { Dialog, announce } from '../shell.js';
+import { Field, problems, announceChange, tied, trouble } from './parts.js';
+
+/** The guards in the order in which they are asked, each with its fields and what they begin with. @type {Record<string, Record<string, string>>} */
+const GUARDS = {
+  limits: {
+    'perAddress.requests': '20', 'perAddress.seconds': '10', 'perNetwork.requests': '200', 'perNetwork.seconds': '10',
+    'perUser.requests': '5', 'perUser.seconds': '10',
+  },
+  conditions: { minLevel: '', minAgeDays: '7' },
+  coolDown: { expired: '2', minutes: '60' },
+  tickets: { delayMs: '1500', leadMinutes: '10', expiryMinutes: '30' },
+  challenge: { difficulty: '16', maxDifficulty: '64' },
+};
+
+/** Classes of accounts by their age, the youngest first. */
+const AGES = ['unknown', 'day', 'week', 'month', 'year', 'older'];
+
+/** @param {any} settings @param {string} guard */
+const stateOf = (settings, guard) => (!settings?.[guard] ? 'off' : settings[guard].dryRun ? 'dryRun' : 'on');
+
+/** A member of a member, by its path. @param {any} from @param {string} path */
+const member = (from, path) => path.split('.').reduce((at, name) => at?.[name], from);
+
+/**
+ * The longest delay of tickets for an expected crowd, in milliseconds: so long that being 50 ms quicker gains a twentieth at most.
+ * It is ProposeDelay of internal/guard.
+ * @param {number} crowd @param {number} units
+ */
+export function proposedDelay(crowd, units) {
+  if (!(units > 0) || !(crowd > units)) return 1500;
+  return Math.max(1500, Math.ceil(Math.min((50 * crowd) / (0.05 * units), 600_000) / 500 - 1e-9) * 500);
+}
+
+/** What is set in a form. A guard that was on and is off is null. @param {any} form @param {any} [was] @param {(key: string) => string} t */
+export function readGuards(form, was, t) {
+  /** @type {Record<string, any>} */
+  const guards = {};
+  /** @type {Record<string, string>} */
+  const wrong = {};
+  for (const [guard, fields] of Object.entries(GUARDS)) {
+    const state = form.elements[`guards.${guard}`]?.value ?? 'off';
+    if (state === 'off') {
+      if (was?.[guard]) guards[guard] = null;
+      continue;
+    }
+    guards[guard] = state === 'dryRun' ? { dryRun: true } : {};
+    for (const path of Object.keys(fields)) {
+      const name = `guards.${guard}.${path}`;
+      const typed = form.elements[name].value.trim();
+      if (typed === '') {
+        if (needed(form, guard, path)) wrong[name] = t('wrong.missing');
+      } else if (!/^\d+$/.test(typed)) wrong[name] = t('wrong.whole');
+      else put(guards[guard], path, Number(typed));
+    }
+  }
+  return { guards, wrong };
+}
+
+/** Whether a field must be filled: conditions may be left out, limits in pairs. @param {any} form @param {string} guard @param {string} path */
+function needed(form, guard, path) {
+  if (guard === 'conditions') return false;
+  const [limit, part] = path.split('.');
+  if (!part) return true;
+  const other = part === 'requests' ? 'seconds' : 'requests';
+  return form.elements[`guards.limits.${limit}.${other}`].value.trim() !== '';
+}
+
+/** @param {any} into @param {string} path @param {number} n */
+function put(into, path, n) {
+  const [name, part] = path.split('.');
+  if (!part) into[name] = n;
+  else (into[name] ??= {})[part] = n;
+}
+
+/** The fields of all guards. units says how many are for sale. @param {any} props */
+export function GuardFields({ settings, wrong, words, units }) {
+  const { t } = words;
+  return html`<div class="guards wide">
+    <p class="soft">${t('guards.says')}</p>
+    ${Object.keys(GUARDS).map((guard) => html`<${Guard} key=${guard} guard=${guard} settings=${settings} wrong=${wrong} words=${words} units=${units} />`)}
+  </div>`;
+}
+
+/** @param {any} props */
+function Guard({ guard, settings, wrong, words, units }) {
+  const { t, has } = words;
+  const [state, setState] = useState(stateOf(settings, guard));
+  const name = `guards.${guard}`;
+  /** @param {string} path */
+  const value = (path) => {
+    const set = member(settings?.[guard], path);
+    return settings?.[guard] ? set ?? '' : GUARDS[guard][path];
+  };
+  return html`<fieldset class="guard" data-guard=${guard}>
+    <legend>${t(`guard.${guard}`)}</legend>
+    <p class="field-hint" id=${`f-${name}-hint`}>${t(`guard.${guard}.says`)}</p>
+    <${Field} name=${name} label=${t('state')} wrong=${wrong[name]}>
+      <select ...${tied(name, wrong[name], true)} value=${state} onChange=${(/** @type {any} */ e) => setState(e.target.value)}>
+        ${['off', 'dryRun', 'on'].map((s) => html`<option value=${s} selected=${s === state}>${t(`guard.state.${s}`)}</option>`)}
+      </select>
+    <//>
+    ${state !== 'off' && html`<div class="grid">
+      ${Object.keys(GUARDS[guard]).map((path) => {
+        const field = `${name}.${path}`;
+        const hint = has(`guard.hint.${guard}.${path}`) && t(`guard.hint.${guard}.${path}`);
+        return html`<${Field} key=${path} name=${field} label=${t(`guard.${guard}.${path}`)} wrong=${wrong[field]} hint=${hint}>
+          <input ...${tied(field, wrong[field], Boolean(hint))} inputmode="numeric" autocomplete="off" defaultValue=${value(path)} />
+        <//>`;
+      })}
+      ${guard === 'tickets' && html`<${Proposal} words=${words} units=${units} />`}
+    </div>`}
+  </fieldset>`;
+}
+
+/** Proposes the longest delay for an expected crowd. @param {any} props */
+function Proposal({ words, units }) {
+  const { t, number } = words;
+  const [said, setSaid] = useState('');
+  const crowd = useRef(/** @type {any} */ (null));
+  const propose = () => {
+    const form = crowd.current.form;
+    const expected = Number(crowd.current.value.trim());
+    const sold = Number(form.elements.stock?.value ?? units);
+    if (!(expected > 0) || !(sold > 0)) return setSaid(t('guard.proposal.none'));
+    const delay = proposedDelay(expected, sold);
+    form.elements['guards.tickets.delayMs'].value = String(delay);
+    setSaid(t('guard.proposal.says', { n: number(delay / 1000), crowd: number(expected), units: number(sold) }));
+  };
+  return html`<div class="field wide">
+    <label for="f-crowd">${t('guard.proposal')}</label>
+    <span class="row"><input id="f-crowd" class="small-input" ref=${crowd} inputmode="numeric" autocomplete="off" />
+      <button type="button" class="button small" data-act="propose" onClick=${propose}>${t('guard.propose')}</button></span>
+    <p class="field-hint" role="status">${said}</p>
+  </div>`;
+}
+
+/** Changes the guards of a sale, also while it runs. @param {any} props */
+export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }) {
+  const { t } = words;
+  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
+  const [problem, setProblem] = useState('');
+  const [sending, setSending] = useState(false);
+  const form = useRef(/** @type {any} */ (null));
+  const [settings] = useState(guards); // as they were when it was opened
+  /** @param {Record<string, string>} found @param {string} said */
+  const say = (found, said) => {
+    setWrong(found);
+    setProblem(said);
+    announce(said);
+    setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
+  };
+  /** @param {any} e */
+  const submit = async (e) => {
+    e.preventDefault();
+    if (sending) return;
+    const read = readGuards(form.current, settings, t);
+    const n = Object.keys(read.wrong).length;
+    if (n > 0) return say(read.wrong, t('form.wrong', { n }));
+    setSending(true);
+    const answer = await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { guards: read.guards } });
+    setSending(false);
+    if (answer.success) {
+      announceChange(answer, t);
+      onClose();
+      return onDone();
+    }
+    const found = problems(answer);
+    const rest = Object.entries(found).filter(([name]) => !form.current.elements[name]).map(([name, p]) => `${name} ${p}`);
+    say(found, answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t));
+  };
+  return html`<${Dialog} title=${t('ask.guards', { title: voucher.title })} closeLabel=${t('close')} onClose=${onClose}>
+    <form ref=${form} class="stack" noValidate onSubmit=${submit}>
+      ${settings?.unreadable && html`<p class="note warn">${t('guards.unreadable')}</p>`}
+      <${GuardFields} settings=${settings} wrong=${wrong} words=${words} units=${voucher.issued ?? voucher.stock} />
+      <p class="field-problem" role="alert">${problem}</p>
+      <div class="row end">
+        <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>
+        <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t('save')}</button>
+      </div>
+    </form>
+  <//>`;
+}
+
+/** What the guards of a sale did. @param {any} props */
+export function GuardFigures({ figures, words }) {
+  const { t, number } = words;
+  const settings = figures?.settings;
+  const on = Object.keys(GUARDS).filter((g) => settings?.[g] || figures?.stopped[g] || figures?.wouldStop[g]);
+  if (on.length === 0 && !settings?.unreadable) return null;
+  const units = AGES.filter((a) => figures?.unitsByAge[a]);
+  return html`<section class="panel flat" data-guards><h2>${t('guards')}</h2>
+    ${settings?.unreadable && html`<p class="note warn">${t('guards.unreadable')}</p>`}
+    ${on.length > 0 && html`<table class="plain figures">
+      <thead><tr><th scope="col">${t('guard')}</th><th scope="col">${t('state')}</th><th scope="col" class="n">${t('guard.stopped')}</th><th scope="col" class="n">${t('guard.wouldStop')}</th></tr></thead>
+      <tbody>${on.map((g) => html`<tr key=${g} data-guard=${g}><th scope="row">${t(`guard.${g}`)}</th><td>${t(`guard.state.${stateOf(settings, g)}`)}</td>
+        <td class="n">${number(figures?.stopped[g] ?? 0)}</td><td class="n">${number(figures?.wouldStop[g] ?? 0)}</td></tr>`)}</tbody>
+    </table>`}
+    <div class="guard-tables">
+      <${Networks} title=${t('guard.stopped.networks')} rows=${figures?.stoppedNetworks} words=${words} />
+      <${Networks} title=${t('guard.unit.networks')} rows=${figures?.unitNetworks} words=${words} />
+      ${units.length > 0 && html`<table class="plain figures"><caption>${t('guard.unit.ages')}</caption><tbody>
+        ${units.map((a) => html`<tr key=${a}><th scope="row">${t(`guard.age.${a}`)}</th><td class="n">${number(figures.unitsByAge[a])}</td></tr>`)}
+      </tbody></table>`}
+    </div>
+  </section>`;
+}
+
+/** @param {any} props */
+function Networks({ title, rows, words }) {
+  if (!rows?.length) return null;
+  return html`<table class="plain figures"><caption>${title}</caption><tbody>
+    ${rows.map((/** @type {any} */ r) => html`<tr key=${r.network}><th scope="row">${r.network === 'other' ? words.t('guard.others') : html`<code>${r.network}</code>`}</th><td class="n">${words.number(r.count)}</td></tr>`)}
+  </tbody></table>`;
+}
