@@ -128,10 +128,16 @@ func TestGuards(t *testing.T) {
 	compare(t, used(), `
 # HELP seckill_guard_stopped_total Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun (dry_run).
 # TYPE seckill_guard_stopped_total counter
+seckill_guard_stopped_total{guard="challenge",mode="dry_run"} 0
+seckill_guard_stopped_total{guard="challenge",mode="stopped"} 0
 seckill_guard_stopped_total{guard="conditions",mode="dry_run"} 1
 seckill_guard_stopped_total{guard="conditions",mode="stopped"} 0
+seckill_guard_stopped_total{guard="coolDown",mode="dry_run"} 0
+seckill_guard_stopped_total{guard="coolDown",mode="stopped"} 0
 seckill_guard_stopped_total{guard="limits",mode="dry_run"} 1
 seckill_guard_stopped_total{guard="limits",mode="stopped"} 1
+seckill_guard_stopped_total{guard="tickets",mode="dry_run"} 0
+seckill_guard_stopped_total{guard="tickets",mode="stopped"} 0
 `, "seckill_guard_stopped_total")
 }
 
