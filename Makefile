@@ -50,6 +50,11 @@ build: ## build ./bin/server, one static binary
 loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/rehearsal.md)
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/loadgen ./cmd/loadgen
 
+# TARGETS=linux/amd64 for one. The same commit and the same Go make the same bytes.
+.PHONY: release
+release: ## build dist/: archives for Linux and macOS, what is in them, checksums: VERSION=v1.2.3
+	@go run ./deploy/release -version '$(VERSION)' -out dist $(if $(TARGETS),-targets '$(TARGETS)')
+
 .PHONY: token
 token: build ## print a token for trying out: make token user=42 [role=admin]
 	@./bin/server token -user '$(or $(user),42)' $(if $(role),-role '$(role)')
