@@ -23,6 +23,7 @@ import (
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/report"
 	"seckill/internal/order/service"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -46,6 +47,7 @@ type shop struct {
 	listings      *listing.Listings
 	deadLetters   *recorder.DeadLetters
 	tills         *redemption.Tills
+	waitlists     *waitlist.Waitlists
 
 	// Background jobs.
 	notifier     *service.Notifier
@@ -53,6 +55,7 @@ type shop struct {
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
 	lapser       *redemption.Lapser
+	offerer      *waitlist.Offerer
 	auditor      *audit.Auditor
 	recorder     *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
@@ -122,6 +125,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		deadLetters: recorder.NewDeadLetters(
 			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
 			partition, repairs, notifier, metrics, log),
+		waitlists:    waitlist.New(waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
@@ -136,6 +140,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
 		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
+		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		auditor:      auditor,
 		recorder: recorder.New(
 			recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
@@ -146,7 +151,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}
@@ -165,6 +170,7 @@ func (s *shop) keepStats(ctx context.Context) error {
 // close waits for what is under way. No new calls may begin.
 func (s *shop) close() {
 	s.stopAdmission()
+	s.waitlists.Close()
 	s.outbox.Close()
 	s.listings.Close()
 	s.catalog.Close()

@@ -16,6 +16,8 @@ type Evidence struct {
 	Views   []View
 	// LedgerStock is the number of units that the ledger has left; nil: not read.
 	LedgerStock *int64
+	// Offered is how many units the ledger keeps for those who wait for them: they are neither left nor of an order.
+	Offered int64
 	// ShownStock is the number of units that buyers are shown as left; nil: not read.
 	ShownStock *int64
 	Redis      *Redis // nil: not read

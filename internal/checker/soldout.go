@@ -41,7 +41,7 @@ func (c *check) checkSoldOut() {
 // left returns how many units are left in the end; 0 when no source says it.
 func (c *check) left() int64 {
 	if c.e.complete() != nil {
-		return c.e.Issued - c.e.Live()
+		return c.e.Issued - c.e.Live() - c.e.Offered
 	}
 	if c.e.ShownStock != nil {
 		return *c.e.ShownStock

@@ -6,15 +6,18 @@ func (c *check) checkStocks() {
 		c.checkStockBound()
 		return
 	}
-	live := c.e.Live()
+	live := c.e.Live() + c.e.Offered
+	if c.e.Offered < 0 {
+		c.find(Conservation, subject{}, "the ledger has %d units offered", c.e.Offered)
+	}
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
-			c.find(Conservation, subject{}, "the ledger has %d left and %d units of live orders, of %d units", *s, live, c.e.Issued)
+			c.find(Conservation, subject{}, "the ledger has %d left and %d units of live orders and offers, of %d units", *s, live, c.e.Issued)
 		}
 		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
-		c.find(Conservation, subject{}, "%d units are shown as left; with %d of live orders that is %d of %d",
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d of live orders and offers that is %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
@@ -78,7 +81,7 @@ func (c *check) checkRedis() {
 	if v == nil {
 		return
 	}
-	live := c.e.Live()
+	live := c.e.Live() + c.e.Offered
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
 		c.find(Conservation, subject{}, "redis has %d left, %d waiting, %d dead letters; with %d units of live orders that is %d of %d units",

@@ -42,7 +42,7 @@ var secret = []byte("0123456789abcdef0123456789abcdef")
 func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{}, Payments: fakePayments{},
-		Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(), FindVoucher: findSeckill(),
+		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(), FindVoucher: findSeckill(),
 		Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil

@@ -36,6 +36,7 @@ type Config struct {
 	Tickets        Tickets // only together with Guards; nil: no sale can have tickets
 	Tills          Tills   // only together with FindVoucher
 	Reports        Reports
+	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;

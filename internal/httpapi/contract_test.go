@@ -26,6 +26,7 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -62,12 +63,7 @@ func routesDescribed() map[string]described {
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
 	}
-	for _, why := range []error{
-		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
-		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, &ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
-	} {
-		purchases = append(purchases, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
-	}
+	purchases = append(purchases, stopped()...)
 	for _, o := range order.Outcomes() {
 		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil && o != order.Barred {
 			purchases = append(purchases, err)
@@ -157,6 +153,33 @@ func routesDescribed() map[string]described {
 			good: request{target: "/order/5/qr"}, succeeds: []func(*Config){withCoupon(order.Paid)}, invalid: &request{target: "/order/x/qr"},
 			refusals: []error{noOrder, redemption.ErrNotFound, unavailable},
 		},
+		"POST /voucher/:id/waitlist": {
+			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
+			invalid: &request{target: "/voucher/x/waitlist"},
+			refusals: append(stopped(),
+				noVoucher, voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList, waitlist.ErrOnSale, order.ErrPaused, order.ErrNotStarted, order.ErrEnded,
+				&order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}, unavailable),
+		},
+		"GET /voucher/:id/waitlist": {
+			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered), withPlace(waitlist.Missed)},
+			invalid: &request{target: "/voucher/x/waitlist"}, refusals: []error{waitlist.ErrNoPlace, unavailable},
+		},
+		"POST /voucher/:id/waitlist/accept": {
+			good: request{target: "/voucher/5/waitlist/accept"}, succeeds: []func(*Config){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
+			invalid: &request{target: "/voucher/x/waitlist/accept"}, refusals: []error{noVoucher, voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, unavailable},
+		},
+		"POST /voucher/:id/waitlist/leave": {
+			good: request{target: "/voucher/5/waitlist/leave"}, succeeds: []func(*Config){withPlace(waitlist.Left)},
+			invalid: &request{target: "/voucher/x/waitlist/leave"}, refusals: []error{waitlist.ErrNoPlace, waitlist.ErrAccepted, unavailable},
+		},
+		"GET /waitlist": {
+			good: request{target: "/waitlist"}, succeeds: []func(*Config){asIs, withPlace(waitlist.Waiting)}, invalid: &request{target: "/waitlist?limit=1"},
+			refusals: []error{unavailable},
+		},
+		"GET /admin/voucher/:id/waitlist": {
+			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/voucher/x/waitlist"},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, waitlist.ErrNoList, unavailable},
+		},
 		"POST /till/validate": {
 			good: request{target: "/till/validate", body: `{"code":"x"}`}, succeeds: []func(*Config){withCoupon(order.Paid)},
 			invalid: &request{target: "/till/validate", body: "{}"}, refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
@@ -243,6 +266,17 @@ func routesDescribed() map[string]described {
 			never: []int{http.StatusInternalServerError},
 		},
 	}
+}
+
+// stopped is everything that guards refuse with.
+func stopped() (refusals []error) {
+	for _, why := range []error{
+		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
+		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, &ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
+	} {
+		refusals = append(refusals, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
+	}
+	return refusals
 }
 
 // everything is an API all of whose routes exist.
@@ -340,6 +374,23 @@ func has(s order.Status) func(*Config) {
 	}
 }
 
+// withPlace has the caller's place in the state, with everything that can be known of it.
+func withPlace(s waitlist.State) func(*Config) {
+	p := waitlist.Place{VoucherID: 5, UserID: buyerID, Position: 9, State: s, JoinedAt: noon}
+	if s == waitlist.Waiting {
+		p.Ahead = waitlist.MaxCounted
+	} else {
+		p.OfferedAt, p.Deadline, p.Attempt = noon, redisNoon, 1
+	}
+	if s == waitlist.Accepted || s == waitlist.Bought {
+		p.OrderID = orderID
+	}
+	if !s.Open() {
+		p.EndedAt = redisNoon
+	}
+	return func(cfg *Config) { cfg.Waitlists = fakeWaitlists{place: p} }
+}
+
 func pays(url string) func(*Config) {
 	return func(cfg *Config) {
 		cfg.Payments = fakePayments{
@@ -394,6 +445,7 @@ func failing(err error) func(*Config) {
 			watch:  func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
 		cfg.Tickets = &fakeTickets{err: err}
+		cfg.Waitlists = fakeWaitlists{err: err}
 		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			order:  func(int64) (order.Order, error) { return order.Order{}, err },

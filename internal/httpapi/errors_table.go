@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -247,6 +248,11 @@ var rules = []rule{
 		english: "This is not possible any more, or not yet.", chinese: "当前订单状态不支持此操作",
 		members: orderStateMembers,
 	}},
+	{is(waitlist.ErrNoList), noWaitlist},
+	{is(waitlist.ErrOnSale), stillOnSale},
+	{is(waitlist.ErrNoPlace), noPlace},
+	{is(waitlist.ErrNoOffer), noOffer},
+	{is(waitlist.ErrAccepted), offerAccepted},
 	{is(redemption.ErrNotFound), failure{
 		code: "COUPON_NOT_FOUND", status: http.StatusNotFound, title: "No such coupon",
 		detail:  "No order of this shop has the code, or the order has none.",

@@ -61,6 +61,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
 		jsonbody.Integer("perUser", &sd.PerUser),
+		jsonbody.Seconds("waitlistOfferSeconds", &sd.OfferWithin),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 		a.guardsField(&sd.Guards),
@@ -177,7 +178,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		a.guardsField(&guards),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "type"} {
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
 	}
 	if err := a.readBody(c, fields...); err != nil {
@@ -278,6 +279,8 @@ type saleJSON struct {
 	BeginTime time.Time         `json:"beginTime"`
 	EndTime   time.Time         `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
+	// OfferIn is how long an offer of its waiting list stands; absent: it has none.
+	OfferIn int64 `json:"waitlistOfferSeconds,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
 	TicketsFrom *time.Time      `json:"ticketsFrom,omitempty"`
 	Guards      *guard.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
@@ -306,7 +309,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 	}
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
-		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing,
+		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
 	}
 	if v.Sale.Guards.State(guard.TicketsGuard) != guard.Off { // with a dry run too, which counts who comes without
 		view.TicketsFrom = timeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))

@@ -29,6 +29,7 @@ type Metrics struct {
 	recorder  *recorderMetrics
 	orders    *orders
 	coupons   *coupons
+	waitlists *waitlists
 	audit     *auditMetrics
 	repairs   *repairMetrics
 	locks     *locks
@@ -55,6 +56,7 @@ func NewMetrics(b Build) *Metrics {
 		recorder:  newRecorder(),
 		orders:    newOrders(),
 		coupons:   newCoupons(),
+		waitlists: newWaitlists(),
 		audit:     newAudit(),
 		repairs:   newRepairs(),
 		locks:     newLocks(),
@@ -72,6 +74,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
 	m.registry.MustRegister(m.coupons.collectors()...)
+	m.registry.MustRegister(m.waitlists.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)

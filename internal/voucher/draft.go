@@ -16,6 +16,12 @@ const (
 	MaxPerUser = 20
 )
 
+// How long an offer of a waiting list may stand.
+const (
+	MinOfferWithin = 5 * time.Second
+	MaxOfferWithin = 7 * 24 * time.Hour
+)
+
 // Draft is a voucher to be created.
 type Draft struct {
 	ShopID      int64
@@ -36,6 +42,8 @@ type SaleDraft struct {
 	Begin   time.Time    // may be in the past: the sale is then on at once
 	End     time.Time    // exclusive; after Begin and after now
 	Guards  guard.Change // from none
+	// OfferWithin is how long an offer of its waiting list stands; 0: it has no list.
+	OfferWithin time.Duration
 }
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
@@ -55,10 +63,11 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 
 // check returns the sale, and adds everything that is wrong with it at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
-	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End)}
+	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin}
 	r.number("stock", d.Stock, 1, MaxStock)
 	r.number("perUser", d.PerUser, 1, MaxPerUser)
 	r.window(sale.Begin, sale.End, now)
+	r.offerWithin(d.OfferWithin)
 	sale.Guards = r.guards(d.Guards, nil)
 	return sale
 }

@@ -76,6 +76,13 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	return d
 }
 
+// offerWithin checks how long an offer of a waiting list stands; 0 is no list.
+func (r *fieldRules) offerWithin(d time.Duration) {
+	if d != 0 && (d < MinOfferWithin || d > MaxOfferWithin || d%time.Second != 0) {
+		r.bad("waitlistOfferSeconds", "is "+seconds(d), fmt.Sprintf("a whole number from %s to %s, or leave it out: no waiting list", seconds(MinOfferWithin), seconds(MaxOfferWithin)))
+	}
+}
+
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // window checks a sale's begin and end (exclusive) at the time now.

@@ -45,6 +45,15 @@ func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order
 	return rows, rs.Err()
 }
 
+// Offered returns how many units of a sale are kept for those who wait.
+func (l Ledger) Offered(ctx context.Context, voucher int64) (offered int64, err error) {
+	err = l.DB.QueryRowContext(ctx, "SELECT offered FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&offered)
+	if err != nil && strings.Contains(err.Error(), "offered") { // a version before waiting lists has made the table
+		return 0, nil
+	}
+	return offered, err
+}
+
 // Vouchers returns how many vouchers there are.
 func (l Ledger) Vouchers(ctx context.Context) (n int64, err error) {
 	err = l.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher").Scan(&n)

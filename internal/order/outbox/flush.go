@@ -88,7 +88,7 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 		o.observer.OperationsApplied(0, 0, time.Since(start), err)
 		return applied, err
 	}
-	o.notifyRevived(ops, applied.Results)
+	o.notifyTaken(ops, applied.Results)
 	if o.stores.Lists != nil && slices.ContainsFunc(ops, order.Operation.SetsMode) {
 		o.stores.Lists.Changed(ctx, v)
 	}
@@ -138,19 +138,23 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	}
 }
 
-// notifyRevived notifies those who wait for orders that have been revived.
-func (o *Outbox) notifyRevived(ops []order.Operation, results []order.OperationResult) {
+// notifyTaken notifies those who wait for orders that have been revived, or made of accepted offers.
+func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationResult) {
 	taken := make(map[int64]bool, len(results))
 	for _, r := range results {
 		taken[r.Number] = r.Taken
 	}
-	revived := make(map[int64]order.Status)
+	outcomes := make(map[int64]order.Status)
 	for _, op := range ops {
-		if op.Kind == order.Revival && taken[op.Number] {
-			revived[op.OrderID] = order.Revive.To()
+		switch {
+		case !taken[op.Number]:
+		case op.Kind == order.Revival:
+			outcomes[op.OrderID] = order.Revive.To()
+		case op.Kind == order.Acceptance:
+			outcomes[op.OrderID] = order.Unpaid
 		}
 	}
-	if len(revived) > 0 {
-		o.notifier.Notify(revived)
+	if len(outcomes) > 0 {
+		o.notifier.Notify(outcomes)
 	}
 }

@@ -429,7 +429,7 @@ func TestNotifiesByNumber(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(0)
 	p := newOutbox(t, ops)
-	p.outbox.notifyRevived([]order.Operation{
+	p.outbox.notifyTaken([]order.Operation{
 		{Number: 4, Kind: order.Revival, Delta: -1, OrderID: 54},
 		{Number: 5, Kind: order.Revival, Delta: -1, OrderID: 55},
 		{Number: 6, Kind: order.Revival, Delta: -1, OrderID: 56},
