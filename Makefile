@@ -216,9 +216,9 @@ bench-quick: ## the same in under three minutes, nothing written
 bench-limits: ## thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench -limits
 
-# The compiler optimises for what this profile shows (go help build, -pgo). It is taken again when the path of a purchase has changed.
+# What the compiler can optimise for (go help build, -pgo). None is kept: it brought nothing (docs/benchmarks.md).
 .PHONY: profile
-profile: ## take cmd/server/default.pgo again: a minute of purchases and refusals
+profile: ## take cmd/server/default.pgo, for a try: a minute of purchases and refusals
 	@$(WITH_SERVICES) go run ./bench -duration 1m -profile cmd/server/default.pgo
 
 .PHONY: bench-rebuild
