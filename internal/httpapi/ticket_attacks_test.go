@@ -91,7 +91,7 @@ func TestHundredThousandTickets(t *testing.T) {
 	for name, kind := range kinds {
 		var sold int
 		f, guards := withGuards(&guard.Settings{Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60}})
-		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), noObserver{}, ticket.Guard{Tickets: tickets})
+		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, ticket.Guard{Tickets: tickets})
 		a := newAPI(t, guards, soldTo(&sold), func(cfg *Config) {
 			find := cfg.FindVoucher
 			cfg.FindVoucher = func(ctx context.Context, id int64) (voucher.Voucher, error) {

@@ -58,7 +58,7 @@ func newInstance(t *testing.T, table keys.Salts, s *guard.Settings) *instance {
 	}
 	limits, tickets := guard.NewLimitsTable(time.Now), ticket.New(ring)
 	challenges := challenge.New(ring, limits)
-	guards := guard.NewGuards(limits, noObserver{}, ticket.Guard{Tickets: tickets})
+	guards := guard.NewGuards(limits, guard.NewTally(time.Now), noObserver{}, ticket.Guard{Tickets: tickets})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = ring.Run(ctx) })
