@@ -22,6 +22,7 @@ func commands() []command {
 		{"migrate", "bring the schema of the SQL database up to date", migrate},
 		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
+		{"webhook", "list, add, change and test webhook endpoints; list and replay their events", webhookCommand},
 		{"locks", "list who has the service's locks, or take one away", locks},
 		{"couponkey", "add a key with which new codes of coupons are made", couponKey},
 		{"guardkey", "show or rotate the salt with which the keys of guards are derived", guardKey},

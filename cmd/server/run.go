@@ -66,7 +66,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	// HTTP.
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
-		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
+		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Webhooks: shop.webhooks.admin,
 		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
 		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoBuyers: demoBuyers(cfg), OperationsHosts: cfg.HTTP.OpsHosts, Log: log,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type shop struct {
 	deadLetters   *recorder.DeadLetters
 	tills         *redemption.Tills
 	waitlists     *waitlist.Waitlists
+	webhooks      *webhooks
 
 	// Background jobs.
 	notifier     *service.Notifier
@@ -127,6 +129,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 			partition, repairs, notifier, metrics, log),
 		waitlists:    waitlist.New(waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
+		webhooks:     openWebhooks(cfg, s, metrics, log),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
@@ -155,7 +158,7 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}
-	for _, run := range append(runs, s.tickets.jobs()...) {
+	for _, run := range slices.Concat(runs, s.tickets.jobs(), s.webhooks.jobs()) {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }
@@ -171,6 +174,7 @@ func (s *shop) keepStats(ctx context.Context) error {
 func (s *shop) close() {
 	s.stopAdmission()
 	s.waitlists.Close()
+	s.webhooks.sender.Close()
 	s.outbox.Close()
 	s.listings.Close()
 	s.catalog.Close()

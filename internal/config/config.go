@@ -19,6 +19,7 @@ type Config struct {
 	Guards  Guards
 	Orders  Orders
 	Payment Payment
+	Webhook Webhook
 	Server  Server
 	Log     Log
 }
@@ -170,6 +171,15 @@ type Payment struct {
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 
 	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"unpaid orders that expire each second, at most, once their payment deadline has passed; higher drains the backlog faster and slows purchases in progress"`
+}
+
+// Webhook is how changes of orders are sent to the endpoints that admins name.
+type Webhook struct {
+	// Allow is for receivers beside the service. Admins choose the addresses, so by default they reach nothing that is not public.
+	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http; none by default"`
+
+	// Keep bounds how long an endpoint that is disabled can be caught up on: for those that are enabled, what waits is kept.
+	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after they were delivered, for replays, and for endpoints that are disabled"`
 }
 
 // Server is the process itself.

@@ -34,6 +34,7 @@ func Load(environ []string) (Config, error) {
 	checkJWT(&c, &ps)
 	checkPayment(&c, &ps)
 	checkGuards(&c, &ps) // after those whose secrets it compares with its own
+	c.Webhook.check(&ps)
 	if err := ps.err(); err != nil {
 		return Config{}, err
 	}

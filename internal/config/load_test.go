@@ -19,7 +19,8 @@ const (
 // withStores is an environment outside the embedded mode, and whatever is added or overridden.
 func withStores(more ...string) []string {
 	return append([]string{
-		"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret, "SECKILL_INSTANCE=shop-1",
+		"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret, "SECKILL_WEBHOOK_ALLOW=10.0.0.0/8,::1", "SECKILL_WEBHOOK_KEEP=2h",
+		"SECKILL_INSTANCE=shop-1",
 	}, more...)
 }
 
@@ -43,6 +44,7 @@ func TestLoadDefaults(t *testing.T) {
 		MySQL:   MySQL{PoolSize: 16, Timeout: 10 * time.Second},
 		Orders:  Orders{MaxBacklog: 1_000_000, RecordBatch: 500},
 		Payment: Payment{Provider: SandboxPayments, CloseRate: 2000},
+		Webhook: Webhook{Keep: 168 * time.Hour},
 		Server:  Server{Instance: host, Timezone: "UTC", ShutdownTimeout: 20 * time.Second},
 		Log:     Log{Level: slog.LevelInfo, Format: "text"},
 	}
@@ -69,6 +71,7 @@ func TestLoadEverything(t *testing.T) {
 		"SECKILL_MAX_BACKLOG=10", "SECKILL_RECORD_BATCH=20",
 		"SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET=" + goodSecret,
 		"SECKILL_PAYMENT_CALLBACK_URL=https://me.example/payment/callback", "SECKILL_CLOSE_RATE=7",
+		"SECKILL_WEBHOOK_ALLOW=10.0.0.0/8,::1", "SECKILL_WEBHOOK_KEEP=2h",
 		"SECKILL_INSTANCE=shop-1.example_com", "SECKILL_TIMEZONE=Asia/Shanghai", "SECKILL_SHUTDOWN_TIMEOUT=5s",
 		"SECKILL_LOG_LEVEL=debug", "SECKILL_LOG_FORMAT=json",
 	})
@@ -90,6 +93,7 @@ func TestLoadEverything(t *testing.T) {
 		JWT:     JWT{Secret: goodSecret, Issuer: "iss", Audience: "aud"},
 		Orders:  Orders{MaxBacklog: 10, RecordBatch: 20},
 		Payment: Payment{Provider: SandboxPayments, Secret: goodSecret, CallbackURL: "https://me.example/payment/callback", CloseRate: 7},
+		Webhook: Webhook{Allow: []string{"10.0.0.0/8", "::1"}, Keep: 2 * time.Hour},
 		Server:  Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
 		Log:     Log{Level: slog.LevelDebug, Format: "json"},
 	}

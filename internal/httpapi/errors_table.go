@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
+	"seckill/internal/webhook"
 )
 
 // Codes that other files of this package ask about.
@@ -344,6 +345,19 @@ var rules = []rule{
 		code: "NOT_REPLAYABLE", status: http.StatusConflict, title: "The dead letter cannot be replayed",
 		detail:  "No accepted order is known to wait because of this dead letter. It can only be discarded.",
 		english: "This dead letter cannot be replayed, only discarded.", chinese: "该死信无法重放，只能丢弃",
+	}},
+	{anyOf(webhook.ErrNoEndpoint, webhook.ErrNoEvent), failure{
+		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
+		detail:  "There is no webhook endpoint with this id, or no event that it has come to and wants.",
+		english: "There is no such webhook or event.", chinese: "该回调地址或事件不存在",
+	}},
+	{is(webhook.ErrEndpoints), failure{code: "TOO_MANY_WEBHOOKS", status: http.StatusConflict, title: "Too many webhook endpoints",
+		detail:  "There are 200 endpoints, which is the limit. Delete one first.",
+		english: "There are too many webhooks. Delete one first.", chinese: "回调地址数量已达上限，请先删除",
+	}},
+	{is(webhook.ErrRotating), failure{code: "SECRET_ROTATING", status: http.StatusConflict, title: "The secret was changed lately",
+		detail:  "The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now.",
+		english: "The secret was changed less than a day ago.", chinese: "密钥刚刚更换过，旧密钥仍在有效期内",
 	}},
 	{is(errUnkeyedOutcome), failure{
 		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",

@@ -61,6 +61,7 @@ func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) 
 
 // couponWork is one transaction on coupons, whose orders it has locked.
 type couponWork struct {
+	store   *Store
 	tx      *gorm.DB
 	now     time.Time
 	orders  map[int64]*orderRow
@@ -76,7 +77,7 @@ type couponWork struct {
 var errNoOrder = errors.New("there is a coupon and no order")
 
 func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
-	w = couponWork{tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool)}
+	w = couponWork{store: s, tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool)}
 	if w.orders, err = lockOrders(tx, ids); err != nil {
 		return w, err
 	}
@@ -132,6 +133,9 @@ func (w *couponWork) save() error {
 		return err
 	}
 	if err := saveCoupons(w.tx, rows); err != nil {
+		return err
+	}
+	if err := w.store.announce(w.tx, redeemed, w.now, ""); err != nil {
 		return err
 	}
 	if err := createAll(w.tx, w.events); err != nil {

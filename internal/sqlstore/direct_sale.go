@@ -35,7 +35,11 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 		if err != nil {
 			return err
 		}
-		row, err = p.record(tx, now)
+		var fresh bool
+		row, fresh, err = p.record(tx, now)
+		if err == nil && fresh {
+			err = s.announce(tx, []orderRow{row}, now, "")
+		}
 		committing = err == nil
 		return err
 	}
@@ -61,22 +65,22 @@ type directPurchase struct {
 	key                        string
 }
 
-// record records the order, unless it was recorded before, and returns it.
-func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
-	row, err := p.before(tx)
+// record records the order, unless it was recorded before, and returns it; it is fresh if it was not.
+func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh bool, err error) {
+	row, err = p.before(tx)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
-		return row, err
+		return row, false, err
 	}
 	v, err := findVoucher(tx, p.voucherID)
 	switch {
 	case err != nil:
-		return row, err
+		return row, false, err
 	case v.Hidden(now): // before its kind, which nobody is to know either
-		return row, voucher.ErrNotFound
+		return row, false, voucher.ErrNotFound
 	case v.Kind != voucher.Ordinary:
-		return row, order.ErrSeckill
+		return row, false, order.ErrSeckill
 	case v.Status != voucher.OnShelf:
-		return row, voucher.ErrOffShelf
+		return row, false, voucher.ErrOffShelf
 	}
 	deadline := now.Add(v.PayWithin)
 	row = orderRow{
@@ -84,16 +88,16 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (orderRow, error) {
 		CreateTime: now, PayDeadline: &deadline,
 	}
 	if err := tx.Create(&row).Error; err != nil {
-		return row, fmt.Errorf("order: %w", err)
+		return row, false, fmt.Errorf("order: %w", err)
 	}
 	if p.key == "" {
-		return row, nil
+		return row, true, nil
 	}
 	request := requestRow{UserID: p.userID, RequestKey: p.key, OrderID: p.orderID, CreateTime: now}
 	if err := tx.Create(&request).Error; err != nil {
-		return row, fmt.Errorf("request: %w", err)
+		return row, false, fmt.Errorf("request: %w", err)
 	}
-	return row, nil
+	return row, true, nil
 }
 
 // before returns the order that the same request made before, or gorm.ErrRecordNotFound.

@@ -12,6 +12,7 @@
 //	               tb_order_request          the keys under which ordinary vouchers were bought
 //	               tb_voucher_operation      changes of a sale, numbered for each voucher, until they are applied to Redis
 //	               tb_coupon                 codes of paid orders, their reservations, and which request redeemed them
+//	               tb_webhook_…              endpoints, events for them, and how far each has got
 //	               tb_fence                  the highest token of each job that one instance at a time does
 //	               tb_setting                what all instances agree on
 //	               tb_audit                  what admins changed

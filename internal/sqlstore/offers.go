@@ -445,5 +445,9 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the order of an accepted offer: %w", err)
 	}
-	return nil, writeHistory(c.tx, []orderRow{bought}, cause{by: order.ByWaitlist, at: c.now, why: "an offer of the waiting list was accepted"})
+	done := cause{by: order.ByWaitlist, at: c.now, why: "an offer of the waiting list was accepted"}
+	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
+		return nil, err
+	}
+	return nil, c.store.announce(c.tx, []orderRow{bought}, done.at, done.why)
 }

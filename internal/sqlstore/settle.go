@@ -161,6 +161,9 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	if err := createAll(tx, rows); err != nil {
 		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
 	}
+	if err := s.announce(tx, rows, now, ""); err != nil {
+		return err
+	}
 	for _, t := range takesOfDecisions(decisions, sales) {
 		if err := t.fromLocked(tx, sales[t.voucherID]); err != nil {
 			return err

@@ -24,6 +24,8 @@ type Store struct {
 	now      func() time.Time
 	log      *slog.Logger
 	terms    *termsCache
+	// subscribed are the shops with a webhook endpoint.
+	subscribed *subscribedShops
 	// couponKey makes new codes.
 	couponKey couponKey
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting

@@ -66,8 +66,8 @@ type cause struct {
 	why string
 }
 
-// advance takes locked orders one step, for which they are in the right state: the rows, an event for each, and, when
-// their units go back on sale, the sales with an operation for each unit; when they are paid by it, their codes.
+// advance takes locked orders one step, for which they are in the right state: the rows, a line of history and a webhook's
+// event for each, and, when their units go back on sale, the sales with an operation for each unit; when they are paid by it, their codes.
 func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
@@ -76,6 +76,9 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 		return err
 	}
 	if err := writeHistory(tx, rows, c); err != nil {
+		return err
+	}
+	if err := s.announce(tx, rows, c.at, c.why); err != nil {
 		return err
 	}
 	switch {

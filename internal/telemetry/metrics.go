@@ -34,6 +34,7 @@ type Metrics struct {
 	repairs   *repairMetrics
 	locks     *locks
 	guards    *guardMetrics
+	webhooks  *webhooks
 }
 
 var (
@@ -61,6 +62,7 @@ func NewMetrics(b Build) *Metrics {
 		repairs:   newRepairs(),
 		locks:     newLocks(),
 		guards:    newGuards(),
+		webhooks:  newWebhooks(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -79,6 +81,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
 	m.registry.MustRegister(m.guards.collectors()...)
+	m.registry.MustRegister(m.webhooks.collectors()...)
 	return m
 }
 

@@ -36,6 +36,7 @@ const (
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter
 	Rotated   Action = "rotate"  // the key of codes
+	Deleted   Action = "delete"  // a webhook endpoint
 	Exported  Action = "export"  // orders, with their codes masked or whole
 )
 

@@ -43,6 +43,7 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 		{"PATCH", "/voucher/7", body(100), 200},
 		{"POST", "/voucher/7/stock", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 200},
 		{"POST", "/admin/deadletter/1-0/replay", body(100), 200},
+		{"POST", "/admin/webhook/1/replay", body(100), 200},
 		{"POST", "/payment/callback", body(100), 200},
 		{"POST", "/payment/callback/bank", body(100), 200},
 	} {

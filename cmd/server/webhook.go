@@ -1,0 +1,307 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"seckill/internal/config"
+	"seckill/internal/voucher"
+	"seckill/internal/webhook"
+	"seckill/internal/webhook/sender"
+)
+
+const webhookHelp = `server webhook manages the endpoints to which changes of orders are sent. It works beside running
+instances, on the database that the settings name. What it changes is in the audit trail as the service's.
+
+  server webhook list
+  server webhook add -shop ID -url URL [-types LIST] [-description TEXT]
+  server webhook enable|disable|delete|test ID
+  server webhook rotate [-at-once] ID
+  server webhook events [-n 50] ID
+  server webhook dead [-n 50] ID
+  server webhook replay (-event WEBHOOK-ID | -from TIME [-to TIME]) ID
+
+add and rotate print the secret, which is shown nowhere else. After rotate the secret before signs too
+for 24 hours; with -at-once it ends now. dead lists events that an endpoint did not take in spite of all
+attempts; replay sends them, or any other that is kept, again.`
+
+// webhookTool is the command webhook, with its flags.
+type webhookTool struct {
+	admin *webhook.Admin
+	out   io.Writer
+
+	id          int64
+	shop        *int64
+	url         *string
+	types       *string
+	description *string
+	atOnce      *bool
+	n           *int
+	event       *string
+	from, to    *string
+}
+
+// webhookCommand is the command webhook.
+func webhookCommand(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("webhook", flag.ContinueOnError)
+	if len(env.args) == 0 || strings.HasPrefix(env.args[0], "-") {
+		if err := parse(env, set, webhookHelp); err != nil {
+			return err
+		}
+		return misuseOf(env, set, "what is to be done is missing (list, add, enable, disable, delete, test, rotate, events, dead or replay)")
+	}
+	what := env.args[0]
+	env.args = env.args[1:]
+	tool := webhookTool{out: env.out}
+	set = flag.NewFlagSet("webhook "+what, flag.ContinueOnError)
+	run, ok := tool.command(what, set)
+	if !ok {
+		return misuseOf(env, set, fmt.Sprintf("there is no %q (list, add, enable, disable, delete, test, rotate, events, dead or replay)", what))
+	}
+	if err := parseFlags(env, set, webhookHelp); err != nil {
+		return err
+	}
+	if err := tool.readID(set, what); err != nil {
+		return err
+	}
+	return withWebhooks(ctx, env, func(a *webhook.Admin) error {
+		tool.admin = a
+		return run(ctx)
+	})
+}
+
+// command declares the flags of a command and returns what it does.
+func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.Context) error, ok bool) {
+	switch what {
+	case "list":
+		return t.list, true
+	case "add":
+		t.shop, t.url = set.Int64("shop", 0, "the shop whose orders are told; 0: those of all shops"), set.String("url", "", "where to")
+		t.types = set.String("types", "", "types of events, comma-separated; none: all")
+		t.description = set.String("description", "", "what it is for")
+		return t.add, true
+	case "enable", "disable":
+		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }, true
+	case "delete":
+		return t.remove, true
+	case "test":
+		return t.test, true
+	case "rotate":
+		t.atOnce = set.Bool("at-once", false, "the old secret ends now: for one that was disclosed")
+		return t.rotate, true
+	case "events", "dead":
+		t.n = set.Int("n", 50, "how `many` are printed at most")
+		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }, true
+	case "replay":
+		t.event = set.String("event", "", "the `webhook-id` of an event")
+		t.from, t.to = set.String("from", "", "the events from this time, such as 2026-11-11T20:00:00Z"), set.String("to", "", "to this time, exclusive; none: now")
+		return t.replay, true
+	}
+	return nil, false
+}
+
+// readID reads the endpoint's id, which all commands but two need.
+func (t *webhookTool) readID(set *flag.FlagSet, what string) error {
+	want := 1
+	if what == "list" || what == "add" {
+		want = 0
+	}
+	if set.NArg() != want {
+		return misuse(set, fmt.Sprintf("%d arguments are given behind the flags, want %d: an endpoint's id, which server webhook list shows", set.NArg(), want))
+	}
+	if want == 0 {
+		return nil
+	}
+	id, err := strconv.ParseInt(set.Arg(0), 10, 64)
+	if err != nil || id < 1 {
+		return misuse(set, fmt.Sprintf("%q is no id; server webhook list shows them", set.Arg(0)))
+	}
+	t.id = id
+	return nil
+}
+
+// withWebhooks runs f on the ledger that the settings name, without touching its schema.
+func withWebhooks(ctx context.Context, env environment, f func(*webhook.Admin) error) error {
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer closing(log, "the database", ledger.close)
+	if err := ledger.CheckSchema(ctx); err != nil {
+		return err
+	}
+	out := sender.New(sender.Options{Allowed: cfg.Webhook.Networks(), UserAgent: "seckill/" + build().Version})
+	defer out.Close()
+	return f(webhook.NewAdmin(ledger, ledger, out, time.Now))
+}
+
+// byService is the author of what an operator does at the command line.
+func byService() voucher.Author { return voucher.Author{Request: "server webhook"} }
+
+func (t *webhookTool) list(ctx context.Context) error {
+	endpoints, err := t.admin.List(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "ID\tSHOP\tSTATE\tFAILURES\tLAST SUCCESS\tTYPES\tURL\tLAST ERROR")
+	for _, e := range endpoints {
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures, shownTime(e.SuccessAt), typesOf(e), e.URL, e.LastError)
+	}
+	return table.Flush() // it keeps earlier errors
+}
+
+func shopOf(e webhook.Endpoint) string {
+	if e.ShopID == 0 {
+		return "all"
+	}
+	return strconv.FormatInt(e.ShopID, 10)
+}
+
+func stateOf(e webhook.Endpoint) string {
+	switch {
+	case e.Disabled:
+		return "disabled: " + e.DisabledWhy
+	case e.Health.Broken():
+		return "failing"
+	case e.Replaying():
+		return "replaying"
+	}
+	return "enabled"
+}
+
+func typesOf(e webhook.Endpoint) string {
+	names := make([]string, len(e.Types))
+	for i, name := range e.Types {
+		names[i] = string(name)
+	}
+	return cmp.Or(strings.Join(names, ","), "all")
+}
+
+func shownTime(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func (t *webhookTool) add(ctx context.Context) error {
+	terms := webhook.Terms{ShopID: *t.shop, URL: *t.url, Description: *t.description}
+	for name := range strings.SplitSeq(*t.types, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			terms.Types = append(terms.Types, webhook.Type(name))
+		}
+	}
+	e, err := t.admin.Create(ctx, terms, byService())
+	if err != nil {
+		return err
+	}
+	return t.say("endpoint %d, with the secret %s\n", e.ID, string(e.Secret))
+}
+
+func (t *webhookTool) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.out, format, args...)
+	return err
+}
+
+func (t *webhookTool) set(ctx context.Context, disabled bool) error {
+	e, err := t.admin.Change(ctx, t.id, func(terms *webhook.Terms) { terms.Disabled = disabled }, byService())
+	if err != nil {
+		return err
+	}
+	return t.say("endpoint %d is %s\n", e.ID, stateOf(e))
+}
+
+func (t *webhookTool) remove(ctx context.Context) error {
+	if err := t.admin.Delete(ctx, t.id, byService()); err != nil {
+		return err
+	}
+	return t.say("endpoint %d is gone, with all that waited for it\n", t.id)
+}
+
+func (t *webhookTool) test(ctx context.Context) error {
+	result, err := t.admin.Test(ctx, t.id)
+	switch {
+	case err != nil:
+		return err
+	case result.Error != "":
+		_ = t.say("not taken after %v: %s\n", result.Took.Round(time.Millisecond), result.Error)
+		return errFound
+	}
+	return t.say("taken after %v, as %s\n", result.Took.Round(time.Millisecond), result.ID)
+}
+
+func (t *webhookTool) rotate(ctx context.Context) error {
+	e, err := t.admin.Rotate(ctx, t.id, *t.atOnce, byService())
+	if err != nil {
+		return err
+	}
+	old := "; the one before signs no longer"
+	if !*t.atOnce {
+		old = "; the one before signs too until " + shownTime(e.OldSecretUntil)
+	}
+	return t.say("endpoint %d has the secret %s%s\n", e.ID, string(e.Secret), old)
+}
+
+func (t *webhookTool) events(ctx context.Context, dead bool) error {
+	var deliveries []webhook.Delivery
+	var err error
+	if dead {
+		var letters []webhook.DeadLetter
+		letters, err = t.admin.DeadLetters(ctx, t.id, math.MaxInt64, *t.n)
+		for _, l := range letters {
+			deliveries = append(deliveries, webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Error: l.Error})
+		}
+	} else {
+		deliveries, err = t.admin.Deliveries(ctx, t.id, math.MaxInt64, *t.n)
+	}
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "EVENT\tTYPE\tAT\tSTATE\tFAILED ATTEMPTS\tERROR")
+	for _, d := range deliveries {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", d.Event.ID(), d.Event.Type, shownTime(d.Event.At), d.State, d.Attempts, d.Error)
+	}
+	return table.Flush() // it keeps earlier errors
+}
+
+func (t *webhookTool) replay(ctx context.Context) error {
+	if *t.event != "" {
+		if err := t.admin.ReplayEvent(ctx, t.id, *t.event, byService()); err != nil {
+			return err
+		}
+		return t.say("%s will be sent again, and those of its order after it\n", *t.event)
+	}
+	from, err := time.Parse(time.RFC3339, *t.from)
+	if err != nil {
+		return fmt.Errorf("-from is %q (allowed: a time such as 2026-11-11T20:00:00Z, or -event instead)", *t.from)
+	}
+	var to time.Time
+	if *t.to != "" {
+		if to, err = time.Parse(time.RFC3339, *t.to); err != nil {
+			return fmt.Errorf("-to is %q (allowed: a time such as 2026-11-11T21:00:00Z)", *t.to)
+		}
+	}
+	n, err := t.admin.ReplayTime(ctx, t.id, from, to, byService())
+	if err != nil {
+		return err
+	}
+	return t.say("%d events will be sent again, less those of other shops and types\n", n)
+}

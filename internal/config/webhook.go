@@ -1,0 +1,29 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+func (w Webhook) check(ps *problems) {
+	for _, n := range w.Allow {
+		if !isNetwork(n) {
+			ps.add("SECKILL_WEBHOOK_ALLOW", fmt.Sprintf("has %q", n), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
+		}
+	}
+}
+
+// Networks returns where webhooks may go besides the public Internet.
+func (w Webhook) Networks() []netip.Prefix {
+	networks := make([]netip.Prefix, 0, len(w.Allow))
+	for _, text := range w.Allow {
+		n, err := netip.ParsePrefix(text)
+		if ip, errIP := netip.ParseAddr(text); err != nil && errIP == nil {
+			n, err = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
+		}
+		if err == nil { // Load has refused the others
+			networks = append(networks, n)
+		}
+	}
+	return networks
+}

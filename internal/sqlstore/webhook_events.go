@@ -1,0 +1,222 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+	"seckill/internal/webhook"
+)
+
+type webhookEventRow struct {
+	ID          int64        `gorm:"column:id;primaryKey"`
+	Number      *int64       `gorm:"column:number"`
+	ShopID      int64        `gorm:"column:shop_id"`
+	OrderID     int64        `gorm:"column:order_id"`
+	OrderNumber int64        `gorm:"column:order_number"`
+	Type        webhook.Type `gorm:"column:type"`
+	Body        string       `gorm:"column:body"`
+	CreateTime  time.Time    `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*webhookEventRow) TableName() string { return "tb_webhook_event" }
+
+func (r *webhookEventRow) event() webhook.Event {
+	e := webhook.Event{
+		ShopID: r.ShopID, OrderID: r.OrderID, OrderNumber: r.OrderNumber, Type: r.Type, Body: []byte(r.Body), At: r.CreateTime,
+	}
+	if r.Number != nil {
+		e.Number = *r.Number
+	}
+	return e
+}
+
+// subscribedFor is how long it is remembered which shops have an endpoint: changes of orders read it once a second at most.
+const subscribedFor = time.Second
+
+// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing.
+type subscribedShops struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	shops map[int64]bool // 0: all
+	until time.Time
+}
+
+// of returns the shops that have an endpoint, 0 for an endpoint of all shops. Nobody changes the result.
+func (c *subscribedShops) of(db *gorm.DB) (map[int64]bool, error) {
+	now := c.now()
+	c.mu.Lock()
+	shops, until := c.shops, c.until
+	c.mu.Unlock()
+	if now.Before(until) && until.Sub(now) <= subscribedFor {
+		return shops, nil
+	}
+	var ids []int64
+	if err := db.Model(&webhookEndpointRow{}).Distinct().Pluck("shop_id", &ids).Error; err != nil {
+		return nil, fmt.Errorf("reading which shops have webhooks: %w", err)
+	}
+	shops = make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		shops[id] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shops, c.until = shops, now.Add(subscribedFor)
+	return shops, nil
+}
+
+// forget has the shops read anew, after an endpoint was made or deleted here.
+func (c *subscribedShops) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = time.Time{}
+}
+
+// announce writes an event for each of the orders, which this transaction has brought to their present state, where an endpoint
+// waits for it. It costs nothing where there is none.
+func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	shops, err := s.subscribed.of(tx)
+	if err != nil || len(shops) == 0 {
+		return err
+	}
+	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
+	if err != nil {
+		return err
+	}
+	var events []webhookEventRow
+	for i := range rows {
+		shopID := terms[rows[i].VoucherID].shopID
+		if !shops[0] && !shops[shopID] {
+			continue
+		}
+		e, err := webhook.EventOf(rows[i].order(), shopID, at, why)
+		if err != nil {
+			return err
+		}
+		events = append(events, webhookEventRow{
+			ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type, Body: string(e.Body), CreateTime: at,
+		})
+	}
+	if err := createAll(tx, events); err != nil {
+		return fmt.Errorf("writing %d events: %w", len(events), err)
+	}
+	return nil
+}
+
+// announceRecorded is announce for orders that a batch has inserted without reading them: their times are the database's.
+func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
+	shops, err := s.subscribed.of(tx)
+	if err != nil || len(shops) == 0 {
+		return err
+	}
+	var ids []int64
+	for _, c := range claims {
+		if shops[0] || shops[terms[c.VoucherID].shopID] {
+			ids = append(ids, c.OrderID)
+		}
+	}
+	for part := range chunks(ids) {
+		var rows []orderRow
+		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+			return fmt.Errorf("reading %d orders for their events: %w", len(part), err)
+		}
+		if err := s.announce(tx, rows, rows[0].CreateTime, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type webhookSequenceRow struct {
+	ID     int   `gorm:"column:id;primaryKey;autoIncrement:false"`
+	Number int64 `gorm:"column:number"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (webhookSequenceRow) TableName() string { return "tb_webhook_sequence" }
+
+// NumberEvents implements webhook.Numberer. The row of the sequence is locked from before the events are read until the
+// commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited for; one order's are
+// numbered as they were written, because each was written under the order's lock.
+func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
+	waiting, err := s.anyUnnumbered(ctx)
+	if err != nil || !waiting {
+		return 0, err
+	}
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		numbered = 0
+		var sequence []webhookSequenceRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		if err := tx.Clauses(skip).Where("id = 1").Find(&sequence).Error; err != nil {
+			return fmt.Errorf("locking the sequence: %w", err)
+		}
+		if len(sequence) == 0 {
+			return nil // another instance is at it
+		}
+		var ids []int64
+		err := tx.Model(&webhookEventRow{}).Where("number IS NULL").Order("id").Limit(n).Pluck("id", &ids).Error
+		if err != nil {
+			return fmt.Errorf("reading events without a number: %w", err)
+		}
+		for part := range chunks(ids) {
+			if err := tx.Exec(s.numberStatement(part, sequence[0].Number+int64(numbered))).Error; err != nil {
+				return fmt.Errorf("numbering %d events: %w", len(part), err)
+			}
+			numbered += len(part)
+		}
+		return tx.Model(&webhookSequenceRow{}).Where("id = 1").Update("number", sequence[0].Number+int64(numbered)).Error
+	})
+	if err != nil {
+		return 0, readError("numbering events", err)
+	}
+	return numbered, nil
+}
+
+func (s *Store) anyUnnumbered(ctx context.Context) (bool, error) {
+	var ids []int64
+	if err := s.read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Limit(1).Pluck("id", &ids).Error; err != nil {
+		return false, readError("looking for events without a number", err)
+	}
+	return len(ids) > 0, nil
+}
+
+// numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan would
+// wait for events that are not committed.
+func (s *Store) numberStatement(ids []int64, last int64) string {
+	const head, longest = 256, 48 // bytes, about
+	text := make([]byte, 0, head+longest*len(ids))
+	between, numbered, behind := " WHEN ", " THEN ", " END WHERE id IN ("
+	if s.dialect == sqliteDialect {
+		text = append(text, "UPDATE tb_webhook_event SET number = CASE id"...)
+	} else {
+		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
+		between, numbered = " UNION ALL SELECT ", ","
+		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET e.number = given.number"
+	}
+	for i, id := range ids {
+		text = strconv.AppendInt(append(text, between...), id, 10)
+		text = strconv.AppendInt(append(text, numbered...), last+int64(i)+1, 10)
+	}
+	text = append(text, behind...)
+	if s.dialect != sqliteDialect {
+		return string(text)
+	}
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	return string(append(text, ')'))
+}

@@ -1,0 +1,350 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+	"seckill/internal/webhook"
+)
+
+const testSecret = webhook.Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+// endpoint creates an endpoint of the shop.
+func (l ledger) endpoint(tb testing.TB, shopID int64) webhook.Endpoint {
+	tb.Helper()
+	e, err := l.CreateEndpoint(tb.Context(), webhook.Terms{ShopID: shopID, URL: "https://example.com/hook"}, testSecret, admin)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+// numbered numbers all events.
+func (l ledger) numbered(tb testing.TB) (n int) {
+	tb.Helper()
+	for {
+		some, err := l.NumberEvents(tb.Context(), 7)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if n += some; some == 0 {
+			return n
+		}
+	}
+}
+
+// story returns what endpoints are told of an order, as "number type why" with the number of the order's own.
+func (l ledger) story(tb testing.TB, orderID int64) string {
+	tb.Helper()
+	rows, err := l.raw.QueryContext(tb.Context(), "SELECT order_number, type, body FROM tb_webhook_event WHERE order_id = ? ORDER BY number", orderID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }() // it was read to its end
+	var parts []string
+	for rows.Next() {
+		var number int64
+		var kind, body string
+		if err := rows.Scan(&number, &kind, &body); err != nil {
+			tb.Fatal(err)
+		}
+		var p struct {
+			Type string
+			Data struct {
+				OrderID, Status string
+				Number          int64
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &p); err != nil || p.Type != kind || p.Data.Number != number ||
+			p.Data.OrderID != fmt.Sprint(orderID) || kind != "order."+p.Data.Status {
+			tb.Errorf("event %d %s of order %d has the body %s, %v", number, kind, orderID, body, err)
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", number, strings.TrimPrefix(kind, "order.")))
+	}
+	if err := rows.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Every way that an order goes is told, in its order, with the order's own numbers.
+func TestEveryStepIsAnEvent(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.redeemable(t, 20, voucher.Redemption{ValidDays: 1})
+		l.endpoint(t, 1)
+		stories := map[int64]string{}
+
+		cs := l.paid(t, v, 3)
+		if o := do(t, l.Store, redeem(l.coupon(t, cs[0]), "k")); o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		stories[cs[0].OrderID] = "1 unpaid, 2 paid, 3 redeemed"
+		asked, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID)
+		if err != nil || asked.Status != order.Refunding {
+			t.Fatalf("AskRefund = %+v, %v", asked, err)
+		}
+		payments, err := l.PaymentsOf(t.Context(), cs[1].OrderID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Refunded(t.Context(), payments[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		stories[cs[1].OrderID] = "1 unpaid, 2 paid, 3 refunding, 4 refunded"
+		l.exec(t, "UPDATE tb_coupon SET due_time = ? WHERE order_id = ?", stored(recordedAt.Add(-time.Hour)), cs[2].OrderID)
+		if lapsed, _, err := l.LapseDue(t.Context(), 1, 10); err != nil || len(lapsed) != 1 {
+			t.Fatalf("LapseDue = %v, %v", lapsed, err)
+		}
+		stories[cs[2].OrderID] = "1 unpaid, 2 paid, 3 lapsed"
+
+		other := claims(v, 100, 2)
+		insert(t, l, other)
+		l.transitioned(t, other[0], order.Cancel)
+		l.transitioned(t, other[1], order.Expire)
+		stories[other[0].OrderID], stories[other[1].OrderID] = "1 unpaid, 2 cancelled", "1 unpaid, 2 cancelled"
+
+		failed := claims(v, 200, 1)
+		if err := l.Settle(t.Context(), failed, decideAll(failed, order.Fail, order.NoStock)); err != nil {
+			t.Fatal(err)
+		}
+		stories[failed[0].OrderID] = "1 failed"
+
+		plain := l.bought(t, l.ordinary(t), 7)
+		l.transitioned(t, plain, order.Cancel)
+		l.receives(t, l.pays(t, l.bought(t, l.ordinary(t), 8)))
+		stories[plain.OrderID] = "1 unpaid, 2 cancelled"
+
+		if n := l.numbered(t); n == 0 {
+			t.Fatal("nothing was numbered")
+		}
+		for id, want := range stories {
+			if got := l.story(t, id); got != want {
+				t.Errorf("order %d: %s, want %s", id, got, want)
+			}
+		}
+	})
+}
+
+// A shop without an endpoint has no events, and neither has one whose endpoint was deleted.
+func TestNoEventsWithoutEndpoint(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 20)
+		e := l.endpoint(t, 2) // of another shop than the voucher's
+		l.recorded(t, v, 1)
+		count := func() int64 { return l.number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
+		if n := count(); n != 0 {
+			t.Errorf("%d events of a shop without an endpoint", n)
+		}
+		all := l.endpoint(t, 0)
+		insert(t, l, claims(v, 50, 2))
+		if n := count(); n != 2 {
+			t.Errorf("%d events, want 2", n)
+		}
+		for _, id := range []int64{e.ID, all.ID} {
+			if err := l.DeleteEndpoint(t.Context(), id, admin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		insert(t, l, claims(v, 60, 2))
+		if n := count(); n != 2 {
+			t.Errorf("%d events after the endpoints were deleted, want 2", n)
+		}
+	})
+}
+
+// A batch that is rolled back leaves no events.
+func TestEventsAreRolledBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 1)
+		l.endpoint(t, 1)
+		if err := l.Insert(t.Context(), claims(v, 1, 2)); err == nil {
+			t.Fatal("two orders of one unit are recorded")
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
+			t.Errorf("%d events of orders that were not recorded", n)
+		}
+	})
+}
+
+// Two transactions that commit in the opposite order of their ids: who reads by the number misses neither, and numbering waits
+// for nobody.
+func TestNumbersFollowCommits(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		if l.dialect != "mysql" {
+			return // SQLite's transactions write one after the other
+		}
+		e := l.endpoint(t, 1)
+		write := func(orderID int64) *sql.Tx {
+			tx, err := l.raw.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = tx.ExecContext(t.Context(), "INSERT INTO tb_webhook_event (shop_id, order_id, order_number, type, body, create_time) "+
+				"VALUES (1, ?, 1, 'order.unpaid', '{}', UTC_TIMESTAMP(3))", orderID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tx
+		}
+		first, second := write(11), write(22)
+		if err := second.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		read := func() (orders []int64) {
+			t.Helper()
+			l.numbered(t)
+			if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
+				t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
+			}
+			w, err := l.EventsToSend(t.Context(), "me", e.ID, time.Minute, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, event := range w.Events {
+				orders = append(orders, event.OrderID)
+			}
+			if err := l.SettleEvents(t.Context(), "me", webhook.Settled{EndpointID: e.ID, Next: w.Next}); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.ReleaseEndpoint(t.Context(), "me", e.ID); err != nil {
+				t.Fatal(err)
+			}
+			return orders
+		}
+		if got := read(); !cmp.Equal(got, []int64{22}) {
+			t.Errorf("before the first commit: %v, want 22", got)
+		}
+		if err := first.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(); !cmp.Equal(got, []int64{11}) {
+			t.Errorf("after it: %v, want 11", got)
+		}
+	})
+}
+
+// An event that is replayed while its order's retry is being settled is sent again all the same.
+func TestReplayIsNotSettledAway(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 5)
+		e := l.endpoint(t, 1)
+		c := l.recorded(t, v, 1)[0]
+		l.receives(t, l.pays(t, c))
+		l.numbered(t)
+		work := func() webhook.Work {
+			t.Helper()
+			if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
+				t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
+			}
+			w, err := l.EventsToSend(t.Context(), "me", e.ID, time.Minute, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		settle := func(s webhook.Settled) {
+			t.Helper()
+			s.EndpointID = e.ID
+			if err := l.SettleEvents(t.Context(), "me", s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := work()
+		settle(webhook.Settled{Next: w.Next, Behind: []webhook.Moved{
+			{Retry: webhook.Retry{OrderID: c.OrderID, Number: w.Events[1].Number, Attempts: 1, DueAt: recordedAt}},
+		}})
+		w = work()
+		if len(w.Retries) != 1 || len(w.Events) != 1 {
+			t.Fatalf("work %+v", w)
+		}
+		if err := l.ReplayEvent(t.Context(), e.ID, webhook.EventID{OrderID: c.OrderID, Number: 1}, admin); err != nil {
+			t.Fatal(err)
+		}
+		settle(webhook.Settled{Next: w.Next, Done: w.Retries})
+		if w = work(); len(w.Events) != 2 || w.Events[0].OrderNumber != 1 {
+			t.Errorf("after the replay %+v is to be sent", w.Events)
+		}
+	})
+}
+
+// A lease keeps other processes out until it is over, and one who has lost it changes nothing.
+func TestWebhookLease(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 5)
+		e := l.endpoint(t, 1)
+		l.recorded(t, v, 2)
+		l.numbered(t)
+		claim := func(owner string, want bool, busy ...int64) {
+			t.Helper()
+			if id, ok, err := l.ClaimEndpoint(t.Context(), owner, busy, time.Minute); err != nil || ok != want || (ok && id != e.ID) {
+				t.Fatalf("%s claims: %d, %t, %v", owner, id, ok, err)
+			}
+		}
+		claim("a", true)
+		claim("a", false, e.ID)
+		claim("b", false)
+		l.exec(t, "UPDATE tb_webhook_endpoint SET lease_until = ?", stored(recordedAt))
+		claim("b", true)
+		if _, err := l.EventsToSend(t.Context(), "a", e.ID, time.Minute, 1); !cmp.Equal(err != nil, true) {
+			t.Error("a works without the lease")
+		}
+		if err := l.SettleEvents(t.Context(), "a", webhook.Settled{EndpointID: e.ID, Next: 99}); err == nil {
+			t.Error("a settles without the lease")
+		}
+		if err := l.ReleaseEndpoint(t.Context(), "a", e.ID); err != nil {
+			t.Error(err)
+		}
+		claim("c", false)
+		if err := l.ReleaseEndpoint(t.Context(), "b", e.ID); err != nil {
+			t.Error(err)
+		}
+		claim("c", true)
+		if got, err := l.Endpoint(t.Context(), e.ID); err != nil || got.Next != e.Next {
+			t.Errorf("next number %d, %v; want %d", got.Next, err, e.Next)
+		}
+	})
+}
+
+// Old events are deleted when no enabled endpoint waits for them.
+func TestOldEventsAreDeleted(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 20)
+		e := l.endpoint(t, 1)
+		cs := l.recorded(t, v, 5)
+		l.numbered(t)
+		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", stored(recordedAt.Add(-8*24*time.Hour)))
+		left := func(want int64) {
+			t.Helper()
+			for {
+				n, err := l.DeleteEvents(t.Context(), 7*24*time.Hour, 30*24*time.Hour, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n == 0 {
+					break
+				}
+			}
+			if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != want {
+				t.Errorf("%d events are left, want %d", n, want)
+			}
+		}
+		left(5)
+		l.exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
+		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, error) VALUES (?, ?, 1, 1, ?, '')",
+			e.ID, cs[0].OrderID, stored(recordedAt))
+		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, error, create_time) VALUES (?, 2, 9, '', ?)", e.ID, stored(recordedAt))
+		left(2)
+		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ?", stored(recordedAt))
+		left(1)
+		l.exec(t, "UPDATE tb_webhook_dead_letter SET create_time = ?", stored(recordedAt.Add(-31*24*time.Hour)))
+		left(0)
+	})
+}

@@ -1,0 +1,363 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/webhook"
+)
+
+type webhookRetryRow struct {
+	EndpointID int64     `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	OrderID    int64     `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Number     int64     `gorm:"column:number"`
+	Attempts   int64     `gorm:"column:attempts"`
+	DueTime    time.Time `gorm:"column:due_time"`
+	Error      string    `gorm:"column:error"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*webhookRetryRow) TableName() string { return "tb_webhook_retry" }
+
+func (r *webhookRetryRow) retry() webhook.Retry {
+	return webhook.Retry{OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Error: r.Error}
+}
+
+func newRetryRow(endpointID int64, r webhook.Retry) webhookRetryRow {
+	return webhookRetryRow{
+		EndpointID: endpointID, OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts,
+		DueTime: r.DueAt.UTC().Truncate(time.Millisecond), Error: truncate(r.Error, maxWebhookError),
+	}
+}
+
+type webhookDeadLetterRow struct {
+	EndpointID int64     `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	Number     int64     `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Attempts   int64     `gorm:"column:attempts"`
+	Error      string    `gorm:"column:error"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*webhookDeadLetterRow) TableName() string { return "tb_webhook_dead_letter" }
+
+const (
+	maxWebhookError = 512 // characters: the width of the columns that have one
+	maxRetries      = 64  // orders that are tried again at once
+	maxCandidates   = 8   // endpoints that are looked at to find one whose lease is free
+)
+
+// claimable selects endpoints to which something is to be sent now, those first that have waited longest for a turn.
+const claimable = `SELECT p.id FROM tb_webhook_endpoint p
+WHERE p.disabled_time IS NULL AND (p.lease_until IS NULL OR p.lease_until <= @now OR p.lease_owner = '' OR p.lease_owner = @owner)
+AND (p.retry_time IS NULL OR p.retry_time <= @now) AND p.id NOT IN @busy AND (
+    (p.shop_id = 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.number >= p.next_number))
+    OR (p.shop_id <> 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.shop_id = p.shop_id AND e.number >= p.next_number))
+    OR p.replay_next < p.replay_end
+    OR EXISTS (SELECT 1 FROM tb_webhook_retry r WHERE r.endpoint_id = p.id AND r.due_time <= @now))
+ORDER BY p.lease_until, p.id LIMIT @n`
+
+// ClaimEndpoint implements webhook.Queue.
+func (s *Store) ClaimEndpoint(ctx context.Context, owner string, busy []int64, lease time.Duration) (id int64, ok bool, err error) {
+	const what = "looking for webhook events to be sent"
+	shops, err := s.subscribed.of(s.read(ctx))
+	if err != nil || len(shops) == 0 {
+		return 0, false, err
+	}
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		id, ok = 0, false
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		params := map[string]any{"now": now, "owner": owner, "busy": append([]int64{0}, busy...), "n": maxCandidates}
+		if err := tx.Raw(claimable, params).Find(&ids).Error; err != nil || len(ids) == 0 {
+			return err
+		}
+		var rows []webhookEndpointRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		if err := tx.Clauses(skip).Where("id IN ?", ids).Find(&rows).Error; err != nil {
+			return err
+		}
+		for i := range rows {
+			if row := &rows[i]; row.free(owner, now) {
+				id, ok = row.ID, true
+				return row.hold(tx, owner, now.Add(lease))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, false, readError(what, err)
+	}
+	return id, ok, nil
+}
+
+// free reports whether owner may take the lease of an enabled endpoint.
+func (r *webhookEndpointRow) free(owner string, now time.Time) bool {
+	held := r.LeaseOwner != "" && r.LeaseOwner != owner && r.LeaseUntil != nil && now.Before(*r.LeaseUntil)
+	return r.DisabledTime == nil && !held
+}
+
+// hold writes the lease of a locked endpoint.
+func (r *webhookEndpointRow) hold(tx *gorm.DB, owner string, until time.Time) error {
+	r.LeaseOwner, r.LeaseUntil = owner, &until
+	return tx.Model(r).Select("lease_owner", "lease_until").Updates(r).Error
+}
+
+// heldEndpoint locks and returns the endpoint if owner has its lease still, and else returns webhook.ErrLeaseLost.
+func (s *Store) heldEndpoint(tx *gorm.DB, owner string, id int64) (row webhookEndpointRow, now time.Time, err error) {
+	row, err = findEndpoint(locking(tx), id)
+	if errors.Is(err, webhook.ErrNoEndpoint) {
+		return row, now, webhook.ErrLeaseLost
+	}
+	if err != nil {
+		return row, now, err
+	}
+	if now, err = s.ledgerTime(tx); err != nil {
+		return row, now, err
+	}
+	if row.LeaseOwner != owner || row.LeaseUntil == nil || !now.Before(*row.LeaseUntil) {
+		return row, now, webhook.ErrLeaseLost
+	}
+	return row, now, nil
+}
+
+// EventsToSend implements webhook.Queue.
+func (s *Store) EventsToSend(ctx context.Context, owner string, id int64, lease time.Duration, n int) (w webhook.Work, err error) {
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := s.heldEndpoint(tx, owner, id)
+		if err != nil {
+			return err
+		}
+		e := row.endpoint()
+		w = webhook.Work{Endpoint: e, Now: now, Next: e.Next, ReplayNext: e.ReplayNext}
+		if e.Disabled || now.Before(e.Health.RetryAt) {
+			return nil
+		}
+		if err := row.hold(tx, owner, now.Add(lease)); err != nil {
+			return err
+		}
+		return readWork(tx, &w, n)
+	})
+	if err != nil {
+		return webhook.Work{}, readError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
+	}
+	return w, nil
+}
+
+// readWork fills in what is to be sent: all kinds of work, or one piece of it when the endpoint is only to be tried.
+func readWork(tx *gorm.DB, w *webhook.Work, n int) error {
+	broken, retries := w.Endpoint.Health.Broken(), min(n, maxRetries)
+	if broken {
+		n, retries = 1, 1
+	}
+	if err := readRetries(tx, w, retries); err != nil || (broken && len(w.Retries) > 0) {
+		return err
+	}
+	e := w.Endpoint
+	live, err := eventsFrom(tx.Where("number >= ?", e.Next), e.ShopID, n)
+	if err != nil {
+		return err
+	}
+	if len(live) > 0 {
+		w.Next = live[len(live)-1].Number + 1
+	}
+	w.Events = append(w.Events, live...)
+	if e.Replaying() && (!broken || len(live) == 0) {
+		if err := readReplay(tx, w, n); err != nil {
+			return err
+		}
+	}
+	return readWaiting(tx, w)
+}
+
+// readRetries reads the orders that are due, with all of their events that the endpoint has got past.
+func readRetries(tx *gorm.DB, w *webhook.Work, n int) error {
+	var rows []webhookRetryRow
+	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID, w.Now).Order("due_time, order_id").Limit(n).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	from := make(map[int64]int64, len(rows))
+	orders := make([]int64, len(rows))
+	for i := range rows {
+		w.Retries = append(w.Retries, rows[i].retry())
+		from[rows[i].OrderID], orders[i] = rows[i].Number, rows[i].OrderID
+	}
+	var events []webhookEventRow
+	if err := tx.Where("order_id IN ? AND number < ?", orders, w.Endpoint.Next).Order("number").Find(&events).Error; err != nil {
+		return err
+	}
+	for i := range events {
+		if e := events[i].event(); e.Number >= from[e.OrderID] {
+			w.Events = append(w.Events, e)
+		}
+	}
+	return nil
+}
+
+// readReplay reads events that are to be sent again.
+func readReplay(tx *gorm.DB, w *webhook.Work, n int) error {
+	e := w.Endpoint
+	again, err := eventsFrom(tx.Where("number >= ? AND number < ?", e.ReplayNext, e.ReplayEnd), e.ShopID, n)
+	if err != nil {
+		return err
+	}
+	w.ReplayNext = e.ReplayEnd
+	if len(again) == n {
+		w.ReplayNext = again[n-1].Number + 1
+	}
+	w.Events = append(w.Events, again...)
+	return nil
+}
+
+// readWaiting reads the retries that are not due, of orders that have events here.
+func readWaiting(tx *gorm.DB, w *webhook.Work) error {
+	due := make(map[int64]bool, len(w.Retries))
+	for _, r := range w.Retries {
+		due[r.OrderID] = true
+	}
+	for part := range chunks(distinct(w.Events, func(e webhook.Event) int64 { return e.OrderID })) {
+		var rows []webhookRetryRow
+		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
+			return err
+		}
+		for i := range rows {
+			if !due[rows[i].OrderID] {
+				w.Waiting = append(w.Waiting, rows[i].retry())
+			}
+		}
+	}
+	return nil
+}
+
+// eventsFrom returns the first n numbered events of the shop, or with 0 of all, that the query selects.
+func eventsFrom(query *gorm.DB, shopID int64, n int) ([]webhook.Event, error) {
+	if shopID != 0 {
+		query = query.Where("shop_id = ?", shopID)
+	}
+	var rows []webhookEventRow
+	if err := query.Order("number").Limit(n).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("reading webhook events: %w", err)
+	}
+	events := make([]webhook.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	return events, nil
+}
+
+// SettleEvents implements webhook.Queue. A retry that an admin has changed since it was read stays as they left it.
+func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Settled) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := s.heldEndpoint(tx, owner, done.EndpointID)
+		if err != nil {
+			return err
+		}
+		if err := settleRetries(tx, s.dialect, done); err != nil {
+			return err
+		}
+		dead := make([]webhookDeadLetterRow, len(done.Dead))
+		for i, d := range done.Dead {
+			dead[i] = webhookDeadLetterRow{
+				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts, Error: truncate(d.Error, maxWebhookError), CreateTime: now,
+			}
+		}
+		for part := range chunks(dead) {
+			if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&part).Error; err != nil {
+				return fmt.Errorf("writing %d dead letters: %w", len(part), err)
+			}
+		}
+		row.settled(done, now)
+		return tx.Save(&row).Error
+	})
+	if err != nil {
+		return readError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
+	}
+	return nil
+}
+
+// settled copies into the locked row how the endpoint has taken what was sent.
+func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
+	r.NextNumber = max(r.NextNumber, done.Next)
+	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // else an admin has begun another
+		r.ReplayNext = done.ReplayNext
+	}
+	r.health(done.Health)
+	if !done.SuccessAt.IsZero() {
+		r.SuccessTime = stamp(done.SuccessAt)
+	}
+	if done.LastError != "" {
+		r.LastError = truncate(done.LastError, maxWebhookError)
+	}
+	if done.Disable != "" && r.DisabledTime == nil {
+		r.DisabledTime, r.DisabledWhy = &now, truncate(done.Disable, maxWhy)
+	}
+}
+
+// settleRetries removes the retries that are over and writes those that are new or have changed.
+func settleRetries(tx *gorm.DB, d dialect, done webhook.Settled) error {
+	of := func(r webhook.Retry) *gorm.DB { // as it was read
+		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID, r.OrderID, r.Number, r.Attempts)
+	}
+	for _, r := range done.Done {
+		if err := of(r).Delete(&webhookRetryRow{}).Error; err != nil {
+			return fmt.Errorf("removing the retry of order %d: %w", r.OrderID, err)
+		}
+	}
+	var fresh []webhookRetryRow
+	for _, m := range done.Behind {
+		row := newRetryRow(done.EndpointID, m.Retry)
+		if m.Was == nil {
+			fresh = append(fresh, row)
+			continue
+		}
+		err := of(*m.Was).Model(&webhookRetryRow{}).Updates(map[string]any{
+			"number": row.Number, "attempts": row.Attempts, "due_time": row.DueTime, "error": row.Error,
+		}).Error
+		if err != nil {
+			return fmt.Errorf("writing the retry of order %d: %w", m.OrderID, err)
+		}
+	}
+	return putRetries(tx, d, fresh)
+}
+
+// putRetries writes retries; where one exists the lower number stays, so that nothing is left out.
+func putRetries(tx *gorm.DB, d dialect, rows []webhookRetryRow) error {
+	lower := "LEAST(tb_webhook_retry.number, VALUES(number))"
+	if d == sqliteDialect {
+		lower = "MIN(tb_webhook_retry.number, excluded.number)"
+	}
+	put := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
+		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}}, clause.AssignmentColumns([]string{"attempts", "due_time", "error"})...),
+	}
+	for part := range chunks(rows) {
+		if err := tx.Clauses(put).Create(&part).Error; err != nil {
+			return fmt.Errorf("writing %d retries: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// ReleaseEndpoint implements webhook.Queue. The end of the lease stays as the time of the last turn.
+func (s *Store) ReleaseEndpoint(ctx context.Context, owner string, id int64) error {
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := s.heldEndpoint(tx, owner, id)
+		if err != nil {
+			return err
+		}
+		return row.hold(tx, "", now)
+	})
+	if err != nil && !errors.Is(err, webhook.ErrLeaseLost) {
+		return readError(fmt.Sprintf("releasing webhook endpoint %d", id), err)
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
+	"seckill/internal/webhook"
+)
+
+// Deliveries implements webhook.Log.
+func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int) ([]webhook.Delivery, error) {
+	what := fmt.Sprintf("reading events of webhook endpoint %d", endpointID)
+	endpoint, err := findEndpoint(s.read(ctx), endpointID)
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	e := endpoint.endpoint()
+	query := s.read(ctx).Where("number < ?", before)
+	if e.ShopID != 0 {
+		query = query.Where("shop_id = ?", e.ShopID)
+	}
+	if len(e.Types) > 0 {
+		query = query.Where("type IN ?", e.Types)
+	}
+	var rows []webhookEventRow
+	if err := query.Order("number DESC").Limit(n).Find(&rows).Error; err != nil {
+		return nil, readError(what, err)
+	}
+	events := make([]webhook.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	deliveries, err := s.deliveriesOf(ctx, e, events)
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	return deliveries, nil
+}
+
+// deliveriesOf says of each event how far its delivery has got.
+func (s *Store) deliveriesOf(ctx context.Context, e webhook.Endpoint, events []webhook.Event) ([]webhook.Delivery, error) {
+	retries := make(map[int64]webhook.Retry)
+	dead := make(map[int64]webhook.DeadLetter)
+	for part := range chunks(distinct(events, func(e webhook.Event) int64 { return e.OrderID })) {
+		var rows []webhookRetryRow
+		if err := s.read(ctx).Where("endpoint_id = ? AND order_id IN ?", e.ID, part).Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			retries[rows[i].OrderID] = rows[i].retry()
+		}
+	}
+	for part := range chunks(distinct(events, func(e webhook.Event) int64 { return e.Number })) {
+		var rows []webhookDeadLetterRow
+		if err := s.read(ctx).Where("endpoint_id = ? AND number IN ?", e.ID, part).Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			dead[rows[i].Number] = rows[i].deadLetter()
+		}
+	}
+	deliveries := make([]webhook.Delivery, len(events))
+	for i, event := range events {
+		letter, isDead := dead[event.Number]
+		retry, isBehind := retries[event.OrderID]
+		deliveries[i] = webhook.DeliveryOf(e, event, ifTrue(isBehind, retry), ifTrue(isDead, letter))
+	}
+	return deliveries, nil
+}
+
+func ifTrue[T any](ok bool, v T) *T {
+	if ok {
+		return &v
+	}
+	return nil
+}
+
+func (r *webhookDeadLetterRow) deadLetter() webhook.DeadLetter {
+	return webhook.DeadLetter{Number: r.Number, Attempts: r.Attempts, Error: r.Error, At: r.CreateTime}
+}
+
+// WebhookDeadLetters implements webhook.Log.
+func (s *Store) WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]webhook.DeadLetter, error) {
+	what := fmt.Sprintf("reading dead letters of webhook endpoint %d", endpointID)
+	if _, err := findEndpoint(s.read(ctx), endpointID); err != nil {
+		return nil, readError(what, err)
+	}
+	var rows []webhookDeadLetterRow
+	err := s.read(ctx).Where("endpoint_id = ? AND number < ?", endpointID, before).Order("number DESC").Limit(n).Find(&rows).Error
+	if err != nil {
+		return nil, readError(what, err)
+	}
+	var events []webhookEventRow
+	numbers := distinct(rows, func(r webhookDeadLetterRow) int64 { return r.Number })
+	if err := s.read(ctx).Where("number IN ?", append(numbers, 0)).Find(&events).Error; err != nil {
+		return nil, readError(what, err)
+	}
+	byNumber := make(map[int64]webhook.Event, len(events))
+	for i := range events {
+		e := events[i].event()
+		byNumber[e.Number] = e
+	}
+	letters := make([]webhook.DeadLetter, len(rows))
+	for i := range rows {
+		letters[i] = rows[i].deadLetter()
+		letters[i].Event = byNumber[rows[i].Number]
+	}
+	return letters, nil
+}
+
+// ReplayEvent implements webhook.Log.
+func (s *Store) ReplayEvent(ctx context.Context, endpointID int64, id webhook.EventID, by voucher.Author) error {
+	err := s.replay(ctx, endpointID, func(tx *gorm.DB, row *webhookEndpointRow, now time.Time) ([]voucher.FieldChange, error) {
+		var events []webhookEventRow
+		query := tx.Where("order_id = ? AND order_number = ? AND number < ?", id.OrderID, id.Number, row.NextNumber)
+		if row.ShopID != 0 {
+			query = query.Where("shop_id = ?", row.ShopID)
+		}
+		if err := query.Limit(1).Find(&events).Error; err != nil {
+			return nil, err
+		}
+		if len(events) == 0 || !row.endpoint().Wants(events[0].Type) {
+			return nil, webhook.ErrNoEvent
+		}
+		number := *events[0].Number
+		retry := newRetryRow(row.ID, webhook.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
+		if err := putRetries(tx, s.dialect, []webhookRetryRow{retry}); err != nil {
+			return nil, err
+		}
+		if err := tx.Where("endpoint_id = ? AND number = ?", row.ID, number).Delete(&webhookDeadLetterRow{}).Error; err != nil {
+			return nil, err
+		}
+		return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
+	}, by)
+	if err != nil {
+		return readError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
+	}
+	return nil
+}
+
+// ReplayTime implements webhook.Log. A range that is being sent again already is joined with the new one.
+func (s *Store) ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (webhook.Range, error) {
+	var again webhook.Range
+	err := s.replay(ctx, endpointID, func(tx *gorm.DB, row *webhookEndpointRow, _ time.Time) ([]voucher.FieldChange, error) {
+		again = webhook.Range{}
+		bound := func(order string) (int64, error) {
+			var numbers []int64
+			err := tx.Model(&webhookEventRow{}).Where("create_time >= ? AND create_time < ? AND number < ?", from.UTC(), to.UTC(), row.NextNumber).
+				Order(order).Limit(1).Pluck("number", &numbers).Error
+			if err != nil || len(numbers) == 0 {
+				return 0, err
+			}
+			return numbers[0], nil
+		}
+		first, err := bound("number")
+		if err != nil {
+			return nil, err
+		}
+		last, err := bound("number DESC")
+		if err != nil {
+			return nil, err
+		}
+		if first == 0 {
+			return nil, webhook.ErrNoEvent
+		}
+		again = webhook.Range{Next: first, End: last + 1}
+		if row.ReplayNext < row.ReplayEnd {
+			again = webhook.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
+		}
+		row.ReplayNext, row.ReplayEnd = again.Next, again.End
+		if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
+			return nil, err
+		}
+		err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next, again.End).Delete(&webhookDeadLetterRow{}).Error
+		return []voucher.FieldChange{{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)}}, err
+	}, by)
+	if err != nil {
+		return webhook.Range{}, readError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
+	}
+	return again, nil
+}
+
+// replay runs f with the locked endpoint, and notes it in the audit trail.
+func (s *Store) replay(
+	ctx context.Context, endpointID int64, f func(*gorm.DB, *webhookEndpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
+) error {
+	return s.writeRetry(ctx, func(tx *gorm.DB) error {
+		row, err := findEndpoint(locking(tx), endpointID)
+		if err != nil {
+			return err
+		}
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		changes, err := f(tx, &row, now)
+		if err != nil {
+			return err
+		}
+		return s.auditEndpoint(tx, now, by, voucher.Replayed, endpointID, changes)
+	})
+}
+
+// deletable selects events that are old enough, and that no enabled endpoint still waits for. A dead letter keeps its event.
+const deletable = `SELECT e.id FROM tb_webhook_event e
+WHERE e.create_time < @before
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
+    AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
+    WHERE p.disabled_time IS NULL AND r.order_id = e.order_id AND r.number <= e.number)
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)
+ORDER BY e.create_time LIMIT @n`
+
+// DeleteEvents implements webhook.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
+func (s *Store) DeleteEvents(ctx context.Context, keep, keepDead time.Duration, n int) (deleted int, err error) {
+	const what = "deleting old webhook events"
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		deleted = 0
+		now, err := s.ledgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var letters []webhookDeadLetterRow
+		if err := tx.Where("create_time < ?", now.Add(-keepDead)).Order("number").Limit(n).Find(&letters).Error; err != nil {
+			return err
+		}
+		for i := range letters {
+			if err := tx.Delete(&letters[i]).Error; err != nil {
+				return err
+			}
+		}
+		var ids []int64
+		if err := tx.Raw(deletable, map[string]any{"before": now.Add(-keep), "n": n}).Find(&ids).Error; err != nil {
+			return err
+		}
+		for part := range chunks(ids) {
+			if err := tx.Where("id IN ?", part).Delete(&webhookEventRow{}).Error; err != nil {
+				return err
+			}
+		}
+		deleted = len(ids) + len(letters)
+		return nil
+	})
+	if err != nil {
+		return 0, readError(what, err)
+	}
+	return deleted, nil
+}
+
+// Backlog implements webhook.Cleaning.
+func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
+	const what = "reading how many webhook events wait"
+	endpoints, err := s.Endpoints(ctx)
+	if err != nil {
+		return b, err
+	}
+	var sequence []webhookSequenceRow
+	if err := s.read(ctx).Where("id = 1").Find(&sequence).Error; err != nil {
+		return b, readError(what, err)
+	}
+	var now time.Time
+	oldest := int64(math.MaxInt64)
+	for _, e := range endpoints {
+		if e.Disabled {
+			continue
+		}
+		b.Endpoints++
+		if e.Health.Broken() {
+			b.Broken++
+		}
+		first, err := s.firstWaiting(ctx, e)
+		if err != nil {
+			return b, readError(what, err)
+		}
+		if first > 0 && len(sequence) == 1 {
+			oldest, b.Events = min(oldest, first), max(b.Events, sequence[0].Number+1-first)
+		}
+	}
+	if err := s.read(ctx).Model(&webhookDeadLetterRow{}).Count(&b.DeadLetters).Error; err != nil {
+		return b, readError(what, err)
+	}
+	var events []webhookEventRow
+	if err := s.read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil || len(events) == 0 {
+		return b, readError(what, err)
+	}
+	err = s.write(ctx, func(tx *gorm.DB) error { now, err = s.ledgerTime(tx); return err })
+	if err != nil {
+		return b, readError(what, err)
+	}
+	b.Oldest = max(0, now.Sub(events[0].CreateTime))
+	return b, nil
+}
+
+// firstWaiting returns the number of the first event that an endpoint has not taken, 0 when there is none.
+func (s *Store) firstWaiting(ctx context.Context, e webhook.Endpoint) (int64, error) {
+	first, err := eventsFrom(s.read(ctx).Where("number >= ?", e.Next), e.ShopID, 1)
+	if err != nil {
+		return 0, err
+	}
+	var behind []int64
+	err = s.read(ctx).Model(&webhookRetryRow{}).Where("endpoint_id = ?", e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
+	switch {
+	case err != nil:
+		return 0, err
+	case len(behind) > 0:
+		return behind[0], nil
+	case len(first) > 0:
+		return first[0].Number, nil
+	}
+	return 0, nil
+}

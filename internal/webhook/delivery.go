@@ -1,0 +1,158 @@
+package webhook
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Retry is the place where an endpoint has stopped taking an order's events: all of the order's events from Number on, as far as
+// the endpoint has got, are still to be sent.
+type Retry struct {
+	OrderID  int64
+	Number   int64 // of the first event that is to be sent
+	Attempts int64 // to send that one
+	DueAt    time.Time
+	Error    string // of the last attempt
+}
+
+// Work is what is to be sent to an endpoint now, under a lease.
+type Work struct {
+	Endpoint Endpoint
+	Until    time.Time // of the lease, by this process's clock
+	Now      time.Time // by the ledger's clock
+
+	Retries []Retry // those that are due, each with all of its events among Events
+	Waiting []Retry // those that are not due, of orders that have Events
+	Events  []Event // in the order of their numbers
+	// Next and ReplayNext are how far the endpoint has got when all of it is settled.
+	Next, ReplayNext int64
+}
+
+// Empty reports whether nothing is to be done.
+func (w Work) Empty() bool {
+	return len(w.Events) == 0 && len(w.Retries) == 0 && w.Next == w.Endpoint.Next && w.ReplayNext == w.Endpoint.ReplayNext
+}
+
+// Range is a range of numbers of events, without its end.
+type Range struct{ Next, End int64 }
+
+// Settled is what has come of Work.
+type Settled struct {
+	EndpointID       int64
+	Next, ReplayNext int64
+	ReplayWas        Range // as it was read
+	Health           Health
+	SuccessAt        time.Time // zero: there was none
+	LastError        string    // "" if there was none
+	Disable          string    // why the endpoint is to be disabled; "": it is not
+
+	Done   []Retry // retries as they were read, which are over
+	Behind []Moved // orders whose events are still to be sent
+	Dead   []DeadLetter
+}
+
+// Moved is a retry that is new or has changed.
+type Moved struct {
+	Was *Retry // as it was read; nil: there was none
+	Retry
+}
+
+// DeadLetter is an event that an endpoint did not take, in spite of all attempts.
+type DeadLetter struct {
+	Number   int64
+	Attempts int64
+	Error    string
+	At       time.Time
+	Event    Event // where dead letters are listed
+}
+
+// chain is what is to be sent of one order, one event after the other.
+type chain struct {
+	retry  *Retry // nil: the order was not behind
+	events []Event
+
+	sent     int // how many of them are settled
+	attempts int64
+	failure  string // of the last attempt of the first that is not settled
+}
+
+// chains divides work into chains, those first that have waited longest, and what joins those that are not due.
+func (w Work) chains() (due []*chain, waiting []Moved) {
+	byOrder := make(map[int64]*chain)
+	for i, r := range w.Retries {
+		c := &chain{retry: &w.Retries[i], attempts: r.Attempts}
+		byOrder[r.OrderID] = c
+		due = append(due, c)
+	}
+	notDue := make(map[int64]*Moved)
+	for i, r := range w.Waiting {
+		notDue[r.OrderID] = &Moved{Was: &w.Waiting[i], Retry: r}
+	}
+	for _, e := range w.Events {
+		if !w.Endpoint.Wants(e.Type) {
+			continue
+		}
+		if m := notDue[e.OrderID]; m != nil {
+			if e.Number < m.Number { // it is sent again: from there on
+				m.Number, m.Attempts = e.Number, 0
+				waiting = append(waiting, *m)
+			}
+			continue
+		}
+		c := byOrder[e.OrderID]
+		if c == nil {
+			c = &chain{}
+			byOrder[e.OrderID] = c
+			due = append(due, c)
+		}
+		c.events = append(c.events, e)
+	}
+	for _, c := range due {
+		slices.SortFunc(c.events, func(a, b Event) int { return cmp.Compare(a.Number, b.Number) })
+		c.events = slices.CompactFunc(c.events, func(a, b Event) bool { return a.Number == b.Number })
+		if c.retry != nil && len(c.events) > 0 && c.events[0].Number != c.retry.Number {
+			c.attempts = 0 // another event is the first one now
+		}
+	}
+	return due, waiting
+}
+
+// settle writes into s what has come of the chain.
+func (c *chain) settle(s *Settled, now time.Time) {
+	left := c.events[c.sent:]
+	switch {
+	case len(left) > 0 && c.retry != nil && c.failure == "" && left[0].Number == c.retry.Number: // as it was
+	case len(left) > 0:
+		s.Behind = append(s.Behind, c.behind(s, left, now))
+	case c.retry != nil:
+		s.Done = append(s.Done, *c.retry)
+	}
+}
+
+// behind returns from where on the order's events are still to be sent. When the first one has had all of its attempts, it
+// becomes a dead letter, and the next one's turn comes.
+func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
+	first := left[0]
+	m := Moved{Was: c.retry, Retry: Retry{OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Error: c.failure}}
+	if c.failure == "" {
+		return m // there was no attempt
+	}
+	if s.Health.Broken() || s.Disable != "" { // the endpoint is at fault, not the event
+		m.DueAt = s.Health.RetryAt
+		if m.DueAt.Before(now) {
+			m.DueAt = now
+		}
+		return m
+	}
+	m.Attempts++
+	pause, again := retryPause(m.Attempts)
+	m.DueAt = now.Add(pause)
+	if again {
+		return m
+	}
+	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Error: c.failure, At: now})
+	// The one behind it may not have been read yet: its number is at least the next one.
+	m.Retry = Retry{OrderID: first.OrderID, Number: first.Number + 1, DueAt: now}
+	return m
+}

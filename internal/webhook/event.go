@@ -1,0 +1,99 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// Type is what happened: order.<state that the order has come to>, or Test.
+type Type string
+
+// Test is the type of the event that an admin sends to try an endpoint. It concerns no order.
+const Test Type = "webhook.test"
+
+// Types returns the types of events about orders.
+func Types() []Type {
+	states := []order.Status{
+		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed, order.Lapsed,
+	}
+	types := make([]Type, len(states))
+	for i, s := range states {
+		types[i] = typeOf(s)
+	}
+	return types
+}
+
+func typeOf(s order.Status) Type { return Type("order." + s.String()) }
+
+// Event is one change of an order, as endpoints are told of it.
+type Event struct {
+	Number      int64 // among all events, in the order of their commits; 0: not given yet
+	ShopID      int64 // 0: not known, for an order of a voucher that does not exist
+	OrderID     int64
+	OrderNumber int64 // among those of the order: order.Order.Number
+	Type        Type
+	Body        []byte // what is sent, byte for byte, at every attempt
+	At          time.Time
+}
+
+// ID returns the event's webhook-id, which is the same at every attempt, and of no other event.
+func (e Event) ID() string { return fmt.Sprintf("order-%d-%d", e.OrderID, e.OrderNumber) }
+
+// payload is an event's body: the three members of Standard Webhooks.
+type payload struct {
+	Type      Type      `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      data      `json:"data"`
+}
+
+// data is an order's whole state after the event, with the names that GET /order/:id uses.
+type data struct {
+	OrderID       string     `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
+	Number        int64      `json:"number"`
+	ShopID        int64      `json:"shopId,omitempty"`
+	VoucherID     int64      `json:"voucherId"`
+	UserID        int64      `json:"userId"`
+	Quantity      int64      `json:"quantity"`
+	Amount        int64      `json:"amount"` // cents
+	Status        string     `json:"status"`
+	Reason        string     `json:"reason,omitempty"` // why it failed
+	Why           string     `json:"why,omitempty"`
+	CreateTime    *time.Time `json:"createTime,omitempty"`
+	PayBefore     *time.Time `json:"payBefore,omitempty"`
+	PayTime       *time.Time `json:"payTime,omitempty"`
+	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
+	CancelTime    *time.Time `json:"cancelTime,omitempty"`
+	RefundingTime *time.Time `json:"refundingTime,omitempty"`
+	RefundTime    *time.Time `json:"refundTime,omitempty"`
+	FailTime      *time.Time `json:"failTime,omitempty"`
+	LapseTime     *time.Time `json:"lapseTime,omitempty"`
+}
+
+// EventOf returns the event that the order has come to its present state; why may be empty.
+func EventOf(o order.Order, shopID int64, at time.Time, why string) (Event, error) {
+	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
+	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
+		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, ShopID: shopID, VoucherID: o.VoucherID, UserID: o.UserID,
+		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason), Why: why,
+		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore), PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
+		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
+		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),
+	}})
+	if err != nil {
+		return Event{}, fmt.Errorf("event %s: %w", e.ID(), err)
+	}
+	e.Body = body
+	return e, nil
+}
+
+func shown(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

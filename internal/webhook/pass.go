@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+)
+
+const (
+	sendTimeout = 10 * time.Second // one attempt at most
+	sendGrace   = 2 * time.Second  // for attempts under way when the process stops
+)
+
+// pass sends some work: one event of each order at a time, and those of different orders at once.
+type pass struct {
+	d    *Deliverer
+	work Work
+	from time.Time // when work was read, by d.now
+
+	mu      sync.Mutex
+	settled Settled
+	waiting []*chain
+	over    bool // nothing more is sent
+}
+
+// pass sends what it can of the work and returns what has come of it.
+func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
+	p := &pass{d: d, work: w, from: d.now(), settled: Settled{
+		EndpointID: w.Endpoint.ID, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health,
+		ReplayWas: Range{Next: w.Endpoint.ReplayNext, End: w.Endpoint.ReplayEnd},
+	}}
+	due, waiting := w.chains()
+	p.settled.Behind = waiting
+	p.waiting = due
+	var lanes sync.WaitGroup
+	for range min(d.lanes, len(due)) {
+		lanes.Go(func() { p.lane(ctx) })
+	}
+	lanes.Wait()
+	now := p.now()
+	if p.settled.Health.hopeless(now) && p.settled.Disable == "" {
+		p.settled.Disable = "it has failed for five days: " + p.settled.LastError
+	}
+	for _, c := range due {
+		c.settle(&p.settled, now)
+	}
+	return p.settled
+}
+
+// now is the time by the ledger's clock.
+func (p *pass) now() time.Time { return p.work.Now.Add(p.d.now().Sub(p.from)) }
+
+// lane sends chains until none is left.
+func (p *pass) lane(ctx context.Context) {
+	for {
+		c := p.next(ctx)
+		if c == nil {
+			return
+		}
+		for c.sent < len(c.events) && !p.ended(ctx) {
+			if !p.send(ctx, c) {
+				break
+			}
+		}
+	}
+}
+
+// next takes a chain, or returns nil when nothing more is to be sent.
+func (p *pass) next(ctx context.Context) *chain {
+	if p.ended(ctx) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		return nil
+	}
+	c := p.waiting[0]
+	p.waiting = p.waiting[1:]
+	return c
+}
+
+// ended reports whether nothing more is to be sent: the process stops, the lease could end, or the endpoint does not take it.
+func (p *pass) ended(ctx context.Context) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over || ctx.Err() != nil || !p.d.now().Before(p.work.Until)
+}
+
+// send sends the next event of the chain and reports whether it was taken.
+func (p *pass) send(ctx context.Context, c *chain) bool {
+	e, now := c.events[c.sent], p.now()
+	longer, cancelGrace := order.WithGrace(ctx, sendGrace)
+	defer cancelGrace()
+	call, cancel := context.WithTimeout(longer, sendTimeout)
+	defer cancel()
+	began := p.d.now()
+	err := p.d.sender.Send(call, Message{
+		URL: p.work.Endpoint.URL, ID: e.ID(), At: now, Body: e.Body, Secrets: p.work.Endpoint.Secrets(now),
+	})
+	if err != nil && ctx.Err() != nil {
+		return false // it was cut off, and nobody knows what came of it
+	}
+	p.d.observer.EventSent(err == nil, p.d.now().Sub(began))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now = p.now()
+	p.settled.Health = p.settled.Health.after(err == nil, now)
+	if err == nil {
+		p.settled.SuccessAt = now
+		c.sent, c.attempts = c.sent+1, 0
+		return true
+	}
+	c.failure = clip(err.Error())
+	p.settled.LastError = c.failure
+	if errors.Is(err, ErrGone) {
+		p.settled.Disable = c.failure
+	}
+	p.over = p.over || p.settled.Health.Broken() || p.settled.Disable != ""
+	return false
+}
+
+// maxError is how many characters of an error are kept.
+const maxError = 300
+
+// clip shortens an error's text, parts of which come from the endpoint.
+func clip(s string) string {
+	runes := []rune(s)
+	if len(runes) > maxError {
+		return string(runes[:maxError]) + "…"
+	}
+	return s
+}

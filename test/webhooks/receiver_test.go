@@ -1,0 +1,193 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/webhook"
+)
+
+// receiver takes webhooks as a shop's program would, and remembers what came.
+type receiver struct {
+	tb   testing.TB
+	addr string
+
+	mu       sync.Mutex
+	server   *http.Server
+	secret   webhook.Secret
+	answer   func(id string) int // the status; 0: none before the caller gives up
+	times    map[string]int      // how often each webhook-id came and was taken
+	last     map[string]int64    // the highest number of each order that was taken
+	first    []string            // webhook-ids in the order in which they were first taken
+	asked    int
+	problems []string
+	changed  chan struct{}
+}
+
+// newReceiver starts a receiver that takes everything.
+func newReceiver(tb testing.TB) *receiver {
+	tb.Helper()
+	r := &receiver{tb: tb, times: make(map[string]int), last: make(map[string]int64), changed: make(chan struct{}, 1)}
+	r.answers(func(string) int { return http.StatusNoContent })
+	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.addr = listener.Addr().String()
+	r.serve(listener)
+	tb.Cleanup(r.stop)
+	return r
+}
+
+func (r *receiver) url() string { return "http://" + r.addr + "/hook?shop=1" }
+
+func (r *receiver) serve(listener net.Listener) {
+	server := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
+	r.mu.Lock()
+	r.server = server
+	r.mu.Unlock()
+	go func() { _ = server.Serve(listener) }() // it ends with stop
+}
+
+// stop closes the listener and all connections: callers are refused.
+func (r *receiver) stop() {
+	r.mu.Lock()
+	server := r.server
+	r.mu.Unlock()
+	_ = server.Close() // it may be closed already
+}
+
+// start listens again where it did.
+func (r *receiver) start() {
+	r.tb.Helper()
+	var listener net.Listener
+	var err error
+	for range 100 {
+		listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", r.addr)
+		if err == nil {
+			r.serve(listener)
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // another program had the port for a moment
+	}
+	r.tb.Fatal(err)
+}
+
+func (r *receiver) answers(f func(id string) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = f
+}
+
+// ServeHTTP implements http.Handler.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return // the caller has gone
+	}
+	id := req.Header.Get("Webhook-Id")
+	r.mu.Lock()
+	status := r.answer(id)
+	r.asked++
+	r.mu.Unlock()
+	if status == 0 {
+		<-req.Context().Done()
+		return
+	}
+	if status/100 == 2 {
+		r.take(id, req.Header, body)
+	}
+	w.WriteHeader(status)
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// take checks one event and remembers it.
+func (r *receiver) take(id string, h http.Header, body []byte) {
+	seconds, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wrong := func(format string, args ...any) { r.problems = append(r.problems, fmt.Sprintf(format, args...)) }
+	if err != nil {
+		wrong("%s: timestamp: %v", id, err)
+	}
+	want, err := webhook.Sign([]webhook.Secret{r.secret}, id, time.Unix(seconds, 0), body)
+	if err != nil || h.Get("Webhook-Signature") != want {
+		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
+	}
+	var p struct {
+		Type string
+		Data struct {
+			OrderID, Status string
+			Number          int64
+		}
+	}
+	if err := json.Unmarshal(body, &p); err != nil || id != fmt.Sprintf("order-%s-%d", p.Data.OrderID, p.Data.Number) {
+		wrong("%s: body %s, %v", id, body, err)
+	}
+	if r.times[id]++; r.times[id] > 1 {
+		return // a repeat may come after later ones
+	}
+	r.first = append(r.first, id)
+	if last := r.last[p.Data.OrderID]; p.Data.Number != last+1 {
+		wrong("order %s: number %d came first after %d", p.Data.OrderID, p.Data.Number, last)
+	}
+	r.last[p.Data.OrderID] = p.Data.Number
+}
+
+// counts returns how many events were taken, how many came again, and how many requests there were.
+func (r *receiver) counts() (taken, repeats, asked int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.times {
+		repeats += n - 1
+	}
+	return len(r.times), repeats, r.asked
+}
+
+// await waits until n events were taken, or fails the test.
+func (r *receiver) await(n int) {
+	r.tb.Helper()
+	r.until(soon, func() bool { taken, _, _ := r.counts(); return taken >= n })
+	if taken, repeats, asked := r.counts(); taken != n {
+		r.tb.Fatalf("%d events were taken, %d of them again, in %d requests; want %d", taken, repeats, asked, n)
+	}
+}
+
+// until waits until something is true that requests change.
+func (r *receiver) until(within time.Duration, ok func() bool) {
+	r.tb.Helper()
+	over := time.After(within)
+	for !ok() {
+		select {
+		case <-r.changed:
+		case <-time.After(50 * time.Millisecond): // a change may have been taken by somebody else
+		case <-over:
+			return
+		}
+	}
+}
+
+// right fails the test if something wrong came.
+func (r *receiver) right() {
+	r.tb.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, p := range r.problems {
+		if i == 10 {
+			r.tb.Errorf("and %d more", len(r.problems)-i)
+			return
+		}
+		r.tb.Error(p)
+	}
+}

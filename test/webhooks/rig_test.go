@@ -1,0 +1,220 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+	"seckill/internal/webhook"
+	"seckill/internal/webhook/sender"
+)
+
+// rig is a ledger with a shop, and instances that deliver its events.
+type rig struct {
+	*sqlstore.Store
+
+	tb      testing.TB
+	ahead   atomic.Int64 // nanoseconds by which the clock is ahead
+	voucher int64
+	orders  int64
+	events  int // that were written
+	seen    seen
+}
+
+// seen counts what instances observe.
+type seen struct{ sent, failed, dead, disabled, waiting atomic.Int64 }
+
+func (s *seen) EventSent(ok bool, _ time.Duration) {
+	if ok {
+		s.sent.Add(1)
+	} else {
+		s.failed.Add(1)
+	}
+}
+func (s *seen) EventsGivenUp(n int)               { s.dead.Add(int64(n)) }
+func (s *seen) EndpointDisabled()                 { s.disabled.Add(1) }
+func (s *seen) WebhooksWaiting(b webhook.Backlog) { s.waiting.Store(b.Events) }
+
+// each runs the test on MariaDB and on SQLite.
+func each(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		test(t, newMySQLRig(t))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newSQLiteRig(t))
+	})
+}
+
+func newMySQLRig(tb testing.TB) *rig {
+	tb.Helper()
+	r := &rig{tb: tb}
+	store, err := sqlstore.OpenMySQL(tb.Context(), testkit.MySQL(tb), r.options())
+	return r.open(store, err)
+}
+
+// newSQLiteRig has a clock that a test can set ahead.
+func newSQLiteRig(tb testing.TB) *rig {
+	tb.Helper()
+	r := &rig{tb: tb}
+	store, err := sqlstore.OpenSQLite(tb.Context(), filepath.Join(tb.TempDir(), "ledger.db"), r.options())
+	return r.open(store, err)
+}
+
+func (r *rig) options() sqlstore.Options {
+	return sqlstore.Options{Now: r.now, Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second}
+}
+
+func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+func (r *rig) open(store *sqlstore.Store, err error) *rig {
+	r.tb.Helper()
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	r.Store = store
+	r.tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			r.tb.Errorf("close: %v", err)
+		}
+	})
+	if _, err := store.Migrate(r.tb.Context()); err != nil {
+		r.tb.Fatal(err)
+	}
+	v := voucher.Voucher{
+		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, Kind: voucher.Seckill, Status: voucher.OnShelf,
+		PayWithin: voucher.DefaultPayWithin,
+		Sale:      &voucher.Sale{Stock: 1_000_000, Issued: 1_000_000, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour)},
+	}
+	if err := store.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
+		r.tb.Fatal(err)
+	}
+	if _, err := store.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
+		r.tb.Fatal(err)
+	}
+	r.voucher = v.ID
+	return r
+}
+
+// endpoint makes an endpoint of the shop that leads to the receiver.
+func (r *rig) endpoint(to *receiver, types ...webhook.Type) webhook.Endpoint {
+	r.tb.Helper()
+	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.url(), Types: types}, webhook.NewSecret(), voucher.Author{AdminID: 1})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	to.mu.Lock()
+	to.secret = e.Secret
+	to.mu.Unlock()
+	return e
+}
+
+// sells records n orders: an event each.
+func (r *rig) sells(n int) []order.Claim {
+	r.tb.Helper()
+	cs := make([]order.Claim, n)
+	for i := range cs {
+		r.orders++
+		cs[i] = order.Claim{OrderID: 1<<40 + r.orders, UserID: r.orders, VoucherID: r.voucher, Epoch: 1, Sequence: r.orders}
+	}
+	for len(cs) > 0 {
+		part := cs[:min(500, len(cs))]
+		if err := r.Insert(r.tb.Context(), part); err != nil {
+			r.tb.Fatal(err)
+		}
+		r.events += len(part)
+		if len(cs) == len(part) {
+			return part
+		}
+		cs = cs[len(part):]
+	}
+	return nil
+}
+
+// cancels has orders cancelled: an event each.
+func (r *rig) cancels(cs []order.Claim) {
+	r.tb.Helper()
+	for _, c := range cs {
+		if _, err := r.Transition(r.tb.Context(), c.OrderID, 0, order.Cancel, order.Owner, ""); err != nil {
+			r.tb.Fatal(err)
+		}
+		r.events++
+	}
+}
+
+// instance runs an instance's jobs until stop is called; it returns once they have ended.
+func (r *rig) instance(name string) (stop func()) {
+	r.tb.Helper()
+	log := slog.New(slog.DiscardHandler)
+	out := sender.New(sender.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill"})
+	deliverer := webhook.NewDeliverer(r.Store, out, webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
+	sequencer := webhook.NewSequencer(r.Store, deliverer.Wake, log)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))
+	var jobs errgroup.Group
+	for _, run := range []func(context.Context) error{deliverer.Run, sequencer.Run} {
+		jobs.Go(func() error { return run(ctx) })
+	}
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := jobs.Wait(); err != nil {
+			r.tb.Error(err)
+		}
+		out.Close()
+	}
+	r.tb.Cleanup(stop)
+	return stop
+}
+
+// states returns how many of the endpoint's events are in which state.
+func (r *rig) states(e webhook.Endpoint) map[webhook.State]int {
+	r.tb.Helper()
+	states := make(map[webhook.State]int)
+	before := int64(1 << 60)
+	for {
+		ds, err := r.Deliveries(r.tb.Context(), e.ID, before, 500)
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		if len(ds) == 0 {
+			return states
+		}
+		for _, d := range ds {
+			states[d.State]++
+			before = d.Event.Number
+		}
+	}
+}
+
+// settled waits until all events are delivered or dead.
+func (r *rig) settled(e webhook.Endpoint) map[webhook.State]int {
+	r.tb.Helper()
+	for deadline := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) { // the ledger has no signal for it
+		states := r.states(e)
+		if states[webhook.Waiting]+states[webhook.Retrying] == 0 || time.Now().After(deadline) {
+			return states
+		}
+	}
+}
+
+func name(i int) string { return fmt.Sprintf("instance-%d", i) }
+
+var by = voucher.Author{AdminID: 1, Request: "test"}
