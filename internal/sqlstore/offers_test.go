@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -506,4 +507,26 @@ func TestTotalsWithOffers(t *testing.T) {
 		redis = 3
 		check("on sale", 4)
 	})
+}
+
+// BenchmarkJoin joins a list 500 at a time, as a crowd of one instance does, and then offers it units that come back.
+func BenchmarkJoin(b *testing.B) {
+	const batch = 500
+	l := openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true")
+	v, cs := l.listed(b, 200)
+	users := make([]int64, batch)
+	next := int64(1000)
+	for b.Loop() {
+		for i := range users {
+			next++
+			users[i] = next
+		}
+		l.join(b, v, users...)
+	}
+	b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "joins/s")
+	start := time.Now()
+	for _, c := range cs {
+		l.transitioned(b, c, order.Cancel)
+	}
+	b.ReportMetric(float64(time.Since(start).Microseconds())/float64(len(cs)), "µs/offer")
 }

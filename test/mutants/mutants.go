@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities(), inRedemption(), inGuards())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities(), inWaitlists(), inRedemption(), inGuards())
 }
 
 // inFailovers are those that matter when another server takes a master's place.
@@ -291,6 +291,38 @@ func inGuards() []mutant.Mutant {
 		return false, err
 	}
 	l.check`},
+		),
+	}
+}
+
+// inWaitlists are those of waiting lists.
+func inWaitlists() []mutant.Mutant {
+	const ledger, recovery = "./internal/sqlstore", "./internal/order/recovery"
+	const offers = "internal/sqlstore/offers.go"
+	return []mutant.Mutant{
+		packageMutant("an offer also raises the stock", ledger, "TestReturnedUnitsAreOffered", "!= issued",
+			mutant.Change{File: offers, From: `			ops[i].Delta -= ops[i].Offered
+`, To: ``},
+		),
+		packageMutant("an offer becomes an order though Redis refused", ledger, "TestAcceptRefused", "places: bought",
+			mutant.Change{File: offers, From: `	if taken {
+		lacking, err = c.buy(row, op)`, To: `	if taken = true; taken {
+		lacking, err = c.buy(row, op)`},
+		),
+		packageMutant("a unit is offered to the next, and on sale too", ledger, "TestOffersPassOn", "units are offered",
+			mutant.Change{File: offers, From: `	units := int64(len(places)) - kept
+`, To: `	units := int64(len(places)) + 0*kept
+`},
+		),
+		packageMutant("the last who joined is served first", ledger, "TestReturnedUnitsAreOffered", "places:",
+			mutant.Change{File: offers, From: `			Order("position").Limit(min(n-len(heads), batchRows))`, To: `			Order("position DESC").Limit(min(n-len(heads), batchRows))`},
+		),
+		packageMutant("a rebuild sells offered units", recovery, "TestPlanOfARebuild$/offered_units", "Stock:",
+			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `Stock: max(0, v.Sale.Stock-promised)`, To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`},
+		),
+		packageMutant("a rebuild takes an undecided acceptance for a lost order", ledger, "TestRebuildWithOffers", "snapshot",
+			mutant.Change{File: "internal/sqlstore/places.go", From: `			snap.Dead[*row.OrderID] = true
+`, To: ``},
 		),
 	}
 }

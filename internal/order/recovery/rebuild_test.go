@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -131,6 +132,11 @@ func TestPlanOfARebuild(t *testing.T) {
 				lost:    []order.Claim{several(accepted(15, 5, 2), 4)},
 				opening: withExtra(opening(20-2-3-4, order.SaleOpen), 1+2+3+4),
 			},
+		},
+		"offered units are not on sale, and who has accepted one is no holder before it is decided": {
+			holders: map[int64]order.Held{4: {OrderID: 14}},
+			ledger:  order.Snapshot{Voucher: withOffers(ordertest.SaleVoucher(3), 2), Dead: map[int64]bool{14: true}},
+			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
 		},
 		"a holder with other units than the ledger's order is corrected": {
 			holders: map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
@@ -307,4 +313,10 @@ func TestUnaccountedAdmissions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withOffers returns the voucher with so many units kept for offers.
+func withOffers(v voucher.Voucher, units int64) voucher.Voucher {
+	v.Sale.Offered, v.Sale.OfferWithin = units, time.Minute
+	return v
 }
