@@ -79,7 +79,8 @@ func (s ticketSale) fetch(ctx context.Context, at int, user int64) (given, error
 			return given{}, err
 		case r.StatusCode == http.StatusOK:
 			var g given
-			return g, json.Unmarshal(r.Data, &g)
+			err := json.Unmarshal(r.Data, &g)
+			return g, err
 		case r.Code == "CHALLENGE_REQUIRED":
 			var data struct{ Challenge challenge.Challenge }
 			if err := json.Unmarshal(r.Data, &data); err != nil {

@@ -186,7 +186,7 @@ func TestGive(t *testing.T) {
 				var work *ChallengeError
 				var stopped *guard.StoppedError
 				var ok bool
-				switch tt.want.(type) {
+				switch tt.want.(type) { //nolint:errorlint // it is the table's own, which nothing wraps
 				case *TicketsLaterError:
 					ok = errors.As(err, &later) && later.From.Equal(i.sale.Begin.Add(-30*time.Minute))
 				case *ChallengeError:
