@@ -88,8 +88,8 @@ func TestUnpaidIsForgotten(t *testing.T) {
 		cs := l.recorded(t, l.cooling(t, 10), 2)
 		ago := func(d time.Duration) any { return stored(recordedAt.Add(-d)) }
 		const insert = "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, ?, ?, ?)"
-		l.exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 4)
-		l.exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 5)
+		l.exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5) // too new to be deleted: two orders look at four rows
+		l.exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 4)
 		for user := range 3 {
 			l.exec(t, insert, 100+user, 1, ago(guard.CoolDownMemory+time.Hour), 1+user)
 		}
