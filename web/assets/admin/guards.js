@@ -8,8 +8,8 @@ import { Field, problems, announceChange, tied, trouble } from './parts.js';
 /** The guards in the order in which they are asked, each with its fields and what they begin with. @type {Record<string, Record<string, string>>} */
 const GUARDS = {
   limits: {
-    'perAddress.requests': '20', 'perAddress.seconds': '10', 'perNetwork.requests': '200', 'perNetwork.seconds': '10',
-    'perUser.requests': '5', 'perUser.seconds': '10',
+    'perAddress.requests': '1000', 'perAddress.seconds': '10', 'perNetwork.requests': '5000', 'perNetwork.seconds': '10',
+    'perUser.requests': '10', 'perUser.seconds': '10',
   },
   conditions: { minLevel: '', minAgeDays: '7' },
   coolDown: { expired: '2', minutes: '60' },
