@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -54,9 +55,7 @@ func (s *guardedShop) do(ctx context.Context, p *honest, path string, header map
 	claims := box.Claims(p.user, p.role)
 	claims["level"], claims["since"] = 2, time.Now().AddDate(-1, 0, 0).Unix()
 	all := map[string]string{"X-Forwarded-For": p.address}
-	for name, value := range header {
-		all[name] = value
-	}
+	maps.Copy(all, header)
 	request := box.Request{
 		Method: http.MethodPost, URL: s.server.URL(fmt.Sprintf("/voucher/seckill/%d%s", s.sale, path)), Token: box.Sign(box.Secret, claims), Header: all,
 	}
