@@ -80,7 +80,7 @@ test-race: cc ## the packages' tests, with the race detector
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
 test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
-	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 10m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
+	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 20m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium

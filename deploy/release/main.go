@@ -71,8 +71,18 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	if r.made, err = commitTime(ctx); err != nil {
 		return err
 	}
+	changed, err := output(ctx, os.Environ(), "git", "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changed != "" && !strings.HasSuffix(r.version, dirty) {
+		r.version += dirty
+	}
 	return r.build(ctx)
 }
+
+// dirty ends the version of what was built from a working tree with changes.
+const dirty = "-dirty"
 
 // versionPattern is what may stand in the name of a file.
 const versionPattern = `^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`
@@ -109,7 +119,7 @@ func parse(args []string, progress io.Writer) (release, error) {
 
 // commitTime returns when the source was committed.
 func commitTime(ctx context.Context) (time.Time, error) {
-	text, err := output(ctx, nil, "git", "log", "-1", "--format=%ct")
+	text, err := output(ctx, os.Environ(), "git", "log", "-1", "--format=%ct")
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -145,7 +155,8 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	var files []file
 	for _, program := range programs() {
 		path := filepath.Join(folder, program)
-		env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+		env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0",
+			"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 		if _, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=false",
 			"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", path, "./cmd/"+program); err != nil {
 			return nil, err

@@ -34,11 +34,23 @@ func Take(ctx context.Context) (int, error) {
 	var err error
 	for i := range count {
 		port := first + (97*os.Getpid()+i)%count // processes begin at different ports
-		if err = errors.Join(reserve(ctx, port), reserve(ctx, port+busOffset)); err == nil {
+		if err = reservePair(ctx, port); err == nil {
 			return port, nil
 		}
 	}
 	return 0, fmt.Errorf("no free port: %w", err)
+}
+
+// reservePair reserves both ports, or none.
+func reservePair(ctx context.Context, port int) error {
+	giveBack, err := reserve(ctx, port)
+	if err != nil {
+		return err
+	}
+	if _, err = reserve(ctx, port+busOffset); err != nil {
+		return errors.Join(err, giveBack())
+	}
+	return nil
 }
 
 // TakeAddr returns the address of such a port.

@@ -15,10 +15,23 @@ func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
 	unit := text(t, "deploy/systemd/seckill.service")
 	stop, err := time.ParseDuration(strings.Join(found(`(?m)^TimeoutStopSec=(\S+)$`, unit), ""))
-	field, _ := reflect.TypeFor[config.Server]().FieldByName("ShutdownTimeout")
-	shutdown, errDefault := time.ParseDuration(field.Tag.Get("envDefault"))
-	if err != nil || errDefault != nil || stop <= shutdown {
-		t.Errorf("it is killed after %s, want more than %s (%v, %v)", stop, shutdown, err, errDefault)
+	var longest time.Duration
+	for _, name := range []string{"ShutdownTimeout", "DrainDelay"} {
+		field, is := reflect.TypeFor[config.Server]().FieldByName(name)
+		if !is {
+			t.Fatalf("config.Server has no %s", name)
+		}
+		d, err := time.ParseDuration(field.Tag.Get("envDefault"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest += d
+	}
+	if err != nil || stop <= longest {
+		t.Errorf("it is killed after %s, want more than %s (%v)", stop, longest, err)
+	}
+	if strings.Contains(unit, "\nProcSubset=") {
+		t.Error("Go cannot read how many connections may wait, and lets 128")
 	}
 	for _, line := range []string{
 		"LimitNOFILE=65536", "Restart=always", "DynamicUser=yes", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=",

@@ -25,7 +25,7 @@ type coupon struct {
 
 // redeemed lets tills redeem coupons, by reservation and without, while their owners want the money back. Exactly one gets
 // each coupon, whatever strikes meanwhile: one fault after the other.
-func redeemed(strikes ...func(*run)) func(*run) {
+func redeemed(strikes ...func(r *run, race func())) func(*run) {
 	const coupons = 30
 	return func(r *run) {
 		r.open(deployment{})
@@ -43,9 +43,10 @@ func redeemed(strikes ...func(*run)) func(*run) {
 }
 
 // raceForCoupons lets two tills and the owner want each coupon at once, while the fault strikes.
-func (r *run) raceForCoupons(coupons []coupon, strike func(*run)) {
+func (r *run) raceForCoupons(coupons []coupon, strike func(r *run, race func())) {
 	r.Helper()
 	var (
+		begin  = make(chan struct{})
 		racing sync.WaitGroup
 		wins   = make([]atomic.Int32, len(coupons))
 		bound  = make(chan struct{}, 12) // who asks at once
@@ -53,6 +54,7 @@ func (r *run) raceForCoupons(coupons []coupon, strike func(*run)) {
 	for i, c := range coupons {
 		for _, want := range []func(context.Context, coupon) (bool, error){r.reserveAndRedeem, r.redeem, r.refund} {
 			racing.Go(func() {
+				<-begin
 				bound <- struct{}{}
 				defer func() { <-bound }()
 				won, err := want(r.Context(), c)
@@ -65,7 +67,7 @@ func (r *run) raceForCoupons(coupons []coupon, strike func(*run)) {
 			})
 		}
 	}
-	strike(r)
+	strike(r, func() { close(begin) })
 	r.await("the last answer about a coupon", closedAfter(&racing))
 	for i, c := range coupons {
 		if n := wins[i].Load(); n != 1 {
@@ -75,19 +77,23 @@ func (r *run) raceForCoupons(coupons []coupon, strike func(*run)) {
 }
 
 // tillsInstanceKilled kills an instance as it serves tills, and starts it again.
-func tillsInstanceKilled(at testkit.Match) func(*run) {
-	return func(r *run) {
+func tillsInstanceKilled(at testkit.Match) func(*run, func()) {
+	return func(r *run, race func()) {
 		r.Helper()
 		n := r.victim()
-		r.killAt(n, r.proxies[n].mysql, at)
-		r.must(r.site.Servers[n].Start())
+		b := r.proxies[n].mysql.Break(at)
+		race()
+		r.await("the request to fail at", b.Reached())
+		r.must(r.site.Servers[n].KillAndStart())
+		b.Cut()
 	}
 }
 
 // tillsMySQLKilled kills MySQL as a till's commit is on its way.
-func tillsMySQLKilled(r *run) {
+func tillsMySQLKilled(r *run, race func()) {
 	r.Helper()
 	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: commit, After: couponRedeemed})
+	race()
 	r.await("a till's commit", b.Reached())
 	r.mysql.Kill()
 	b.Cut()
