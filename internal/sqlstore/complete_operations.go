@@ -123,8 +123,9 @@ type completion struct {
 	sale   saleRow
 
 	applied, refused []operationRow
-	units, issued    int64 // to be subtracted from the sale's
-	offered          int64 // likewise
+	units, issued    int64      // to be subtracted from the sale's
+	offered          int64      // likewise
+	passing          []placeRow // whose units go to the next
 	conflict         error
 }
 
@@ -215,6 +216,11 @@ func (c *completion) finish() error {
 	}
 	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
 		return err
+	}
+	if len(c.passing) > 0 { // at once: looking for the next costs the same for one and for many
+		if err := passOn(c.tx, &c.sale, c.passing, c.now); err != nil {
+			return err
+		}
 	}
 	if c.units == 0 && c.offered == 0 {
 		return nil

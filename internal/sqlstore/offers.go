@@ -17,12 +17,11 @@ const (
 	// maxOffers is how many units of one transaction are offered at most; what is beyond goes on sale. It is more than one
 	// transaction of the expirer gives back.
 	maxOffers = 5000
-	// dueOffers is how many offers whose deadline has passed one transaction sees to.
-	dueOffers = 500
-	// overPlaces is how many places of an ended sale one transaction ends.
-	overPlaces = 5000
-	// offeredLists is how many waiting lists one call sees to.
-	offeredLists = 100
+	// headRows is how many places at the head of a list are read at a time.
+	headRows = 250
+	// maxRefused is about how many places of users who have bought one transaction refuses to find the next heads. What nobody
+	// was found for then goes on sale, and the next transaction begins behind them.
+	maxRefused = 2500
 )
 
 // keepForWaiting keeps units that the operations are about to put on sale for those who wait longest, as far as there are
@@ -53,8 +52,11 @@ func keepForWaiting(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Tim
 
 // offers reports whether units that come back at the time are offered.
 func (r saleRow) offers(now time.Time) bool {
-	return r.OfferWithin > 0 && !r.Retired && !now.Before(r.BeginTime) && now.Before(r.EndTime)
+	return r.OfferWithin > 0 && !r.Retired && !now.Before(r.BeginTime) && !r.over(now)
 }
+
+// over reports whether the sale's window has ended.
+func (r saleRow) over(now time.Time) bool { return !now.Before(r.EndTime) }
 
 // returns reports whether the operation puts units on sale that have not been offered yet.
 func (r operationRow) returns() bool { return r.Delta > 0 && r.Kind != order.Unoffering }
@@ -86,37 +88,77 @@ func offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, 
 	return int64(len(heads)), nil
 }
 
-// lockHeads locks and returns up to n places that have waited longest. Those whose users have bought meanwhile are refused.
+// lockHeads locks and returns up to n places that have waited longest. Those before them whose users have bought meanwhile are
+// refused, so many of them as one transaction may: a list of thousands of such places must not keep the sale locked.
 func lockHeads(tx *gorm.DB, voucherID int64, n int, now time.Time) ([]placeRow, error) {
 	var heads []placeRow
-	for after := int64(0); len(heads) < n; {
-		var rows []placeRow
-		err := locking(tx).Where("voucher_id = ? AND state = ? AND position > ?", voucherID, waitlist.Waiting, after).
-			Order("position").Limit(min(n-len(heads), batchRows)).Find(&rows).Error
-		if err != nil {
-			return nil, fmt.Errorf("locking the head of the waiting list: %w", err)
+	refused, size := 0, min(n, headRows)
+	for after := int64(0); len(heads) < n && refused < maxRefused; size = headRows {
+		rows, err := waitingAfter(tx, voucherID, after, size)
+		if err != nil || len(rows) == 0 {
+			return heads, err
 		}
-		if len(rows) == 0 {
-			break
-		}
-		after = rows[len(rows)-1].Position
 		live, err := usersWithOrders(tx, voucherID, distinct(rows, func(r placeRow) int64 { return r.UserID }))
 		if err != nil {
 			return nil, err
 		}
-		var refused []placeRow
-		for _, row := range rows {
-			if live[row.UserID] {
-				refused = append(refused, row)
+		var chosen, bought []placeRow
+		for i := 0; i < len(rows) && len(heads)+len(chosen) < n; i++ {
+			after = rows[i].Position
+			if live[rows[i].UserID] {
+				bought = append(bought, rows[i])
 			} else {
-				heads = append(heads, row)
+				chosen = append(chosen, rows[i])
 			}
 		}
-		if err := endPlaces(tx, voucherID, refused, waitlist.Refused, now); err != nil {
+		if err := refuseWaiting(tx, voucherID, bought, now); err != nil {
 			return nil, err
 		}
+		locked, err := lockWaiting(tx, voucherID, chosen)
+		if err != nil {
+			return nil, err
+		}
+		heads, refused = append(heads, locked...), refused+len(bought)
 	}
 	return heads, nil
+}
+
+// waitingAfter reads up to n places that wait, those after a position.
+func waitingAfter(tx *gorm.DB, voucherID, position int64, n int) ([]placeRow, error) {
+	var rows []placeRow
+	err := tx.Where("voucher_id = ? AND state = ? AND position > ?", voucherID, waitlist.Waiting, position).
+		Order("position").Limit(n).Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading the head of the waiting list: %w", err)
+	}
+	return rows, nil
+}
+
+// refuseWaiting ends those of the places that wait still.
+func refuseWaiting(tx *gorm.DB, voucherID int64, places []placeRow, now time.Time) error {
+	if len(places) == 0 {
+		return nil
+	}
+	err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
+		Updates(map[string]any{"state": waitlist.Refused, "end_time": now}).Error
+	if err != nil {
+		return fmt.Errorf("refusing %d places: %w", len(places), err)
+	}
+	return nil
+}
+
+// lockWaiting locks those of the places that wait still: who only waits may leave without the sale's lock.
+func lockWaiting(tx *gorm.DB, voucherID int64, places []placeRow) ([]placeRow, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	var rows []placeRow
+	err := locking(tx).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
+		Order("position").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("locking the head of the waiting list: %w", err)
+	}
+	return rows, nil
 }
 
 // passOn offers the units of locked places, whose offers are over, to the next who wait. What was offered often enough, or
@@ -165,15 +207,16 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 		if err != nil {
 			return err
 		}
-		if row.State != waitlist.Offered || !now.Before(at(row.Deadline)) || sale.Retired {
+		if row.State != waitlist.Offered || !now.Before(at(row.Deadline)) || sale.over(now) || sale.Retired {
 			return waitlist.ErrNoOffer
 		}
 		row.State, row.OrderID = waitlist.Accepted, &orderID
-		if err := askForPlace(tx, &sale, &row, now); err != nil {
+		rows := []placeRow{row}
+		if err := askForPlaces(tx, &sale, rows, now); err != nil {
 			return err
 		}
 		place = row.place()
-		return nil
+		return rows[0].save(tx)
 	})
 	if err != nil {
 		return waitlist.Place{}, readError(fmt.Sprintf("accepting the offer of user %d for voucher %d", userID, voucherID), err)
@@ -181,14 +224,20 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 	return place, nil
 }
 
-// askForPlace has Redis asked whether the user of an accepted offer has no other order. Sale and place are locked.
-func askForPlace(tx *gorm.DB, sale *saleRow, row *placeRow, now time.Time) error {
-	ops := []operationRow{{Kind: order.Acceptance, Offered: -1, OrderID: row.OrderID, UserID: &row.UserID, Actor: order.Owner}}
+// askForPlaces has Redis asked whether the users of accepted offers have no other order, and names the operations in the rows,
+// which are not written. The sale is locked.
+func askForPlaces(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
+	ops := make([]operationRow, len(rows))
+	for i := range rows {
+		ops[i] = operationRow{Kind: order.Acceptance, Offered: -1, OrderID: rows[i].OrderID, UserID: &rows[i].UserID, Actor: order.Owner}
+	}
 	if err := appendOperations(tx, sale, ops, now); err != nil {
 		return err
 	}
-	row.Operation = &ops[0].Number
-	return row.save(tx)
+	for i := range rows {
+		rows[i].Operation = &ops[i].Number
+	}
+	return nil
 }
 
 // Leave implements waitlist.Ledger. Who only waits locks nothing but their place: many may leave at once.
@@ -245,150 +294,6 @@ func (s *Store) decline(tx *gorm.DB, voucherID, userID int64) error {
 	return passOn(tx, &sale, places, now)
 }
 
-// SeeToOffers implements waitlist.Ledger.
-func (s *Store) SeeToOffers(ctx context.Context, token int64) (waitlist.Pass, error) {
-	var pass waitlist.Pass
-	lists, err := s.listsWithNews(ctx)
-	if err != nil {
-		return pass, readError("looking for offers that are due", err)
-	}
-	for _, voucherID := range lists {
-		var one waitlist.Pass
-		err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-			one = waitlist.Pass{}
-			if err := raiseFence(tx, offererFence, token); err != nil {
-				return err
-			}
-			one, err = s.seeTo(tx, voucherID)
-			return err
-		})
-		if err != nil {
-			return pass, readError(fmt.Sprintf("seeing to the offers of voucher %d", voucherID), err)
-		}
-		pass = pass.Plus(one)
-	}
-	return pass, nil
-}
-
-// offererFence names the fence of the job that sees to offers.
-const offererFence = "offerer"
-
-// listsWithNews returns the open waiting lists with which something is to be done.
-func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
-	var ids []int64
-	err := s.read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id "+
-		"WHERE l.open = @open AND (s.end_time <= @now "+
-		"OR EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND p.state = @offered AND p.deadline <= @now) "+
-		"OR EXISTS (SELECT 1 FROM tb_place p JOIN tb_voucher_operation o ON o.voucher_id = p.voucher_id AND o.number = p.operation "+
-		"WHERE p.voucher_id = l.voucher_id AND p.state = @accepted AND o.state <> @pending)) ORDER BY l.voucher_id LIMIT @limit",
-		map[string]any{
-			"open": true, "now": s.ledgerClock(), "offered": waitlist.Offered, "accepted": waitlist.Accepted, "pending": operationPending, "limit": offeredLists,
-		}).Find(&ids).Error
-	return ids, err
-}
-
-// seeTo ends the offers of a sale whose deadline has passed, asks Redis again where a rebuild came between, and closes the
-// list of a sale that is over.
-func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
-	var pass waitlist.Pass
-	sale, err := lockSale(tx, voucherID)
-	if err != nil {
-		return pass, err
-	}
-	now, err := s.ledgerTime(tx)
-	if err != nil {
-		return pass, err
-	}
-	before := sale.LastOperation
-	if pass.Missed, err = endDueOffers(tx, &sale, now); err != nil {
-		return pass, err
-	}
-	if pass.Asked, err = askAgain(tx, &sale, now); err != nil {
-		return pass, err
-	}
-	if !now.Before(sale.EndTime) {
-		if pass.Over, err = closeList(tx, voucherID, now); err != nil {
-			return pass, err
-		}
-	}
-	if sale.LastOperation > before {
-		pass.Vouchers = []int64{voucherID}
-	}
-	return pass, nil
-}
-
-// endDueOffers ends offers whose deadline has passed and passes their units on.
-func endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
-	var due []placeRow
-	err := locking(tx).Where("voucher_id = ? AND state = ? AND deadline <= ?", sale.VoucherID, waitlist.Offered, now).
-		Order("deadline, position").Limit(dueOffers).Find(&due).Error
-	if err != nil {
-		return 0, fmt.Errorf("locking due offers: %w", err)
-	}
-	if len(due) == 0 {
-		return 0, nil
-	}
-	if err := endPlaces(tx, sale.VoucherID, due, waitlist.Missed, now); err != nil {
-		return 0, err
-	}
-	return int64(len(due)), passOn(tx, sale, due, now)
-}
-
-// askAgain gives accepted offers a new operation whose own did not decide: a rebuild has voided it.
-func askAgain(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
-	var rows []placeRow
-	err := locking(tx).Where("voucher_id = ? AND state = ?", sale.VoucherID, waitlist.Accepted).Order("position").Find(&rows).Error
-	if err != nil {
-		return 0, fmt.Errorf("locking accepted offers: %w", err)
-	}
-	var asked int64
-	for i := range rows {
-		var pending int64
-		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number = ? AND state = ?", sale.VoucherID, rows[i].Operation, operationPending).
-			Count(&pending).Error
-		switch {
-		case err != nil:
-			return asked, fmt.Errorf("looking for the operation of place %d: %w", rows[i].Position, err)
-		case pending > 0:
-			continue
-		case sale.Retired: // Redis is never asked again
-			if err := endPlaces(tx, sale.VoucherID, rows[i:i+1], waitlist.Over, now); err != nil {
-				return asked, err
-			}
-			err = passOn(tx, sale, rows[i:i+1], now)
-		default:
-			err = askForPlace(tx, sale, &rows[i], now)
-		}
-		if err != nil {
-			return asked, err
-		}
-		asked++
-	}
-	return asked, nil
-}
-
-// closeList ends the places of those who wait for a sale that is over, and closes the list once none is open.
-func closeList(tx *gorm.DB, voucherID int64, now time.Time) (int64, error) {
-	var waiting []placeRow
-	err := locking(tx).Where("voucher_id = ? AND state = ?", voucherID, waitlist.Waiting).Order("position").Limit(overPlaces).Find(&waiting).Error
-	if err != nil {
-		return 0, fmt.Errorf("locking places of an ended sale: %w", err)
-	}
-	if err := endPlaces(tx, voucherID, waiting, waitlist.Over, now); err != nil || len(waiting) == overPlaces {
-		return int64(len(waiting)), err
-	}
-	var open int64
-	if err := tx.Model(&placeRow{}).Where("voucher_id = ? AND state IN ?", voucherID, []waitlist.State{waitlist.Waiting, waitlist.Offered, waitlist.Accepted}).
-		Count(&open).Error; err != nil {
-		return 0, fmt.Errorf("counting open places: %w", err)
-	}
-	if open > 0 {
-		return int64(len(waiting)), nil
-	}
-	err = tx.Model(&waitingListRow{}).Where("voucher_id = ?", voucherID).Update("open", false).Error
-	return int64(len(waiting)), err
-}
-
 // accept makes an accepted offer an order if its user became a holder by it, and otherwise passes the unit on.
 func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking, err error) {
 	if op.UserID == nil || op.OrderID == nil {
@@ -396,7 +301,7 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 	}
 	row, err := lockPlace(c.tx, op.VoucherID, *op.UserID)
 	switch {
-	case errors.Is(err, waitlist.ErrNoPlace), err == nil && (row.State != waitlist.Accepted || *row.OrderID != *op.OrderID):
+	case errors.Is(err, waitlist.ErrNoPlace), err == nil && !row.accepts(*op.OrderID):
 		if taken {
 			lacking = fmt.Errorf("%w: operation %d: there is no accepted offer of user %d", order.ErrConflict, op.Number, *op.UserID)
 		}
@@ -404,7 +309,10 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 	case err != nil:
 		return false, nil, err
 	}
-	if taken {
+	if taken && row.OrderID == nil {
+		lacking = fmt.Errorf("%w: operation %d: the accepted offer of user %d has no order id", order.ErrConflict, op.Number, row.UserID)
+	}
+	if taken && lacking == nil {
 		lacking, err = c.buy(row, op)
 		if err != nil {
 			return false, nil, err
@@ -416,10 +324,13 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 		}
 	}
 	row.State, row.EndTime = waitlist.Refused, &c.now
-	if err := row.save(c.tx); err != nil {
-		return false, nil, err
-	}
-	return false, lacking, passOn(c.tx, &c.sale, []placeRow{row}, c.now)
+	c.passing = append(c.passing, row)
+	return false, lacking, row.save(c.tx)
+}
+
+// accepts reports whether the place waits for an order of that id, or, written by hand, for one of no id.
+func (r placeRow) accepts(orderID int64) bool {
+	return r.State == waitlist.Accepted && (r.OrderID == nil || *r.OrderID == orderID)
 }
 
 // buy writes the order of an accepted offer, or returns why it cannot.

@@ -509,6 +509,277 @@ func TestTotalsWithOffers(t *testing.T) {
 	})
 }
 
+// Thousands at the head of a list who have bought meanwhile hold up one transaction for so many as it may refuse: what it finds
+// nobody for goes on sale, and the next ones begin behind them.
+func TestManyRefused(t *testing.T) {
+	const bought, limit = 2700, 2500
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 2)
+		users := make([]int64, bought)
+		for i := range users {
+			users[i] = 1000 + int64(i)
+		}
+		l.join(t, v, users...)
+		l.join(t, v, 11, 12)
+		l.exec(t, "UPDATE tb_seckill_voucher SET stock = ?, issued = issued + ? WHERE voucher_id = ?", bought, bought, v)
+		insert(t, l, claims(v, 1000, bought))
+		refused := func() int64 {
+			return l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 7", v)
+		}
+		l.transitioned(t, cs[0], order.Cancel)
+		if n := refused(); n < limit || n >= limit+250 {
+			t.Errorf("one transaction refused %d places, want about %d", n, limit)
+		}
+		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 {
+			t.Errorf("nobody was found yet: %+v", s)
+		}
+		l.conserved(t, v)
+		l.transitioned(t, cs[1], order.Cancel)
+		if got := l.placeStates(t, v, 1000+bought-1, 11, 12); got != "refused offered waiting" || refused() != bought {
+			t.Errorf("places: %s, %d refused", got, refused())
+		}
+		l.conserved(t, v)
+	})
+}
+
+// A head that leaves while a unit comes back is passed over.
+func TestHeadsThatLeaveMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := openMySQL(t, testkit.MySQL(t))
+	v, cs := l.listed(t, 1)
+	l.join(t, v, 11, 12)
+	leaving, err := l.raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = leaving.Rollback() }() // unless committed
+	if _, err := leaving.ExecContext(t.Context(), "UPDATE tb_place SET state = 5 WHERE voucher_id = ? AND user_id = 11", v); err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(both(
+		func() error {
+			_, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner, "")
+			return err
+		},
+		func() error {
+			l.awaitLockWait(t)
+			return leaving.Commit()
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.placeStates(t, v, 11, 12); got != "left offered" {
+		t.Errorf("places: %s", got)
+	}
+	l.conserved(t, v)
+}
+
+// However many accepted offers a rebuild has left undecided, Redis is asked again about some hundred in a transaction.
+func TestManyAskedAgain(t *testing.T) {
+	const accepted, atOnce = 300, 250
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, _ := l.listed(t, 1)
+		users := make([]int64, accepted)
+		for i := range users {
+			users[i] = 1000 + int64(i)
+		}
+		l.join(t, v, users...)
+		l.restock(t, v, accepted, "for all who wait")
+		for _, user := range users {
+			l.accepts(t, v, user, 50_000+user)
+		}
+		if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int64{atOnce, accepted - atOnce, 0} {
+			if pass := l.seesTo(t); pass.Asked != want {
+				t.Errorf("pass %+v, want %d asked again", pass, want)
+			}
+			l.conserved(t, v)
+		}
+		l.applyAll(t, v)
+		for _, user := range []int64{users[0], users[accepted-1]} {
+			if p := l.place(t, v, user); p.State != waitlist.Bought || p.OrderID != 50_000+user {
+				t.Errorf("user %d: %+v", user, p)
+			}
+		}
+		l.conserved(t, v)
+	})
+}
+
+// A list is not closed past somebody who is joining it.
+func TestCloseWhileJoining(t *testing.T) {
+	t.Parallel()
+	l := openMySQL(t, testkit.MySQL(t))
+	v, _ := l.listed(t, 1)
+	l.join(t, v, 11)
+	if _, err := l.Leave(t.Context(), v, 11); err != nil {
+		t.Fatal(err)
+	}
+	l.over(t, v)
+	joining, err := l.raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = joining.Rollback() }() // unless committed
+	step := func(query string) error {
+		_, err := joining.ExecContext(t.Context(), query, v)
+		return err
+	}
+	if err := step("UPDATE tb_waiting_list SET last_position = 2, open = TRUE WHERE voucher_id = ?"); err != nil {
+		t.Fatal(err)
+	}
+	var pass waitlist.Pass
+	err = errors.Join(both(
+		func() (err error) {
+			pass, err = l.SeeToOffers(t.Context(), 1)
+			return err
+		},
+		func() error {
+			l.awaitLockWait(t) // without the list's lock, the last thing that the other does
+			if err := step("INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 2, 12, 1, UTC_TIMESTAMP(3))"); err != nil {
+				return err
+			}
+			return joining.Commit()
+		}))
+	if got := l.placeStates(t, v, 12); err != nil || got != "over" || pass.Over != 1 {
+		t.Errorf("who joined meanwhile is %s; pass %+v, %v", got, pass, err)
+	}
+}
+
+// A list that cannot be seen to does not stop the others.
+func TestOneListFails(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		bad, cs := l.listed(t, 1)
+		good, others := l.listed(t, 1)
+		for list, c := range map[int64]order.Claim{bad: cs[0], good: others[0]} {
+			l.join(t, list, 11, 12)
+			l.transitioned(t, c, order.Cancel)
+		}
+		l.exec(t, "UPDATE tb_place SET deadline = ? WHERE state = 2", stored(recordedAt))
+		l.exec(t, "UPDATE tb_place SET attempt = 3 WHERE state = 2")
+		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = last_operation - 1 WHERE voucher_id = ?", bad) // the number is taken
+		pass, err := l.SeeToOffers(t.Context(), 1)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("voucher %d", bad)) {
+			t.Errorf("the broken list: %v", err)
+		}
+		if pass.Missed != 1 || !slices.Equal(pass.Vouchers, []int64{good}) {
+			t.Errorf("the other list: %+v", pass)
+		}
+		if _, err := l.SeeToOffers(t.Context(), 0); !errors.Is(err, order.ErrSuperseded) {
+			t.Errorf("an old token: %v", err)
+		}
+	})
+}
+
+// Lists of ended sales with which nothing can be done yet leave room for the others.
+func TestEndedListsLeaveRoom(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const ended = 101
+		var last int64
+		for range ended {
+			v, cs := l.listed(t, 1)
+			l.join(t, v, 11)
+			l.transitioned(t, cs[0], order.Cancel)
+			l.accepts(t, v, 11, 50_000+v)
+			l.over(t, v)
+			last = v
+		}
+		v, cs := l.listed(t, 1)
+		l.join(t, v, 11)
+		l.transitioned(t, cs[0], order.Cancel)
+		if pass := l.expireOffers(t, v); pass.Missed != 1 {
+			t.Errorf("behind %d ended sales: %+v", ended, pass)
+		}
+		l.applyAll(t, last)
+		l.seesTo(t)
+		if open := l.number(t, "SELECT COUNT(*) FROM tb_waiting_list WHERE voucher_id = ? AND open", last); open != 0 {
+			t.Error("the list is open though its last offer is decided")
+		}
+	})
+}
+
+// An end that is moved to before the deadlines of offers ends them too.
+func TestEndMovedEarlier(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 1)
+		l.join(t, v, 11, 12)
+		l.transitioned(t, cs[0], order.Cancel)
+		l.over(t, v)
+		if _, err := l.Accept(t.Context(), v, 11, 901); !errors.Is(err, waitlist.ErrNoOffer) {
+			t.Errorf("accepted after the end: %v", err)
+		}
+		if pass := l.seesTo(t); pass.Missed != 1 || pass.Over != 1 {
+			t.Errorf("pass %+v", pass)
+		}
+		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 {
+			t.Errorf("sale %+v", s)
+		}
+		l.conserved(t, v)
+	})
+}
+
+// A place that was set to accepted by hand, without an order id, is refused and stops nothing.
+func TestAcceptedByHand(t *testing.T) {
+	t.Parallel()
+	for name, decide := range map[string]func(t *testing.T, l ledger, v int64){
+		"no operation": func(t *testing.T, l ledger, _ int64) {
+			t.Helper()
+			l.exec(t, "UPDATE tb_place SET state = 3 WHERE user_id = 11")
+			if pass := l.seesTo(t); pass.Asked != 1 {
+				t.Errorf("pass %+v", pass)
+			}
+		},
+		"an operation": func(t *testing.T, l ledger, v int64) {
+			t.Helper()
+			l.accepts(t, v, 11, 901)
+			l.exec(t, "UPDATE tb_place SET order_id = NULL WHERE user_id = 11")
+			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
+			if !errors.Is(err, order.ErrConflict) {
+				t.Errorf("Redis has made a holder: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, l ledger) {
+				v, cs := l.listed(t, 1)
+				l.join(t, v, 11, 12)
+				l.transitioned(t, cs[0], order.Cancel)
+				l.applyAll(t, v)
+				decide(t, l, v)
+				if got := l.placeStates(t, v, 11, 12); got != "refused offered" {
+					t.Errorf("places: %s", got)
+				}
+				l.conserved(t, v)
+			})
+		})
+	}
+}
+
+// Places of a batch that are known are counted like the new ones.
+func TestJoinAgainCounts(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, _ := l.listed(t, 1)
+		users := make([]int64, waitlist.MaxCounted+3)
+		for i := range users {
+			users[i] = 100 + int64(i)
+		}
+		l.join(t, v, users...)
+		if _, err := l.Leave(t.Context(), v, users[1]); err != nil {
+			t.Fatal(err)
+		}
+		places, err := l.Join(t.Context(), v, []int64{users[0], users[2], users[1001], users[1002], 7000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for user, want := range map[int64]int64{users[0]: 0, users[2]: 1, users[1001]: 1000, users[1002]: 1000, 7000: 1000} {
+			if got := places[user]; got.Ahead != want || got.State != waitlist.Waiting {
+				t.Errorf("user %d: %+v, want %d ahead", user, got, want)
+			}
+		}
+	})
+}
+
 // BenchmarkJoin joins a list 500 at a time, as a crowd of one instance does, and then offers it units that come back.
 func BenchmarkJoin(b *testing.B) {
 	const batch = 500

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -61,7 +61,11 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 		if err != nil {
 			return err
 		}
-		joining, err := withoutOpen(tx, voucherID, users, places)
+		first, err := firstWaiting(tx, voucherID)
+		if err != nil {
+			return err
+		}
+		joining, err := withoutOpen(tx, voucherID, users, first, places)
 		if err != nil || len(joining) == 0 {
 			return err
 		}
@@ -73,10 +77,6 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 		if err != nil {
 			return err
 		}
-		ahead, err := waitingBefore(tx, voucherID, math.MaxInt64)
-		if err != nil {
-			return err
-		}
 		var rows []placeRow
 		for _, user := range joining {
 			if live[user] {
@@ -84,7 +84,7 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 			}
 			list.LastPosition++
 			row := placeRow{VoucherID: voucherID, Position: list.LastPosition, UserID: user, State: waitlist.Waiting, CreateTime: now}
-			places[user] = row.placeBehind(ahead + int64(len(rows)))
+			places[user] = row.placeBehind(int64(len(first) + len(rows)))
 			rows = append(rows, row)
 		}
 		if err := createAll(tx, rows); err != nil {
@@ -124,8 +124,21 @@ func lockWaitingList(tx *gorm.DB, voucherID int64) (waitingListRow, error) {
 	return row, nil
 }
 
-// withoutOpen returns those of the users who have no open place, each once, and adds the places of the others.
-func withoutOpen(tx *gorm.DB, voucherID int64, users []int64, places map[int64]waitlist.Place) ([]int64, error) {
+// firstWaiting returns the positions of those who wait longest, as many as are counted: with them places of a batch are
+// counted, instead of with a query for each.
+func firstWaiting(tx *gorm.DB, voucherID int64) ([]int64, error) {
+	var first []int64
+	err := tx.Model(&placeRow{}).Where("voucher_id = ? AND state = ?", voucherID, waitlist.Waiting).
+		Order("position").Limit(waitlist.MaxCounted).Pluck("position", &first).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading who waits longest: %w", err)
+	}
+	return first, nil
+}
+
+// withoutOpen returns those of the users who have no open place, each once, and adds the places of the others. first are the
+// positions of firstWaiting.
+func withoutOpen(tx *gorm.DB, voucherID int64, users, first []int64, places map[int64]waitlist.Place) ([]int64, error) {
 	users = distinct(users, func(user int64) int64 { return user })
 	for part := range chunks(users) {
 		var rows []placeRow
@@ -133,11 +146,11 @@ func withoutOpen(tx *gorm.DB, voucherID int64, users []int64, places map[int64]w
 			return nil, fmt.Errorf("reading open places: %w", err)
 		}
 		for _, row := range rows {
-			p, err := counted(tx, row)
-			if err != nil {
-				return nil, err
+			places[row.UserID] = row.place()
+			if row.State == waitlist.Waiting {
+				ahead, _ := slices.BinarySearch(first, row.Position)
+				places[row.UserID] = row.placeBehind(int64(ahead))
 			}
-			places[row.UserID] = p
 		}
 	}
 	var others []int64
@@ -270,11 +283,14 @@ func (r placeRow) save(tx *gorm.DB) error {
 	return nil
 }
 
+func positionsOf(places []placeRow) []int64 {
+	return distinct(places, func(r placeRow) int64 { return r.Position })
+}
+
 // endPlaces gives locked places of a sale their final state.
 func endPlaces(tx *gorm.DB, voucherID int64, places []placeRow, state waitlist.State, now time.Time) error {
 	for part := range chunks(places) {
-		positions := distinct(part, func(r placeRow) int64 { return r.Position })
-		err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", voucherID, positions).
+		err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", voucherID, positionsOf(part)).
 			Updates(map[string]any{"state": state, "end_time": now}).Error
 		if err != nil {
 			return fmt.Errorf("ending %d places: %w", len(places), err)

@@ -304,7 +304,7 @@ func inWaitlists() []mutant.Mutant {
 `, To: ``},
 		),
 		packageMutant("an offer becomes an order though Redis refused", ledger, "TestAcceptRefused", "places: bought",
-			mutant.Change{File: offers, From: `	if taken {
+			mutant.Change{File: offers, From: `	if taken && lacking == nil {
 		lacking, err = c.buy(row, op)`, To: `	if taken = true; taken {
 		lacking, err = c.buy(row, op)`},
 		),
@@ -314,7 +314,7 @@ func inWaitlists() []mutant.Mutant {
 `},
 		),
 		packageMutant("the last who joined is served first", ledger, "TestReturnedUnitsAreOffered", "places:",
-			mutant.Change{File: offers, From: `			Order("position").Limit(min(n-len(heads), batchRows))`, To: `			Order("position DESC").Limit(min(n-len(heads), batchRows))`},
+			mutant.Change{File: offers, From: `		Order("position").Limit(n).Find(&rows)`, To: `		Order("position DESC").Limit(n).Find(&rows)`},
 		),
 		packageMutant("a rebuild sells offered units", recovery, "TestPlanOfARebuild$/offered_units", "Stock:",
 			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `Stock: max(0, v.Sale.Stock-promised)`, To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`},
