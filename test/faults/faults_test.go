@@ -97,6 +97,7 @@ func scenarios() []scenario {
 			tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed, Answered: true}))},
 		{"F51-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
 		{"F52", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed", "I1 I3 I5", false, quantities},
+		{"F53", "a waiting list served while instances die at its COMMITs and in Redis, and Redis is emptied", "I3 I5 I12", false, waitingServed},
 		{"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders", "I3 I12", false, winnersPoll},
 	}
 }
