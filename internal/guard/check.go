@@ -16,7 +16,7 @@ const (
 	MaxLeadMinutes   = 24 * 60
 	MaxExpiryMinutes = 24 * 60
 	MinDifficulty    = 2
-	MaxDifficulty    = 64 // some 0.7 seconds on a slow telephone
+	MaxDifficulty    = 64 // up to 3.6 seconds, measured on a browser slowed down six times (docs/guards.md)
 	MaxExpired       = 100
 	MaxCoolDown      = 7 * 24 * 60 // minutes
 )

@@ -75,7 +75,7 @@ func (t *Tickets) From(begin time.Time) time.Time {
 // Longest is the longest delay of a buyer's moment.
 func (t *Tickets) Longest() time.Duration { return time.Duration(t.DelayMs) * time.Millisecond }
 
-// Challenge is the work that a ticket costs: how many tries a solver needs at most, three quarters of them on average. A try
+// Challenge is the work that a ticket costs: how many tries a solver needs at most, half of them on average. A try
 // takes scrypt with half a mebibyte: some ten milliseconds on a slow telephone.
 type Challenge struct {
 	Difficulty    int64 `json:"difficulty"`

@@ -58,13 +58,18 @@ func (a *API) remembered(r *route, c *gin.Context) guard.Sale {
 }
 
 // enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison: they
-// come with the voucher that is bought. Guards say nothing of a hidden sale; buying it says that there is none.
+// come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock already; whom one
+// stops is told what buying it tells: that there is none.
 func (a *API) enter(c *gin.Context, who identity, v voucher.Voucher) error {
-	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Guards == nil || v.Hidden(a.cfg.Now()) {
+	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Guards == nil {
 		return nil
 	}
 	s := guard.Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
-	return a.cfg.Guards.Enter(c.Request.Context(), s, a.caller(c, who))
+	err := a.cfg.Guards.Enter(c.Request.Context(), s, a.caller(c, who))
+	if _, stopped := errors.AsType[*guard.StoppedError](err); stopped && v.Hidden(a.cfg.Now()) {
+		return voucher.ErrNotFound
+	}
+	return err
 }
 
 const (

@@ -176,6 +176,30 @@ func TestConditionsOfASale(t *testing.T) {
 	}
 }
 
+// A sale that is hidden by this instance's clock may be shown by Redis' already: its guards decide, and their refusal does not tell
+// that there is one.
+func TestGuardsOfAHiddenSale(t *testing.T) {
+	t.Parallel()
+	f, guards := withGuards(&guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}})
+	a := newAPI(t, guards, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } }) // the fake's voucher is shown from the zero time on
+	wantProblem(t, do(t, a, press), http.StatusNotFound, "NOT_FOUND")
+	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
+}
+
+// A dry run of tickets must not have pages wait for a moment.
+func TestTicketsFromInADryRun(t *testing.T) {
+	t.Parallel()
+	for _, dry := range []bool{true, false} {
+		shown := seckillVoucher()
+		shown.Sale.Guards = &guard.Settings{Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry}}
+		got := read(t, do(t, newAPI(t, shows(shown)), request{target: "/voucher/5"}))
+		if got.Data == nil || containsKey(t, got.Data, "ticketsFrom") == dry {
+			t.Errorf("dryRun %t: %s", dry, got.Data)
+		}
+	}
+}
+
 // Who has let orders expire hears for how long they wait, or their order.
 func TestCoolDownOfASale(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ type ticketJSON struct {
 	Ticket     string    `json:"ticket"`
 	UsableFrom time.Time `json:"usableFrom"`
 	Expires    time.Time `json:"expires"`
+	BeginTime  time.Time `json:"beginTime"` // of which the moment was calculated
 	ServerTime time.Time `json:"serverTime"`
 }
 
@@ -42,7 +43,7 @@ func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
 		return answer{}, err
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: ticketJSON{
-		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: shownTime(given.Expires), ServerTime: shownTime(a.cfg.Now()),
+		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: shownTime(given.Expires), BeginTime: shownTime(given.Begin), ServerTime: shownTime(a.cfg.Now()),
 	}}}, nil
 }
 

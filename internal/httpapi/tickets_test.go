@@ -23,7 +23,7 @@ type fakeTickets struct {
 func (f *fakeTickets) Give(_ context.Context, _ int64, c guard.Caller, solution string) (service.Ticket, error) {
 	f.caller, f.solution = c, solution
 	return service.Ticket{
-		Text: strings.Repeat("t", ticket.Length), UsableFrom: noon.Add(731 * time.Millisecond), Expires: noon.Add(time.Hour),
+		Text: strings.Repeat("t", ticket.Length), UsableFrom: noon.Add(731 * time.Millisecond), Expires: noon.Add(time.Hour), Begin: noon,
 	}, f.err
 }
 

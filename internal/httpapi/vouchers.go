@@ -311,7 +311,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
 	}
-	if v.Sale.Guards.State(guard.TicketsGuard) != guard.Off { // with a dry run too, which counts who comes without
+	if v.Sale.Guards.State(guard.TicketsGuard) == guard.On { // a dry run must not delay those whose page would wait for a moment
 		view.TicketsFrom = timeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}
 	if v.Live != nil {

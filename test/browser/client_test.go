@@ -1,6 +1,9 @@
 package browser
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who signs in
 // next on the same page.
@@ -64,5 +67,84 @@ func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 })`)
 	if want := "grab,sold_out,grab,paused,grab,preparing,grab,grab,ended,ended,off_shelf,off_shelf"; got != want {
 		t.Errorf("stale and fresh: %s, want %s", got, want)
+	}
+}
+
+// TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an order leaves an unknown
+// outcome unknown; and a short wait is waited.
+func TestGuardsAnswers(t *testing.T) {
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/client.js').then(async ({ Client }) => {
+  const answer = (status, code, wait, data) => () =>
+    new Response(JSON.stringify({ success: status === 201, code, data }), { status, headers: wait ? { 'Retry-After': wait } : {} });
+  const guard = (known) => ({ guard: 'conditions', orderKnown: known });
+  const is = [];
+  for (const answers of [
+    [answer(429, 'COOL_DOWN', 1200, guard(true))],
+    [answer(429, 'COOL_DOWN', 0, guard(true))],
+    [answer(429, 'RATE_LIMITED', 31)],
+    [answer(429, 'RATE_LIMITED', 0.01), answer(201, '', 0, { orderId: '5', status: 'queued' })],
+    [answer(500, 'INTERNAL', 0.01), answer(403, 'NOT_ELIGIBLE', 0, guard(false))],
+    [answer(500, 'INTERNAL', 0.01), answer(403, 'NOT_ELIGIBLE', 0, guard(true))],
+  ]) {
+    globalThis.fetch = async () => answers.shift()();
+    const outcome = await new Client().buy(7);
+    is.push(outcome.refused ?? outcome.orderId);
+  }
+  return is.join();
+})`)
+	if want := "COOL_DOWN,COOL_DOWN,RATE_LIMITED,5,UNKNOWN_OUTCOME,NOT_ELIGIBLE"; got != want {
+		t.Errorf("outcomes: %s, want %s", got, want)
+	}
+}
+
+// TestPressWithoutTicket: a purchase is asked where no ticket can be had, and first of all after an unknown outcome: it knows the winners.
+// A press that waits for a ticket outlasts a busy service until the start.
+func TestPressWithoutTicket(t *testing.T) {
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(async ({ Shop }) => {
+  const now = Date.now();
+  const at = (ms) => new Date(now + ms).toISOString();
+  const sale = (begin) => ({ id: 7, type: 1, status: 1, beginTime: at(begin), endTime: at(3.6e6), ticketsFrom: at(-6e5) });
+  const run = async (begin, tickets, outcomes, phase) => {
+    sessionStorage.clear();
+    const asked = [];
+    const client = {
+      clock: { now: () => Date.now() },
+      ticket: async (id, solution) => (asked.push('ticket' + solution), tickets.shift() ?? { success: false, status: 403, code: 'ENDED' }),
+      buy: async (id, { ticket }) => (asked.push('buy' + ticket), outcomes.shift()),
+      orders: async () => (asked.push('orders'), { success: true, data: [] }),
+      order: async () => ({ success: false, status: 404 }), follow: () => () => {}, vouchers: async () => ({ success: false, status: 503 }),
+    };
+    const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify() {}, signedOut() {} });
+    shop.tickets.solve = async () => '!';
+    if (phase) shop.presses.set(7, { phase });
+    await shop.press(sale(begin));
+    const press = shop.presses.get(7);
+    return asked.join() + '=' + (press ? press.code ?? press.phase : 'order');
+  };
+  globalThis.setTimeout = ((later) => (f) => later(f, 0))(globalThis.setTimeout); // pauses last no time
+  const busy = { success: false, status: 503, code: 'UNAVAILABLE' };
+  const work = { success: false, status: 403, code: 'CHALLENGE_REQUIRED', data: { challenge: {} } };
+  const given = (begin) => ({ success: true, status: 200, data: { ticket: 'T', usableFrom: at(-1e3), expires: at(6e5), beginTime: at(begin) } });
+  const bought = { orderId: '5', status: 'unpaid' };
+  return [
+    await run(-1e3, [], [bought]),
+    await run(-1e3, [], [{ refused: 'TICKET_REQUIRED' }]),
+    await run(-1e3, [], [bought], 'unknown'),
+    await run(-1e3, [given(-1e3)], [{ refused: 'TICKET_REQUIRED' }, bought], 'unknown'),
+    await run(-1e3, [given(-1e3)], [{ refused: 'UNKNOWN_OUTCOME' }]),
+    await run(-1e3, [work, busy, given(-1e3)], [bought]),
+    await run(6e5, [...Array(9).fill(busy), given(6e5)], [bought]),
+    await run(-1e3, [given(6e5), given(-1e3)], [bought]),
+    await run(-1e3, [{ success: false, status: 403, code: 'NOT_STARTED', data: { ticketsFrom: at(5e5) } }, given(-1e3)], [bought]),
+  ].join('\n');
+})`)
+	want := strings.Join([]string{
+		"ticket,buy=order", "ticket,buy=ENDED", "buy=order", "buy,ticket,buyT=order", "ticket,buyT,orders=unknown",
+		"ticket,ticket!,ticket!,buyT=order", strings.Repeat("ticket,", 10) + "buyT=order", "ticket,ticket,buyT=order", "ticket,ticket,buyT=order",
+	}, "\n")
+	if got != want {
+		t.Errorf("asked:\n%s\nwant:\n%s", got, want)
 	}
 }

@@ -121,8 +121,14 @@ const pause = (seconds, signal) =>
 /** Whether an answer means for certain that nothing was done, and a later retry can help. @param {Answer} a */
 export const nothingDone = (a) => a.status === 429 || a.code === 'PAUSED' || a.code === 'UNAVAILABLE';
 
-/** Whether a retry would give the same answer. @param {Answer} a */
-export const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && a.status !== 429);
+/** Seconds: who is to wait longer is told so, and their request not repeated. */
+const LONGEST_WAIT = 30;
+
+/** Whether an answer lets nobody in for long. @param {Answer} a */
+const forLong = (a) => a.code === 'COOL_DOWN' || a.retryAfter > LONGEST_WAIT;
+
+/** Whether a retry would give the same answer, at least soon. @param {Answer} a */
+export const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && (a.status !== 429 || forLong(a)));
 
 export class Client {
   /** The server's clock, set by every list of vouchers. */
@@ -178,7 +184,7 @@ export class Client {
 
   /**
    * Retries until the answer is certain, at most ATTEMPTS times. Only for what may be repeated. What is uncertain at the end has
-   * unknown set: it may have been done. A paused sale is not retried: a person has decided it, and it may last.
+   * unknown set: it may have been done, also where a guard's refusal follows that does not say. A paused sale is not retried: a person has decided it, and it may last.
    * @param {string} method @param {string} path
    * @param {Options & {again?: (a: Answer) => void}} [options] again is called with each answer that is not the last
    * @returns {Promise<Answer & {unknown?: boolean}>}
@@ -188,7 +194,7 @@ export class Client {
     let unknown = false; // one of the attempts may have done it
     for (let attempt = 1; ; attempt++) {
       const answer = await this.ask(method, path, options);
-      if (decided(answer)) return answer;
+      if (decided(answer)) return unknown && answer.data?.orderKnown === false ? { ...answer, unknown } : answer;
       if (!nothingDone(answer)) unknown = true;
       if (answer.code === 'PAUSED' || attempt === ATTEMPTS || options.signal?.aborted) return { ...answer, unknown };
       again?.(answer);

@@ -37,13 +37,23 @@ type Catalog struct {
 	source Vouchers
 	cache  *otter.Cache[int64, entry]
 
-	guarded atomic.Pointer[map[int64]*guard.Settings] // the guards of vouchers that are remembered; nil where none has any
+	guarded atomic.Pointer[map[int64]guarded] // the guards of vouchers that are remembered; nil where none has any
 
 	mu     sync.RWMutex
 	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
 	byID   map[int64]int     // index in sales
 	newest int64             // highest id of sales
 }
+
+// guarded is the guards of a voucher.
+type guarded struct {
+	settings    *guard.Settings
+	visibleFrom time.Time
+}
+
+// shownAhead is how much sooner than by this machine's clock the limits of a hidden sale hold: Redis' clock, which decides when it is
+// shown, may be ahead by as much.
+const shownAhead = 2 * time.Second
 
 type entry struct {
 	voucher voucher.Voucher
@@ -90,27 +100,30 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	if errors.Is(err, voucher.ErrNotFound) {
 		return entry{err: voucher.ErrNotFound}, nil
 	}
-	if err == nil && v.Sale != nil && !v.Hidden(time.Now()) {
+	if err == nil && v.Sale != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.setGuards(id, v.Sale.Guards)
+		c.setGuards(id, guarded{v.Sale.Guards, v.VisibleFrom})
 	}
 	return entry{voucher: v}, err
 }
 
-// Guards returns the guards of a voucher that is remembered; nil without any. It costs a sale without guards next to nothing.
+// Guards returns the guards of a voucher that is remembered; nil without any, and of a hidden one, as a limit would tell that there
+// is one. It costs a sale without guards next to nothing.
 func (c *Catalog) Guards(id int64) *guard.Settings {
 	if all := c.guarded.Load(); all != nil {
-		return (*all)[id]
+		if g, has := (*all)[id]; has && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
+			return g.settings
+		}
 	}
 	return nil
 }
 
-// AnyGuards reports whether a voucher that is remembered has guards of which f is true.
+// AnyGuards reports whether a voucher that is remembered, hidden or not, has guards of which f is true.
 func (c *Catalog) AnyGuards(f func(*guard.Settings) bool) bool {
 	if all := c.guarded.Load(); all != nil {
-		for _, s := range *all {
-			if f(s) {
+		for _, g := range *all {
+			if f(g.settings) {
 				return true
 			}
 		}
@@ -119,16 +132,16 @@ func (c *Catalog) AnyGuards(f func(*guard.Settings) bool) bool {
 }
 
 // setGuards remembers a voucher's guards. c.mu is held.
-func (c *Catalog) setGuards(id int64, s *guard.Settings) {
+func (c *Catalog) setGuards(id int64, g guarded) {
 	was := c.guarded.Load()
-	if s == nil && (was == nil || (*was)[id] == nil) {
+	if g.settings == nil && (was == nil || (*was)[id].settings == nil) {
 		return
 	}
-	all := make(map[int64]*guard.Settings)
+	all := make(map[int64]guarded)
 	if was != nil {
 		maps.Copy(all, *was)
 	}
-	if all[id] = s; s == nil {
+	if all[id] = g; g.settings == nil {
 		delete(all, id)
 	}
 	c.guarded.Store(&all)
@@ -142,16 +155,15 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	sales := slices.Clone(vs)
 	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
 	byID, newest := make(map[int64]int, len(sales)), int64(0)
-	var guarded map[int64]*guard.Settings
-	now := time.Now()
+	var withGuards map[int64]guarded
 	for i, v := range sales {
 		byID[v.ID], newest = i, max(newest, v.ID)
 		c.cache.Set(v.ID, entry{voucher: v})
-		if v.Sale.Guards != nil && !v.Hidden(now) { // a limit would tell that there is one
-			if guarded == nil {
-				guarded = make(map[int64]*guard.Settings)
+		if v.Sale.Guards != nil {
+			if withGuards == nil {
+				withGuards = make(map[int64]guarded)
 			}
-			guarded[v.ID] = v.Sale.Guards
+			withGuards[v.ID] = guarded{v.Sale.Guards, v.VisibleFrom}
 		}
 	}
 	c.mu.Lock()
@@ -162,10 +174,10 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 		}
 	}
 	c.sales, c.byID, c.newest = sales, byID, newest
-	if guarded == nil {
+	if withGuards == nil {
 		c.guarded.Store(nil)
 	} else {
-		c.guarded.Store(&guarded)
+		c.guarded.Store(&withGuards)
 	}
 }
 

@@ -191,6 +191,28 @@ func TestAnyGuards(t *testing.T) {
 	})
 }
 
+// A hidden sale is one of those with guards, and its own are kept secret until Redis, whose clock may be ahead, shows it.
+func TestGuardsOfAHiddenSale(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
+		v := titled(1, "on sale")
+		v.VisibleFrom = time.Now().Add(time.Minute)
+		v.Sale = &voucher.Sale{Guards: &guard.Settings{CoolDown: &guard.CoolDown{}}}
+		c.SetSales([]voucher.Voucher{v})
+		if !c.AnyGuards(func(s *guard.Settings) bool { return s.CoolDown != nil }) {
+			t.Error("who is to cool down is not read before the sale is shown")
+		}
+		time.Sleep(time.Minute - shownAhead - time.Millisecond)
+		if c.Guards(1) != nil {
+			t.Error("the limits of a hidden sale hold")
+		}
+		time.Sleep(time.Millisecond)
+		if c.Guards(1) == nil {
+			t.Error("there are no limits at the moment at which the sale is shown")
+		}
+	})
+}
+
 // Sales that may have sold: inside the window, or with a window that was changed, or named.
 func TestMaySell(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,7 @@ type Ticket struct {
 	Text       string
 	UsableFrom time.Time
 	Expires    time.Time
+	Begin      time.Time // of the sale, as it is known here
 }
 
 // ErrNoTickets says that the sale needs no tickets.
@@ -49,8 +50,8 @@ func NewTickets(tickets *ticket.Tickets, challenges *challenge.Challenges, guard
 	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, catalog: catalog, admission: admission}
 }
 
-// Give returns a ticket of the caller for a voucher's sale. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound,
-// voucher.ErrNotSeckill, voucher.ErrOffShelf, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
+// Give returns a ticket of the caller for a voucher's sale, which is usable from the start where tickets are only tried. The
+// solution is ALTCHA's payload, "" without. voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
 // *ChallengeError, *guard.StoppedError; challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (Ticket, error) {
 	v, err := t.catalog.Find(ctx, voucherID)
@@ -75,8 +76,11 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 	if err := t.challenge(ctx, sale, c, solution, now); err != nil {
 		return Ticket{}, err
 	}
-	usable := v.Sale.Begin.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
-	given := Ticket{UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
+	usable := v.Sale.Begin
+	if !set.DryRun { // which delays nobody
+		usable = usable.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
+	}
+	given := Ticket{Begin: v.Sale.Begin, UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
 	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
 		err = ticket.ErrTryAgain // no salt could be read yet
 	}

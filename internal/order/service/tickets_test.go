@@ -204,6 +204,23 @@ func TestGive(t *testing.T) {
 	}
 }
 
+// TestDryRunDelaysNobody: while tickets are only tried, one is usable from the start.
+func TestDryRunDelaysNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		settings := ticketed()
+		settings.Tickets.DryRun = true
+		i := newInstance(t, &saltTable{salts: []keys.Salt{{}}}, settings)
+		time.Sleep(40 * time.Minute)
+		for user := range int64(5) {
+			g, err := i.tickets.Give(t.Context(), i.sale.ID, guard.Caller{UserID: user}, "")
+			if err != nil || !g.UsableFrom.Equal(i.sale.Begin) || !g.Begin.Equal(i.sale.Begin) {
+				t.Errorf("user %d: %+v, %v; want one that is usable from %v", user, g, err, i.sale.Begin)
+			}
+		}
+	})
+}
+
 // TestGiveSolved: a solved challenge gives a ticket, again when it is sent again, and none to another user or network.
 func TestGiveSolved(t *testing.T) {
 	t.Parallel()

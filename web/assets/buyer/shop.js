@@ -4,7 +4,7 @@
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
 import { LEARNED, UNDER_WAY } from './state.js';
-import { Tickets } from './tickets.js';
+import { Tickets, givenUp } from './tickets.js';
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
@@ -209,6 +209,7 @@ export class Shop {
     if (outcome.refused === 'UNKNOWN_OUTCOME') {
       this.#note(voucher.id, { phase: 'unknown' });
       this.view.notify('unknown');
+      await this.readOrders(); // a guard may have kept the service from saying
       return;
     }
     this.#keys.delete(voucher.id);
@@ -225,29 +226,31 @@ export class Shop {
   }
 
   /**
-   * Buys in a sale: with the buyer's ticket, at their moment, where the sale needs one. null: the press was withdrawn.
+   * Buys in a sale: with the buyer's ticket, at their moment, where the sale needs one. Without a ticket, and after an unknown outcome,
+   * the purchase is asked all the same: it tells a winner their order. null: the press was withdrawn.
    * @param {Voucher} voucher @param {(a: import('../client.js').Answer) => void} again
    * @returns {Promise<import('../client.js').Outcome | null>}
    */
   async #buy(voucher, again) {
+    const unknown = this.presses.get(voucher.id)?.phase === 'unknown';
     const press = {};
     this.#going.set(voucher.id, press);
     const goes = () => this.#going.get(voucher.id) === press;
-    let needed = Boolean(voucher.ticketsFrom);
+    let needed = Boolean(voucher.ticketsFrom) && !unknown;
+    let ticket = this.tickets.of(voucher.id)?.ticket ?? '';
     for (let attempt = 1; ; attempt++) {
-      let ticket = '';
-      if (needed) {
-        const got = await this.#ticket(voucher, goes);
-        if (!goes()) return null;
-        if (got.phase === 'refused') return { refused: got.answer?.code ?? 'INTERNAL', message: got.answer?.errorMsg ?? '' };
-        ticket = got.ticket ?? '';
-      }
+      /** @type {import('./tickets.js').Ticket | null} */
+      const got = needed ? await this.#ticket(voucher, goes) : null;
+      if (!goes()) return null;
+      if (got) ticket = got.ticket ?? '';
       this.#note(voucher.id, { phase: 'asking' });
       const outcome = await this.client.buy(voucher.id, { quantity: this.quantity(voucher), ticket, again });
       if (!goes()) return null;
       if (!('refused' in outcome) || attempt === RETRIES) return outcome;
       if (outcome.refused === 'NOT_STARTED' && outcome.usableFrom) {
         if (!(await this.#until(voucher, () => Date.parse(outcome.usableFrom ?? ''), goes))) return null;
+      } else if (got?.phase === 'refused') { // why there was no ticket says more
+        return outcome.refused === 'TICKET_REQUIRED' ? { refused: got.answer?.code ?? 'INTERNAL', message: got.answer?.errorMsg ?? '' } : outcome;
       } else if (outcome.refused === 'TICKET_REQUIRED' || outcome.refused === 'TICKET_INVALID') {
         needed = true;
         this.tickets.drop(voucher.id);
@@ -263,6 +266,7 @@ export class Shop {
       if (this.tickets.of(voucher.id)?.phase !== 'ready') this.#note(voucher.id, { phase: 'ticket' });
       const listed = () => this.vouchers?.find((v) => v.id === voucher.id) ?? voucher; // its start may be changed meanwhile
       const got = await this.tickets.get(listed());
+      if (goes() && givenUp(got) && this.client.clock.now() < Date.parse(listed().beginTime ?? '')) continue; // there is time yet
       if (!goes() || got.phase !== 'ready') return got;
       const began = listed().beginTime;
       const came = await this.#until(voucher, () => (listed().beginTime === began ? got.usableFrom ?? 0 : 0), goes);

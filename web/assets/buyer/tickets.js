@@ -2,6 +2,8 @@
 // The buyer's tickets for sales that need one: fetched early, with the work that the sale wants solved in a worker, and
 // renewed. A ticket is kept for this tab, so that loading the page anew costs no work; fetching another is harmless.
 
+import { decided } from '../client.js';
+
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Answer} Answer */
 
@@ -12,14 +14,14 @@
  *   expires?: number, beginTime?: string, answer?: Answer}} Ticket
  */
 
-/** Milliseconds over which the pages of a sale spread their first requests, at most. */
-const SPREAD = 60_000;
-
 /** Milliseconds before its expiry at which a ticket is fetched anew. */
 const MARGIN = 15_000;
 
 /** Requests for one ticket: a challenge may expire on a device that sleeps. */
 const ATTEMPTS = 8;
+
+/** How often a ticket is fetched anew because the answer goes by another start than the list: instances know a change within about a second. */
+const OTHER_STARTS = 3;
 
 const KEPT = 'seckill.ticket.';
 
@@ -63,19 +65,20 @@ export class Tickets {
   }
 
   /**
-   * Has the sale's ticket fetched at a moment of this page's own after they are given out, or soon where the sale runs already. Harmless to repeat.
+   * Has the sale's ticket fetched at a moment of this page's own in the first half of what is left until the start once they are given out,
+   * or soon where the sale runs already; anew where it could not be given. Harmless to repeat.
    * @param {Voucher} voucher
    */
   plan(voucher) {
     const { id, ticketsFrom, beginTime = '' } = voucher;
     const has = this.of(id);
     if (!ticketsFrom) return this.#forget(id);
-    if (has && has.beginTime === beginTime && (has.phase !== 'ready' || this.#fresh(has))) return;
+    if (has && has.beginTime === beginTime && !givenUp(has) && (has.phase !== 'ready' || this.#fresh(has))) return;
     if (has && this.#fetching.has(id)) return;
     const now = this.client.clock.now();
     const first = Math.max(0, Date.parse(ticketsFrom) - now);
     if (first > 3_600_000 || now >= Date.parse(voucher.endTime ?? '')) return; // a later list plans it
-    const spread = Math.min(SPREAD, Math.max(0, Date.parse(beginTime) - now - first) / 2);
+    const spread = Math.max(0, Date.parse(beginTime) - now - first) / 2;
     clearTimeout(this.#timers.get(id));
     this.#set(id, { phase: 'waiting', beginTime });
     this.#timers.set(id, window.setTimeout(() => this.get(voucher), first + spread * Math.random()));
@@ -90,7 +93,7 @@ export class Tickets {
     if (under) return under;
     clearTimeout(this.#timers.get(id));
     const turn = this.#turn;
-    const promise = this.#fetch(id, beginTime).then((ticket) => {
+    const promise = this.#fetch(voucher).then((ticket) => {
       if (turn === this.#turn) {
         this.#fetching.delete(id);
         if (ticket.phase === 'ready') sessionStorage.setItem(this.#key(id), JSON.stringify(ticket));
@@ -129,23 +132,26 @@ export class Tickets {
     return this.client.clock.now() < expires - MARGIN;
   }
 
-  /** @param {number} id @param {string} beginTime @returns {Promise<Ticket>} */
-  async #fetch(id, beginTime) {
+  /** @param {Voucher} voucher @returns {Promise<Ticket>} */
+  async #fetch({ id, beginTime = '', ticketsFrom = '' }) {
     const turn = this.#turn;
     const show = (/** @type {Ticket} */ ticket) => turn === this.#turn && this.#set(id, { ...ticket, beginTime });
-    let solution = '';
+    let solution = ''; // good until it expires, also for another ticket
+    let otherStarts = 0;
     show({ phase: 'asking' });
     for (let attempt = 1; ; attempt++) {
       const answer = await this.client.ticket(id, solution);
-      solution = '';
+      if (otherStart(answer, beginTime, ticketsFrom) && ++otherStarts <= OTHER_STARTS && turn === this.#turn) {
+        await pause(1000);
+        continue;
+      }
       if (answer.success) {
         const { ticket, usableFrom, expires } = answer.data;
         return { phase: 'ready', ticket, usableFrom: Date.parse(usableFrom), expires: Date.parse(expires), beginTime };
       }
       if (answer.code === 'NO_TICKETS') return { phase: 'none', beginTime };
       const challenge = answer.code === 'CHALLENGE_REQUIRED' ? answer.data?.challenge : null;
-      const refused = answer.status >= 400 && answer.status < 500 && answer.status !== 429 && !challenge;
-      if (refused || turn !== this.#turn || attempt === ATTEMPTS) return { phase: 'refused', answer, beginTime };
+      if ((decided(answer) && !challenge) || turn !== this.#turn || attempt === ATTEMPTS) return { phase: 'refused', answer, beginTime };
       if (challenge) {
         show({ phase: 'solving', part: 0 });
         solution = await this.solve(challenge, (part) => show({ phase: 'solving', part })).catch(() => '');
@@ -162,6 +168,15 @@ export class Tickets {
     this.changed();
   }
 }
+
+/** Whether an answer goes by another start than the list. @param {Answer} answer @param {string} beginTime @param {string} ticketsFrom */
+function otherStart({ success, code, data }, beginTime, ticketsFrom) {
+  const [said, listed] = success ? [data.beginTime, beginTime] : [code === 'NOT_STARTED' && data?.ticketsFrom, ticketsFrom];
+  return Boolean(said && listed) && Date.parse(said) !== Date.parse(listed);
+}
+
+/** Whether no ticket was given, and one may be later. @param {Ticket} ticket */
+export const givenUp = ({ phase, answer }) => phase === 'refused' && answer !== undefined && !decided(answer);
 
 /**
  * Solves a challenge in a worker, so that the page stays alive meanwhile.
