@@ -275,6 +275,43 @@ func TestReplayIsNotSettledAway(t *testing.T) {
 	})
 }
 
+// How an old URL took events says nothing of the one that an admin has set meanwhile.
+func TestAnOldURLIsNotHeld(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		e := l.endpoint(t, 1)
+		l.recorded(t, l.seckill(t, 5), 1)
+		l.numbered(t)
+		if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
+			t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
+		}
+		w, err := l.EventsToSend(t.Context(), "me", e.ID, time.Minute, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(url string) {
+			t.Helper()
+			_, err := l.ChangeEndpoint(t.Context(), e.ID, voucher.Changed, admin, func(e *webhook.Endpoint, _ time.Time) error { e.URL = url; return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := webhook.Settled{
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastError: "answered 410", Disable: "answered 410",
+			Health: webhook.Health{Failures: 10, FailingSince: recordedAt, RetryAt: recordedAt},
+		}
+		for _, url := range []string{"https://example.com/new", e.URL} {
+			change(url)
+			if err := l.SettleEvents(t.Context(), "me", failed); err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.Endpoint(t.Context(), e.ID)
+			if same := url == e.URL; err != nil || got.Next != w.Next || got.Disabled != same || got.Health.Broken() != same || (got.LastError != "") != same {
+				t.Errorf("%s: %+v, %v", url, got, err)
+			}
+		}
+	})
+}
+
 // A lease keeps other processes out until it is over, and one who has lost it changes nothing.
 func TestWebhookLease(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -154,15 +154,28 @@ func (s *Store) EventsToSend(ctx context.Context, owner string, id int64, lease 
 
 // readWork fills in what is to be sent: all kinds of work, or one piece of it when the endpoint is only to be tried.
 func readWork(tx *gorm.DB, w *webhook.Work, n int) error {
-	broken, retries := w.Endpoint.Health.Broken(), min(n, maxRetries)
-	if broken {
-		n, retries = 1, 1
+	kinds := []func(*gorm.DB, *webhook.Work, int) error{readRetries, readFresh, readReplay}
+	health := w.Endpoint.Health
+	if health.Broken() {
+		n = 1
+		if health.OthersFirst(w.Now) {
+			kinds = append(kinds[1:], readRetries)
+		}
 	}
-	if err := readRetries(tx, w, retries); err != nil || (broken && len(w.Retries) > 0) {
-		return err
+	for _, read := range kinds {
+		if err := read(tx, w, n); err != nil {
+			return err
+		}
+		if health.Broken() && !w.Empty() {
+			break
+		}
 	}
-	e := w.Endpoint
-	live, err := eventsFrom(tx.Where("number >= ?", e.Next), e.ShopID, n)
+	return readWaiting(tx, w)
+}
+
+// readFresh reads events that the endpoint has not got past.
+func readFresh(tx *gorm.DB, w *webhook.Work, n int) error {
+	live, err := eventsFrom(tx.Where("number >= ?", w.Endpoint.Next), w.Endpoint.ShopID, n)
 	if err != nil {
 		return err
 	}
@@ -170,18 +183,13 @@ func readWork(tx *gorm.DB, w *webhook.Work, n int) error {
 		w.Next = live[len(live)-1].Number + 1
 	}
 	w.Events = append(w.Events, live...)
-	if e.Replaying() && (!broken || len(live) == 0) {
-		if err := readReplay(tx, w, n); err != nil {
-			return err
-		}
-	}
-	return readWaiting(tx, w)
+	return nil
 }
 
 // readRetries reads the orders that are due, with all of their events that the endpoint has got past.
 func readRetries(tx *gorm.DB, w *webhook.Work, n int) error {
 	var rows []webhookRetryRow
-	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID, w.Now).Order("due_time, order_id").Limit(n).Find(&rows).Error
+	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID, w.Now).Order("due_time, order_id").Limit(min(n, maxRetries)).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -206,6 +214,9 @@ func readRetries(tx *gorm.DB, w *webhook.Work, n int) error {
 // readReplay reads events that are to be sent again.
 func readReplay(tx *gorm.DB, w *webhook.Work, n int) error {
 	e := w.Endpoint
+	if !e.Replaying() {
+		return nil
+	}
 	again, err := eventsFrom(tx.Where("number >= ? AND number < ?", e.ReplayNext, e.ReplayEnd), e.ShopID, n)
 	if err != nil {
 		return err
@@ -290,10 +301,13 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // else an admin has begun another
 		r.ReplayNext = done.ReplayNext
 	}
-	r.health(done.Health)
 	if !done.SuccessAt.IsZero() {
 		r.SuccessTime = stamp(done.SuccessAt)
 	}
+	if r.URL != done.URL { // an admin has changed it since: how the old one does says nothing of this one
+		return
+	}
+	r.health(done.Health)
 	if done.LastError != "" {
 		r.LastError = truncate(done.LastError, maxWebhookError)
 	}

@@ -40,6 +40,7 @@ type Range struct{ Next, End int64 }
 // Settled is what has come of Work.
 type Settled struct {
 	EndpointID       int64
+	URL              string // as it was read: Health, LastError and Disable are about it
 	Next, ReplayNext int64
 	ReplayWas        Range // as it was read
 	Health           Health
@@ -75,6 +76,7 @@ type chain struct {
 	sent     int // how many of them are settled
 	attempts int64
 	failure  string // of the last attempt of the first that is not settled
+	counts   bool   // whether that attempt counts against its event; else the endpoint is at fault
 }
 
 // chains divides work into chains, those first that have waited longest, and what joins those that are not due.
@@ -118,6 +120,11 @@ func (w Work) chains() (due []*chain, waiting []Moved) {
 	return due, waiting
 }
 
+// old reports whether the event that failed is behind, and as old as an endpoint's failures may be.
+func (c *chain) old(now time.Time) bool {
+	return c.retry != nil && now.Sub(c.events[c.sent].At) >= disableAfter
+}
+
 // settle writes into s what has come of the chain.
 func (c *chain) settle(s *Settled, now time.Time) {
 	left := c.events[c.sent:]
@@ -138,10 +145,9 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	if c.failure == "" {
 		return m // there was no attempt
 	}
-	if s.Health.Broken() || s.Disable != "" { // the endpoint is at fault, not the event
-		m.DueAt = s.Health.RetryAt
-		if m.DueAt.Before(now) {
-			m.DueAt = now
+	if !c.counts || s.Disable != "" {
+		if m.DueAt.Before(s.Health.RetryAt) {
+			m.DueAt = s.Health.RetryAt
 		}
 		return m
 	}

@@ -37,8 +37,10 @@
 //	an event is not taken                                     tried again nine times within about eight hours, then a
 //	                                                          dead letter, which an admin replays
 //	the endpoint takes nothing, ten times in a row            the breaker opens: one attempt at a time, a minute apart at
-//	                                                          most, and no attempt counts against its event
+//	                                                          most, by turns of an event that has failed and of one that
+//	                                                          is new, and no attempt counts against its event
 //	the endpoint answers 410, or fails for five days          it is disabled; an admin enables it, and it goes on
+//	it fails for five days, with nothing newer to be sent     attempts count again, and end in dead letters
 //	an endpoint is slow                                       others have lanes of their own; at most 16 endpoints share an
 //	                                                          instance
 //	the ledger is away                                        nothing is sent; it goes on where it was

@@ -28,6 +28,10 @@ type Health struct {
 // Broken reports whether the breaker is open: only one attempt at a time is made, to see whether the endpoint is back.
 func (h Health) Broken() bool { return h.Failures >= breakAfter }
 
+// OthersFirst reports whether, while the breaker is open, an event that was not tried yet goes before one that has failed: every other
+// time, so that events that are never taken do not hide that the endpoint takes others; and always once it is to be disabled.
+func (h Health) OthersFirst(now time.Time) bool { return h.Failures%2 == 1 || h.hopeless(now) }
+
 // after returns the health after one more attempt.
 func (h Health) after(ok bool, now time.Time) Health {
 	if ok {

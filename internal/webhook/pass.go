@@ -29,7 +29,7 @@ type pass struct {
 // pass sends what it can of the work and returns what has come of it.
 func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	p := &pass{d: d, work: w, from: d.now(), settled: Settled{
-		EndpointID: w.Endpoint.ID, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health,
+		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health,
 		ReplayWas: Range{Next: w.Endpoint.ReplayNext, End: w.Endpoint.ReplayEnd},
 	}}
 	due, waiting := w.chains()
@@ -42,12 +42,26 @@ func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	lanes.Wait()
 	now := p.now()
 	if p.settled.Health.hopeless(now) && p.settled.Disable == "" {
-		p.settled.Disable = "it has failed for five days: " + p.settled.LastError
+		p.giveUp(due, now)
 	}
 	for _, c := range due {
 		c.settle(&p.settled, now)
 	}
 	return p.settled
+}
+
+// giveUp ends five days of failures. Where only events failed that are as old, they may be at fault: their attempts count again,
+// until they are dead letters. An event that is younger, or was not tried before, shows that it is the endpoint, which is disabled.
+func (p *pass) giveUp(due []*chain, now time.Time) {
+	for _, c := range due {
+		switch {
+		case c.failure == "":
+		case c.old(now):
+			c.counts = true
+		default:
+			p.settled.Disable = "it has failed for five days: " + p.settled.LastError
+		}
+	}
 }
 
 // now is the time by the ledger's clock.
@@ -108,13 +122,14 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now = p.now()
+	broken := p.settled.Health.Broken()
 	p.settled.Health = p.settled.Health.after(err == nil, now)
 	if err == nil {
 		p.settled.SuccessAt = now
 		c.sent, c.attempts = c.sent+1, 0
 		return true
 	}
-	c.failure = clip(err.Error())
+	c.failure, c.counts = clip(err.Error()), !broken
 	p.settled.LastError = c.failure
 	if errors.Is(err, ErrGone) {
 		p.settled.Disable = c.failure

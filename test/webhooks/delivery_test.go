@@ -147,6 +147,48 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	}
 }
 
+// Events that are never taken, more in a row than open the breaker, hold up no others, and become dead letters all the same.
+func TestPoisonHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	r, to := newSQLiteRig(t), newReceiver(t)
+	e := r.endpoint(to)
+	poison := make(map[string]bool)
+	for _, c := range r.sells(12) {
+		poison[webhook.EventID{OrderID: c.OrderID, Number: 1}.String()] = true
+	}
+	to.answers(func(id string) int {
+		if poison[id] {
+			return http.StatusBadRequest
+		}
+		return http.StatusOK
+	})
+	r.instance("one")
+	broken := func() bool {
+		at, err := r.Endpoint(t.Context(), e.ID)
+		return err == nil && at.Health.Broken()
+	}
+	to.until(soon, broken)
+	good := 0
+	for deadline := time.Now().Add(2 * soon); r.seen.dead.Load() < 12 && time.Now().Before(deadline); {
+		r.sells(1)
+		good++
+		for taken := 0; taken < good && time.Now().Before(deadline); taken, _, _ = to.counts() {
+			r.ahead.Add(int64(2 * time.Minute)) // the longest pause of the breaker is over
+			to.until(time.Second, func() bool { taken, _, _ := to.counts(); return taken >= good })
+		}
+		to.until(time.Second, broken)
+		r.ahead.Add(int64(5 * time.Hour))
+	}
+	to.await(good)
+	to.right()
+	if states := r.settled(e); states[webhook.Dead] != 12 || states[webhook.Delivered] != good {
+		t.Errorf("states %v, want 12 dead letters and %d delivered", states, good)
+	}
+	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || at.Disabled {
+		t.Errorf("the endpoint is %+v, %v", at, err)
+	}
+}
+
 // A replay of a time sends all of its events again, under the same ids, beside new ones.
 func TestReplayOfATime(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
