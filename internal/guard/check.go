@@ -41,6 +41,9 @@ func (s *Settings) Check() []invalid.Problem {
 	if s.Challenge != nil {
 		c.challenge(s)
 	}
+	if s.Limits != nil && s.Tickets != nil {
+		c.enoughForTickets(s)
+	}
 	if d := s.CoolDown; d != nil {
 		c.number("guards.coolDown.expired", d.Expired, 1, MaxExpired)
 		c.number("guards.coolDown.minutes", d.Minutes, 1, MaxCoolDown)
@@ -92,5 +95,22 @@ func (c *checks) challenge(s *Settings) {
 	}
 	if s.Tickets == nil {
 		c.bad("guards.challenge", "is set without tickets", "together with guards.tickets: a challenge is solved for a ticket")
+	}
+}
+
+// enoughForTickets: a buyer asks for a ticket before they buy, and once more with a solution where there is a challenge.
+func (c *checks) enoughForTickets(s *Settings) {
+	least := int64(2)
+	if s.Challenge != nil {
+		least = 3
+	}
+	for _, r := range []struct {
+		field string
+		rate  *Rate
+	}{{"perAddress", s.Limits.PerAddress}, {"perNetwork", s.Limits.PerNetwork}, {"perUser", s.Limits.PerUser}} {
+		if r.rate != nil && r.rate.Requests > 0 && r.rate.Requests < least {
+			c.bad("guards.limits."+r.field+".requests", fmt.Sprintf("is %d, and a buyer needs %d requests with tickets", r.rate.Requests, least),
+				fmt.Sprintf("%d or more while guards.tickets is on", least))
+		}
 	}
 }

@@ -35,6 +35,8 @@ func TestSettingsCheck(t *testing.T) {
 		"an age of two centuries":   {func(s *Settings) { s.Conditions.MinAgeDays = 73_000 }, []string{"guards.conditions.minAgeDays"}},
 		"a delay of an hour":        {func(s *Settings) { s.Tickets.DelayMs = 3_600_000 }, []string{"guards.tickets.delayMs"}},
 		"tickets without a time":    {func(s *Settings) { s.Tickets = &Tickets{} }, []string{"guards.tickets.leadMinutes", "guards.tickets.expiryMinutes"}},
+		"a press without a ticket":  {func(s *Settings) { s.Limits.PerUser.Requests = 2 }, []string{"guards.limits.perUser.requests"}},
+		"a ticket and a press":      {func(s *Settings) { s.Limits.PerUser.Requests, s.Challenge = 2, nil }, nil},
 		"a challenge alone":         {func(s *Settings) { s.Tickets = nil }, []string{"guards.challenge"}},
 		"a challenge upside down":   {func(s *Settings) { s.Challenge.MaxDifficulty = 8 }, []string{"guards.challenge.maxDifficulty"}},
 		"a challenge for a century": {func(s *Settings) { s.Challenge.MaxDifficulty = 1 << 50 }, []string{"guards.challenge.maxDifficulty"}},

@@ -385,3 +385,15 @@ func TestOldEventsAreDeleted(t *testing.T) {
 		left(0)
 	})
 }
+
+// Where nothing waits, with and without an endpoint, that is what is said.
+func TestNothingWaits(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for endpoints := range 2 {
+			if b, err := l.Backlog(t.Context()); err != nil || b != (webhook.Backlog{Endpoints: b.Endpoints}) || int(b.Endpoints) != endpoints {
+				t.Errorf("%+v, %v", b, err)
+			}
+			l.endpoint(t, 1)
+		}
+	})
+}

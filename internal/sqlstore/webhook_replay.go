@@ -285,8 +285,11 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 		return b, readError(what, err)
 	}
 	var events []webhookEventRow
-	if err := s.read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil || len(events) == 0 {
+	if err := s.read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil {
 		return b, readError(what, err)
+	}
+	if len(events) == 0 {
+		return b, nil
 	}
 	err = s.write(ctx, func(tx *gorm.DB) error { now, err = s.ledgerTime(tx); return err })
 	if err != nil {

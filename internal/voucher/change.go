@@ -53,6 +53,9 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	c.guard(v, &r)
 	moved := c.reschedule(v, &r, now)
 	c.reveal(v, &r, now, moved)
+	if v.Sale != nil && (moved || c.Guards != nil) {
+		r.moments(*v.Sale)
+	}
 	if err := r.err(); err != nil {
 		return err
 	}

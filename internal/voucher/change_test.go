@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/guard"
 	"seckill/internal/invalid"
 )
 
@@ -84,20 +85,29 @@ func TestHiddenVoucherChangesItsTime(t *testing.T) {
 
 func TestChangeRefuses(t *testing.T) {
 	t.Parallel()
+	tickets := &guard.Tickets{DelayMs: guard.MaxDelayMs, LeadMinutes: 1, ExpiryMinutes: 1}
 	for name, tc := range map[string]struct {
 		before func(*Voucher)
 		change Change
 		want   []string // fields with a problem
 	}{
-		"a blank title":               {change: Change{Title: new("  ")}, want: []string{"title"}},
-		"texts too long":              {change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))}, want: []string{"subTitle", "rules"}},
-		"a text that is none":         {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
-		"an end before the begin":     {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
-		"a begin after the end":       {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
-		"an end in the past":          {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
-		"an end now":                  {change: Change{End: new(now)}, want: []string{"endTime"}},
-		"a begin beyond the years":    {change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"}},
-		"an end beyond the years":     {change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"}},
+		"a blank title":            {change: Change{Title: new("  ")}, want: []string{"title"}},
+		"texts too long":           {change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))}, want: []string{"subTitle", "rules"}},
+		"a text that is none":      {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
+		"an end before the begin":  {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
+		"a begin after the end":    {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
+		"an end in the past":       {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
+		"an end now":               {change: Change{End: new(now)}, want: []string{"endTime"}},
+		"a begin beyond the years": {change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"}},
+		"an end beyond the years":  {change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"}},
+		"an end before some moments": {
+			before: func(v *Voucher) { v.Sale.Guards = &guard.Settings{Tickets: tickets} },
+			change: Change{Begin: new(now), End: new(now.Add(10 * time.Minute))}, want: []string{"guards.tickets.delayMs"},
+		},
+		"moments after the end": {
+			before: func(v *Voucher) { v.Sale.Begin, v.Sale.End = now, now.Add(time.Minute) },
+			change: Change{Guards: &guard.Change{Tickets: guard.Edit[guard.Tickets]{Given: true, To: tickets}}}, want: []string{"guards.tickets.delayMs"},
+		},
 		"hiding what buyers see":      {change: Change{VisibleFrom: new(now.Add(time.Minute))}, want: []string{"visibleFrom"}},
 		"seen after the begin":        {before: hidden, change: Change{VisibleFrom: new(now.Add(2*time.Minute + time.Second))}, want: []string{"visibleFrom"}},
 		"a begin before it is seen":   {before: hidden, change: Change{Begin: new(now.Add(time.Second))}, want: []string{"visibleFrom"}},

@@ -69,5 +69,6 @@ func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	r.window(sale.Begin, sale.End, now)
 	r.offerWithin(d.OfferWithin)
 	sale.Guards = r.guards(d.Guards, nil)
+	r.moments(sale)
 	return sale
 }

@@ -110,6 +110,17 @@ func (r *fieldRules) guards(c guard.Change, was *guard.Settings) *guard.Settings
 	return s
 }
 
+// moments checks that every buyer's moment, up to the tickets' delay after the begin, lies before the end.
+func (r *fieldRules) moments(s Sale) {
+	if s.Guards == nil || s.Guards.Tickets == nil || !s.End.After(s.Begin) {
+		return
+	}
+	if window := s.End.Sub(s.Begin); s.Guards.Tickets.Longest() >= window {
+		r.bad("guards.tickets.delayMs", fmt.Sprintf("is %d: some buyers could buy only after endTime", s.Guards.Tickets.DelayMs),
+			fmt.Sprintf("less than the %d milliseconds between beginTime and endTime", window.Milliseconds()))
+	}
+}
+
 // absent checks that a time of a sale is not given for a voucher without one.
 func (r *fieldRules) absent(field string, t *time.Time) {
 	if t != nil {

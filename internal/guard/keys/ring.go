@@ -116,6 +116,7 @@ func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
 	salts := r.salts
 	r.mu.RUnlock()
 	if len(salts) == 0 {
+		_ = r.unknown() // has them read
 		return nil, 0, ErrNotKnown
 	}
 	current := salts[0]
@@ -163,7 +164,10 @@ func (r *Ring) unknown() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case len(r.salts) == 0: // none could be read yet: Run reads them
+	case len(r.salts) == 0 && now.Sub(r.asked) < unknownFor: // none could be read yet
+		return ErrUnknownYet
+	case len(r.salts) == 0:
+		r.ask(now)
 		return ErrUnknownYet
 	case now.Sub(r.loaded) < unknownFor: // it would have been read: a salt is stored a minute before its first use
 		return ErrNotKnown
@@ -172,12 +176,17 @@ func (r *Ring) unknown() error {
 	case r.asked.After(r.loaded) && now.Sub(r.asked) < 2*readTimeout: // the read failed or hangs
 		return ErrNotKnown
 	}
+	r.ask(now)
+	return ErrUnknownYet
+}
+
+// ask has Run read the salts; r.mu is held.
+func (r *Ring) ask(now time.Time) {
 	r.asked = now
 	select {
 	case r.wanted <- struct{}{}:
 	default:
 	}
-	return ErrUnknownYet
 }
 
 // derive makes a key and remembers it. All are forgotten when there are too many: making one takes some microseconds.

@@ -94,6 +94,7 @@ export const TEXTS = {
   'field.visibleFrom': { en: 'Visible from', zh: '可见时间' },
   'hidden.until': { en: 'hidden until {time}', zh: '{time} 前不可见' },
   'field.couponKey': { en: 'Key of codes', zh: '券码密钥' },
+  'field.guardKey': { en: 'Salt of guards', zh: '防刷密钥盐值' },
   'field.stock': { en: 'Units', zh: '库存数量' },
   'field.perUser': { en: 'Units to a buyer', zh: '每人限购数量' },
   'per.user': { en: 'up to {n} to a buyer', zh: '每人限购 {n} 张' },
@@ -160,7 +161,7 @@ export const TEXTS = {
   'guard.challenge.says': { en: 'What a ticket costs in processor time. It makes many accounts dear, and does not tell people from machines. Only with tickets.', zh: '领取凭证需消耗算力，使大量账号成本变高，但不能区分人与机器。须与抢购凭证同时使用。' },
   'guard.challenge.difficulty': { en: 'Tries at most', zh: '最多尝试次数' },
   'guard.challenge.maxDifficulty': { en: 'Tries for those who ask a lot', zh: '频繁请求者的尝试次数' },
-  'guard.hint.challenge.difficulty': { en: '2 to 64; 64 take a slow phone some 0.8 seconds.', zh: '2 到 64；64 次在低端手机上约 0.8 秒。' },
+  'guard.hint.challenge.difficulty': { en: '2 to 64; 16 take a slow phone up to one second, 64 up to four.', zh: '2 到 64；低端手机上 16 次最多约 1 秒，64 次最多约 4 秒。' },
   'field.guards': { en: 'Guards', zh: '防刷' },
 
   'act.pause': { en: 'Pause', zh: '暂停' },
