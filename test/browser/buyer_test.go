@@ -177,7 +177,7 @@ func TestOneClickOneOrder(t *testing.T) {
 }
 
 // TestLostAnswer: answers to a purchase get lost. The page retries by itself and finds the same order. When it cannot, it
-// shows that the outcome is unknown, and finds the order after a click.
+// reads the buyer's orders, which tell; when it cannot, it shows that the outcome is unknown, and finds the order after a click.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -201,6 +201,7 @@ func TestLostAnswer(t *testing.T) {
 	other := open(t, s.through(p), s.signedIn(phone().in("zh-CN"), 43))
 	other.sees(button("grab"), "")
 	p.DropRepliesTo(purchase, 1000)
+	p.Refuse("GET /order") // which would tell
 	other.click(button("grab"))
 	other.sees(button("unknown"), "查询结果")
 	other.accessible()
