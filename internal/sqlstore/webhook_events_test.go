@@ -350,6 +350,27 @@ func TestWebhookLease(t *testing.T) {
 	})
 }
 
+// Events that wait for a number are counted too, while there is an endpoint that is enabled.
+func TestEventsWithoutNumberWait(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		e := l.endpoint(t, 1)
+		l.recorded(t, l.seckill(t, 5), 3)
+		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", stored(recordedAt.Add(-time.Hour)))
+		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 3 || b.Oldest < time.Hour {
+			t.Errorf("before they are numbered: %+v, %v", b, err)
+		}
+		l.numbered(t)
+		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 3 || b.Oldest < time.Hour {
+			t.Errorf("afterwards: %+v, %v", b, err)
+		}
+		l.exec(t, "UPDATE tb_webhook_event SET number = NULL")
+		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ? WHERE id = ?", stored(recordedAt), e.ID)
+		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 0 || b.Oldest != 0 {
+			t.Errorf("without an endpoint: %+v, %v", b, err)
+		}
+	})
+}
+
 // Old events are deleted when no enabled endpoint waits for them.
 func TestOldEventsAreDeleted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -281,6 +281,10 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 			oldest, b.Events = min(oldest, first), max(b.Events, sequence[0].Number+1-first)
 		}
 	}
+	unnumbered, err := s.unnumbered(ctx, &b)
+	if err != nil {
+		return b, readError(what, err)
+	}
 	if err := s.read(ctx).Model(&webhookDeadLetterRow{}).Count(&b.DeadLetters).Error; err != nil {
 		return b, readError(what, err)
 	}
@@ -288,15 +292,31 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 	if err := s.read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil {
 		return b, readError(what, err)
 	}
-	if len(events) == 0 {
+	if events = append(events, unnumbered...); len(events) == 0 {
 		return b, nil
 	}
 	err = s.write(ctx, func(tx *gorm.DB) error { now, err = s.ledgerTime(tx); return err })
 	if err != nil {
 		return b, readError(what, err)
 	}
-	b.Oldest = max(0, now.Sub(events[0].CreateTime))
+	for i := range events {
+		b.Oldest = max(b.Oldest, now.Sub(events[i].CreateTime))
+	}
 	return b, nil
+}
+
+// unnumbered adds the events that wait for a number, while there is an endpoint, and returns the first of them.
+func (s *Store) unnumbered(ctx context.Context, b *webhook.Backlog) (first []webhookEventRow, err error) {
+	if b.Endpoints == 0 {
+		return nil, nil
+	}
+	var n int64
+	if err := s.read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Count(&n).Error; err != nil {
+		return nil, err
+	}
+	b.Events += n
+	err = s.read(ctx).Where("number IS NULL").Order("id").Limit(1).Find(&first).Error
+	return first, err
 }
 
 // firstWaiting returns the number of the first event that an endpoint has not taken, 0 when there is none.

@@ -24,6 +24,9 @@ func reserved() []netip.Prefix {
 	return networks
 }
 
+// unicast6 is all of IPv6 that is given out for the Internet.
+func unicast6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
+
 // addresses says which addresses may be dialled.
 type addresses struct{ allowed, reserved []netip.Prefix }
 
@@ -36,7 +39,7 @@ func (a addresses) check(ip netip.Addr, tls bool) error {
 	switch {
 	case !tls:
 		return fmt.Errorf("%w: %s is not in SECKILL_WEBHOOK_ALLOW, so it needs https", ErrAddress, ip)
-	case !ip.IsGlobalUnicast(), ip.IsPrivate(), contains(a.reserved, ip):
+	case !ip.IsGlobalUnicast(), ip.IsPrivate(), ip.Is6() && !unicast6().Contains(ip), contains(a.reserved, ip):
 		return fmt.Errorf("%w: %s is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW", ErrAddress, ip)
 	}
 	return nil

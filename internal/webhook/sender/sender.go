@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -116,11 +117,29 @@ func (s *Sender) Send(ctx context.Context, m webhook.Message) error {
 
 // withoutURL removes the URL, which may contain what only its owner should know, from an error.
 func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		if e.Timeout() {
-			return fmt.Errorf("no answer in time: %w", e.Err)
-		}
+	e, ok := errors.AsType[*url.Error](err)
+	switch {
+	case !ok:
+		return err
+	case e.Timeout():
+		return fmt.Errorf("no answer in time: %w", e.Err)
+	case ofConnection(e.Err):
 		return e.Err
 	}
-	return err
+	return errNotHTTP
+}
+
+// errNotHTTP stands for all that the transport says of a malformed answer, parts of which it quotes.
+var errNotHTTP = errors.New("the answer is not HTTP")
+
+// ofConnection reports whether an error is about the connection, and not about what was answered.
+func ofConnection(err error) bool {
+	for _, known := range []error{ErrAddress, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, http.ErrSchemeMismatch, context.Canceled} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, network := errors.AsType[*net.OpError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	return network || certificate || strings.HasPrefix(err.Error(), "tls: ")
 }

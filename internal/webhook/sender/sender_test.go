@@ -20,6 +20,7 @@ func TestAddresses(t *testing.T) {
 		"10.2.0.1": {}, "127.0.0.1": {}, "::1": {}, "::ffff:127.0.0.1": {}, "0.0.0.0": {}, "::": {}, "192.168.1.1": {}, "172.16.0.1": {},
 		"169.254.169.254": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "100.100.100.200": {}, "168.63.129.16": {}, "224.0.0.1": {},
 		"255.255.255.255": {}, "64:ff9b::7f00:1": {}, "2002:7f00:1::": {}, "2001:db8::1": {}, "198.18.0.1": {}, "240.0.0.1": {},
+		"::127.0.0.1": {}, "::a9fe:a9fe": {}, "4000::1": {},
 	} {
 		ip := netip.MustParseAddr(text)
 		if secure, plain := a.check(ip, true) == nil, a.check(ip, false) == nil; secure != want[0] || plain != want[1] {
@@ -58,12 +59,25 @@ func TestAnswers(t *testing.T) {
 	mux.Handle("/moved", http.RedirectHandler("/target", http.StatusTemporaryRedirect))
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
 	mux.HandleFunc("/bad", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret detail", http.StatusBadGateway) })
+	mux.HandleFunc("/garbled", func(w http.ResponseWriter, _ *http.Request) {
+		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nsecret detail\r\n\r\n"))
+			_ = c.Close()
+		}
+	})
+	mux.HandleFunc("/astray", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://secret detail:%")
+		w.WriteHeader(http.StatusFound)
+	})
 	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) }) // it is cut off
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	s := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	defer s.Close()
-	for path, want := range map[string]string{"/long": "", "/moved": "answered 307: redirects are not followed", "/gone": webhook.ErrGone.Error(), "/bad": "answered 502"} {
+	for path, want := range map[string]string{
+		"/long": "", "/moved": "answered 307: redirects are not followed", "/gone": webhook.ErrGone.Error(), "/bad": "answered 502",
+		"/garbled": "the answer is not HTTP", "/astray": "the answer is not HTTP",
+	} {
 		got := ""
 		if err := s.Send(t.Context(), message(server.URL+path)); err != nil {
 			got = err.Error()
