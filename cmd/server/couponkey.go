@@ -25,33 +25,19 @@ func couponKey(ctx context.Context, env environment) error {
 	if err := parse(env, set, couponKeyHelp); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.environ)
-	if err != nil {
-		return err
-	}
-	log, err := newLogger(env, cfg)
-	if err != nil {
-		return err
-	}
-	ledger, err := openLedger(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer closing(log, "the database", ledger.close)
-	if err := ledger.CheckSchema(ctx); err != nil {
-		return err
-	}
-	keys, err := ledger.CouponKeys(ctx)
-	if err != nil {
-		return err
-	}
-	current := keys[len(keys)-1].ID
-	if *rotate {
-		if current, err = ledger.RotateCouponKey(ctx); err != nil {
+	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
+		keys, err := ledger.CouponKeys(ctx)
+		if err != nil {
 			return err
 		}
-		log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
-	}
-	_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n", current, current)
-	return err
+		current := keys[len(keys)-1].ID
+		if *rotate {
+			if current, err = ledger.RotateCouponKey(ctx); err != nil {
+				return err
+			}
+			log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
+		}
+		_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n", current, current)
+		return err
+	})
 }

@@ -29,36 +29,22 @@ func guardKey(ctx context.Context, env environment) error {
 	if err := parse(env, set, guardKeyHelp); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.environ)
-	if err != nil {
-		return err
-	}
-	log, err := newLogger(env, cfg)
-	if err != nil {
-		return err
-	}
-	ledger, err := openLedger(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer closing(log, "the database", ledger.close)
-	if err := ledger.CheckSchema(ctx); err != nil {
-		return err
-	}
-	if *rotate {
-		id, err := ledger.RotateGuardSalt(ctx)
+	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
+		if *rotate {
+			id, err := ledger.RotateGuardSalt(ctx)
+			if err != nil {
+				return err
+			}
+			log.InfoContext(ctx, "the salt of guards was rotated", slog.Int("salt", int(id)))
+			_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n", id, keys.RotationLead)
+			return err
+		}
+		salts, err := ledger.GuardSalts(ctx)
 		if err != nil {
 			return err
 		}
-		log.InfoContext(ctx, "the salt of guards was rotated", slog.Int("salt", int(id)))
-		_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n", id, keys.RotationLead)
+		newest := salts[len(salts)-1]
+		_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n", len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
 		return err
-	}
-	salts, err := ledger.GuardSalts(ctx)
-	if err != nil {
-		return err
-	}
-	newest := salts[len(salts)-1]
-	_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n", len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
-	return err
+	})
 }

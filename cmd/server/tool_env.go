@@ -79,3 +79,24 @@ func (w *toolEnv) requestRepair(ctx context.Context, voucherID, badEpoch int64) 
 	}
 	return nil
 }
+
+// withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, without touching its schema.
+func withLedger(ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error) error {
+	cfg, err := config.Load(env.environ)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer closing(log, "the database", ledger.close)
+	if err := ledger.CheckSchema(ctx); err != nil {
+		return err
+	}
+	return f(cfg, ledger, log)
+}

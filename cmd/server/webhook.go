@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -128,27 +129,13 @@ func (t *webhookTool) readID(set *flag.FlagSet, what string) error {
 	return nil
 }
 
-// withWebhooks runs f on the ledger that the settings name, without touching its schema.
+// withWebhooks runs f on the ledger that the settings name.
 func withWebhooks(ctx context.Context, env environment, f func(*webhook.Admin) error) error {
-	cfg, err := config.Load(env.environ)
-	if err != nil {
-		return err
-	}
-	log, err := newLogger(env, cfg)
-	if err != nil {
-		return err
-	}
-	ledger, err := openLedger(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer closing(log, "the database", ledger.close)
-	if err := ledger.CheckSchema(ctx); err != nil {
-		return err
-	}
-	out := sender.New(sender.Options{Allowed: cfg.Webhook.Networks(), UserAgent: "seckill/" + build().Version})
-	defer out.Close()
-	return f(webhook.NewAdmin(ledger, ledger, out, time.Now))
+	return withLedger(ctx, env, func(cfg config.Config, ledger toolLedger, _ *slog.Logger) error {
+		out := sender.New(sender.Options{Allowed: cfg.Webhook.Networks(), UserAgent: "seckill/" + build().Version})
+		defer out.Close()
+		return f(webhook.NewAdmin(ledger, ledger, out, time.Now))
+	})
 }
 
 // byService is the author of what an operator does at the command line.
