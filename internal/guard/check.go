@@ -16,7 +16,7 @@ const (
 	MaxLeadMinutes   = 24 * 60
 	MaxExpiryMinutes = 24 * 60
 	MinDifficulty    = 2
-	MaxDifficulty    = 64 // up to 3.6 seconds, measured on a browser slowed down six times (docs/guards.md)
+	MaxDifficulty    = 64 // less than a second on a slow telephone that does nothing else (docs/guards.md)
 	MaxExpired       = 100
 	MaxCoolDown      = 7 * 24 * 60 // minutes
 )

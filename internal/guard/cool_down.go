@@ -70,13 +70,6 @@ func (c *CoolDownCheck) Check(r *Request) error {
 
 func (c *CoolDownCheck) at() time.Duration { return c.now().Sub(c.started) }
 
-// Known returns how many users with expired orders are known.
-func (c *CoolDownCheck) Known() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.users)
-}
-
 // Tell has the guard know of users.
 func (c *CoolDownCheck) Tell(users []Unpaid) {
 	c.mu.Lock()

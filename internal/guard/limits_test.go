@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 	"unsafe"
@@ -157,6 +158,14 @@ func TestMillionAddresses(t *testing.T) {
 	}
 }
 
+// heap is how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 func BenchmarkLimits(b *testing.B) {
 	l := &Limits{PerAddress: &Rate{20, 10}, PerNetwork: &Rate{200, 10}, PerUser: &Rate{5, 10}}
 	table := NewLimitsTable(time.Now)
@@ -180,5 +189,13 @@ func BenchmarkLimits(b *testing.B) {
 			_ = table.CheckAddress(l, 1, addresses[i%len(addresses)])
 			_ = table.CheckUser(l, 1, int64(i))
 		}
+		before := heap()
+		other := NewLimitsTable(time.Now)
+		for i, a := range addresses {
+			_ = other.CheckAddress(l, 1, a)
+			_ = other.CheckUser(l, 1, int64(i))
+		}
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		runtime.KeepAlive([]any{addresses, table, other})
 	})
 }

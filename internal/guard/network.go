@@ -38,17 +38,24 @@ func part(a netip.Addr, four, six kind, bits4, bits6 int) (kind, uint64) {
 	}
 }
 
-// Network returns the network under which an address is counted for people, a /24 or a /48; OtherNetworks if the address is not
-// known.
-func Network(a netip.Addr) string {
+// Network is the network that an address counts as: a /24, in IPv6 a /48. The zero Prefix if the address is not known.
+func Network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 24
 	if a.Is6() {
 		bits = 48
 	}
-	p, err := a.Prefix(bits)
-	if err != nil || !p.IsValid() { // the zero address
-		return OtherNetworks
+	network, err := a.Prefix(bits)
+	if err != nil { // the zero address
+		return netip.Prefix{}
 	}
-	return p.String()
+	return network
+}
+
+// networkName is the network under which an address is counted for people; OtherNetworks if the address is not known.
+func networkName(a netip.Addr) string {
+	if network := Network(a); network.IsValid() {
+		return network.String()
+	}
+	return OtherNetworks
 }

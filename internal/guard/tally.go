@@ -99,7 +99,7 @@ type Tally struct {
 func NewTally(now func() time.Time) *Tally { return &Tally{now: now, sales: make(map[int64]*Delta)} }
 
 func (t *Tally) stopped(saleID int64, by Name, s State, a netip.Addr) {
-	network := Network(a)
+	network := networkName(a)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.of(saleID)
@@ -109,7 +109,7 @@ func (t *Tally) stopped(saleID int64, by Name, s State, a netip.Addr) {
 
 // Sold counts units that a caller got in a sale with guards.
 func (t *Tally) Sold(saleID int64, c Caller, units int64) {
-	network, age := Network(c.Address), AgeOf(c.Claims.Since, t.now())
+	network, age := networkName(c.Address), AgeOf(c.Claims.Since, t.now())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.of(saleID)

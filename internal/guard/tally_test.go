@@ -19,11 +19,11 @@ func TestNetwork(t *testing.T) {
 		"255.255.255.255":     "255.255.255.0/24",
 		"2001:db8:ffff:ff::1": "2001:db8:ffff::/48",
 	} {
-		if got := Network(netip.MustParseAddr(address)); got != want {
+		if got := networkName(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
-	if got := Network(netip.Addr{}); got != OtherNetworks {
+	if got := networkName(netip.Addr{}); got != OtherNetworks || Network(netip.Addr{}).IsValid() {
 		t.Errorf("no address: %s", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/guard/keys"
 )
 
@@ -262,7 +263,7 @@ func Solve(ctx context.Context, c Challenge) (Payload, error) {
 
 // bound names a user and a network, without telling either.
 func bound(key *keys.Key, who Caller) string {
-	network := Network(who.Address)
+	network := guard.Network(who.Address)
 	message := make([]byte, 0, 48)
 	message = append(message, "bound"...)
 	message = binary.BigEndian.AppendUint64(message, uint64(who.UserID))
@@ -271,20 +272,6 @@ func bound(key *keys.Key, who Caller) string {
 	message = append(message, byte(network.Bits()))
 	sum := key.Sign(message)
 	return hex.EncodeToString(sum[:16])
-}
-
-// Network is what an address counts as: its /24, in IPv6 its /48. The zero Prefix for none.
-func Network(a netip.Addr) netip.Prefix {
-	a = a.Unmap().WithZone("")
-	bits := 24
-	if a.Is6() {
-		bits = 48
-	}
-	network, err := a.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return network
 }
 
 // sign signs parameters: their JSON with sorted names.

@@ -285,21 +285,6 @@ func wait(err error) time.Duration {
 	return 0
 }
 
-func TestNetwork(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"192.0.2.17": "192.0.2.0/24", "::ffff:192.0.2.17": "192.0.2.0/24",
-		"2001:db8:1:2::3": "2001:db8:1::/48", "fe80::1%eth0": "fe80::/48",
-	} {
-		if got := challenge.Network(netip.MustParseAddr(address)); got.String() != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
-	}
-	if got := challenge.Network(netip.Addr{}); got.IsValid() {
-		t.Errorf("no address is of %s", got)
-	}
-}
-
 func FuzzCheck(f *testing.F) {
 	cs, _ := newChallenges(f)
 	good := solved(f, cs, someone)
