@@ -35,6 +35,7 @@
  * @property {string} [endTime]
  * @property {number} [perUser] units that a buyer may have, in one order; one where it is absent
  * @property {boolean} [redeemable] a paid order has a code
+ * @property {number} [waitlistOfferSeconds] how long an offer of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
@@ -52,6 +53,18 @@
  * @property {string} [payBefore]
  * @property {{status: string, at: string, by: string, why?: string}[]} [history]
  * @property {{code: string, validUntil?: string}} [coupon] where one order was asked for
+ */
+
+/**
+ * A buyer's place on the waiting list of a sale.
+ * @typedef {object} Place
+ * @property {number} voucherId
+ * @property {string} state waiting, offered, accepted, bought, left, missed, refused or over
+ * @property {number} [ahead] how many wait before it, while it waits
+ * @property {boolean} [aheadMore] there are that many or more
+ * @property {string} [acceptBefore] until when an offer may be accepted
+ * @property {string} [orderId] of an accepted one
+ * @property {number} [askAgainSeconds] when to ask again, while it is open
  */
 
 /**
@@ -288,6 +301,33 @@ export class Client {
   /** @param {string} id */
   refund(id) {
     return this.insist('POST', `/order/${id}/refund`);
+  }
+
+  /** My open places on waiting lists. */
+  places() {
+    return this.ask('GET', '/waitlist');
+  }
+
+  /** My place on a sale's waiting list, open or ended. @param {number} voucherId */
+  place(voucherId) {
+    return this.ask('GET', `/voucher/${voucherId}/waitlist`);
+  }
+
+  /** Joins the waiting list of a sold-out sale; again gives the same place. @param {number} voucherId @param {string} [ticket] */
+  joinWaitlist(voucherId, ticket) {
+    /** @type {Record<string, string>} */
+    const headers = ticket ? { 'X-Seckill-Ticket': ticket } : {};
+    return this.insist('POST', `/voucher/${voucherId}/waitlist`, { headers });
+  }
+
+  /** Accepts the offer that my place has; data.orderId is the order. @param {number} voucherId */
+  acceptOffer(voucherId) {
+    return this.insist('POST', `/voucher/${voucherId}/waitlist/accept`);
+  }
+
+  /** Gives up my place and its offer. @param {number} voucherId */
+  leaveWaitlist(voucherId) {
+    return this.insist('POST', `/voucher/${voucherId}/waitlist/leave`);
   }
 
   /** The code of an order as a picture, for <img src>; "" when there is no answer. @param {string} id */

@@ -45,11 +45,14 @@ function Page({ words }) {
   const now = client.clock.now();
   /** @param {import('../client.js').Voucher} voucher */
   const press = (voucher) => (session.token ? shop.press(voucher) : setSigning({ why: 'sign.why', then: () => shop.press(voucher) }));
+  /** @param {import('../client.js').Voucher} voucher */
+  const join = (voucher) => (session.token ? shop.places.join(voucher) : setSigning({ why: 'sign.wait', then: () => shop.places.join(voucher) }));
   const signedIn = async () => {
     const then = signing?.then;
     setSigning(null);
     account.changed();
     then?.();
+    shop.readPlaces();
     await shop.readOrders();
   };
   return html`
@@ -59,19 +62,20 @@ function Page({ words }) {
     ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}
     <div class="cards">
       ${(shop.vouchers ?? []).map((v) => html`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now}
-        onPress=${() => press(v)} onPay=${(/** @type {any} */ o) => shop.act('pay', o)} />`)}
+        onPress=${() => press(v)} onJoin=${() => join(v)} onPay=${(/** @type {any} */ o) => shop.act('pay', o)} />`)}
     </div>
     ${shop.more && html`<${More} shop=${shop} t=${t} />`}
     ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
     ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
     <${Starts} shop=${shop} now=${now} t=${t} />
+    <${Title} offered=${shop.places.offered(now)} words=${words} />
   `;
 
   /** Announces what has happened. @param {string} event @param {any} values */
   function notify(event, values) {
     if (event === 'refused') announce(values.message || t('note.refused'));
     else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
-    else announce(t(`tell.${event}`, values));
+    else if (TEXTS[`tell.${event}`]) announce(t(`tell.${event}`, values));
   }
 }
 
@@ -87,6 +91,12 @@ function More({ shop, t }) {
   return html`<p class="more"><button type="button" class="button quiet" data-act="more" aria-disabled=${String(busy)} onClick=${() => busy || press()}>
     ${busy && html`<span class="spinner" aria-hidden="true"></span>`}${t('more')}
   </button></p>`;
+}
+
+/** Says in the tab that a unit is kept: the buyer may look at another page meanwhile. @param {any} props */
+function Title({ offered, words: { t, language } }) {
+  useEffect(() => void (document.title = offered ? `● ${t('title.offered')}` : t('title')), [offered, language]);
+  return null;
 }
 
 /** Announces that a sale has started, once. @param {any} props */

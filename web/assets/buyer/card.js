@@ -1,7 +1,8 @@
 // @ts-check
 // One voucher as a card: its picture, price, stock and clock, and its one button.
 
-import { html } from '../vendor/htm-preact.js';
+import { html, useState } from '../vendor/htm-preact.js';
+import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
 import { Art } from './art.js';
@@ -9,7 +10,10 @@ import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
 
 /** States in which the button does something. */
-const PRESSABLE = new Set(['early', 'grab', 'unknown', 'unpaid']);
+const PRESSABLE = new Set(['early', 'grab', 'unknown', 'unpaid', 'waitable', 'offered']);
+
+/** States in which something is under way that the buyer waits for. */
+const SPINS = new Set(['asking', 'again', 'busy', 'ticket', 'queued', 'accepted']);
 
 /** States in which the buyer sees how many they ask for; in the second set they choose. */
 const ASKS = new Set(['not_started', 'early', 'grab', 'unknown', ...UNDER_WAY]);
@@ -20,29 +24,33 @@ const OVER = new Set(['ended', 'off_shelf']);
 
 /**
  * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
- *   now: number, onPress: () => void, onPay: (order: import('../client.js').Order) => void}} props
+ *   now: number, onPress: () => void, onJoin: () => void, onPay: (order: import('../client.js').Order) => void}} props
  */
-export function Card({ voucher, shop, words, now, onPress, onPay }) {
+export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const { t, money } = words;
   const order = voucher.type === 1 ? shop.liveOrder(voucher.id) : undefined;
   const press = shop.presses.get(voucher.id);
-  const state = stateOf(voucher, now, order, press);
-  const n = order ? order.quantity ?? 1 : shop.quantity(voucher);
+  const place = voucher.type === 1 ? shop.places.of(voucher.id) : undefined;
+  const state = stateOf(voucher, now, order, press, place);
+  const n = order ? order.quantity ?? 1 : state === 'offered' ? 1 : shop.quantity(voucher); // an offer is one unit
   const price = money(order?.amount ?? voucher.payValue * n);
   const several = voucher.type === 1 && (voucher.perUser ?? 1) > 1 && ASKS.has(state);
   const id = `voucher-${voucher.id}`;
-  const paying = order !== undefined && shop.doing.get(order.id) === 'pay';
+  const doing = (order !== undefined && shop.doing.get(order.id) === 'pay') || shop.places.doing.has(voucher.id);
   const unpayable = !PAYABLE && voucher.payValue > 0;
-  const pressable = PRESSABLE.has(state) && !paying && !(unpayable && state === 'unpaid');
+  const pressable = PRESSABLE.has(state) && !doing && !(unpayable && state === 'unpaid');
   const act = () => {
     if (!pressable) return;
     if (state === 'unpaid' && order) onPay(order);
+    else if (state === 'waitable') onJoin();
+    else if (state === 'offered') shop.places.accept(voucher);
     else onPress();
   };
   const ticket = voucher.ticketsFrom && !order ? shop.tickets.of(voucher.id) : undefined;
   const note = noteOf(unpayable && state === 'unpaid' ? 'unpayable' : state, press, order, words, now);
   if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
-  if (unpayable && state === 'grab' && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
+  if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
+  if (unpayable && (state === 'grab' || state === 'offered') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
     <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
     <div class="card-body">
@@ -60,13 +68,14 @@ export function Card({ voucher, shop, words, now, onPress, onPay }) {
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
         <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
-          ${((UNDER_WAY.has(state) && state !== 'kept') || state === 'queued' || paying) && html`<span class="spinner" aria-hidden="true"></span>`}
+          ${(SPINS.has(state) || doing) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
           ${t(label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
         </button>
         ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
+        ${(state === 'waiting' || state === 'offered') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
   </article>`;
@@ -98,6 +107,39 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
   }
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
   return { text: '', tone: '' };
+}
+
+/** What is to be said of the waiting list. @returns {{text: string, tone: string}} */
+function placeNote(/** @type {string} */ state, /** @type {any} */ voucher, /** @type {any} */ place, /** @type {any} */ refusal, /** @type {any} */ { t, number }, /** @type {number} */ now) {
+  const within = duration(voucher.waitlistOfferSeconds, t);
+  if (refusal && (state === 'waitable' || state === 'waiting' || state === 'offered')) return { text: refusal.errorMsg || t('note.refused'), tone: 'bad' };
+  if (state === 'offered') return { text: t('note.offered', { left: countdown(Date.parse(place.acceptBefore) - now).short }), tone: 'warn' };
+  if (state === 'waiting') {
+    const ahead = place.ahead === undefined ? '' : t(place.aheadMore ? 'note.ahead.more' : place.ahead > 0 ? 'note.ahead' : 'note.ahead.none', { n: number(place.ahead) });
+    return { text: `${ahead} ${t('note.waiting', { within })}`, tone: 'soft' };
+  }
+  if (state !== 'waitable') return { text: '', tone: '' };
+  if (place?.state === 'missed' || place?.state === 'refused') return { text: t(`note.place.${place.state}`), tone: 'warn' };
+  return { text: t('note.waitable', { within }), tone: 'soft' };
+}
+
+/** Seconds in words. @param {number} seconds @param {import('../words.js').Words['t']} t */
+const duration = (seconds, t) => (seconds % 60 === 0 ? t('minutes', { n: seconds / 60 }) : t('seconds', { n: seconds }));
+
+/** Leaves the waiting list, or declines its offer, when the buyer has said so twice: the place is lost then. @param {any} props */
+function Leave({ state, doing, t, onLeave }) {
+  const [asking, ask] = useState(false);
+  const name = state === 'offered' ? 'decline' : 'leave';
+  return html`<button type="button" class="button quiet" data-act=${name} aria-disabled=${String(doing)} onClick=${() => doing || ask(true)}>${t(name)}</button>
+    ${asking && html`<${Dialog} title=${t(`${name}.ask`)} closeLabel=${t('close')} onClose=${() => ask(false)}>
+      <div class="stack">
+        <p>${t(`${name}.says`)}</p>
+        <p class="row">
+          <button type="button" class="button danger" onClick=${() => (ask(false), onLeave())}>${t(name)}</button>
+          <button type="button" class="button quiet" onClick=${() => ask(false)}>${t('keep')}</button>
+        </p>
+      </div>
+    <//>`}`;
 }
 
 /** What is to be said of the buyer's ticket. */

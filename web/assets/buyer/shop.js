@@ -3,6 +3,7 @@
 // it knows nothing of how it is shown.
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
+import { Places } from './places.js';
 import { LEARNED, UNDER_WAY } from './state.js';
 import { Tickets, givenUp } from './tickets.js';
 
@@ -66,6 +67,12 @@ export class Shop {
     this.shopId = shopId;
     this.view = view;
     this.tickets = new Tickets(client, () => session.user, () => this.view.changed());
+    this.places = new Places(client, this.tickets, {
+      changed: () => this.view.changed(),
+      notify: (event, place) => this.view.notify(`place.${event}`, { title: this.#title(place.voucherId), ahead: place.ahead ?? 0 }),
+      bought: (place) => this.#accepted(place),
+      refused: (answer) => this.#notPlaced(answer),
+    });
   }
 
   /** The buyer's live order in a sale. @param {number} voucherId */
@@ -131,6 +138,7 @@ export class Shop {
       const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
       this.vouchers = [...listed, ...gone.map((v) => ({ ...v, status: 2 }))];
       this.planTickets();
+      this.readPlaces();
     } else {
       this.trouble = answer;
     }
@@ -141,6 +149,31 @@ export class Shop {
   planTickets() {
     if (!this.session.token) return;
     for (const v of this.vouchers ?? []) if (v.type === 1 && v.status === 1 && !this.liveOrder(v.id)) this.tickets.plan(v);
+  }
+
+  /** Reads the buyer's places on waiting lists. */
+  readPlaces() {
+    if (this.session.token) this.places.read(this.vouchers ?? []);
+  }
+
+  /** An offer has become an order. @param {import('../client.js').Place} place */
+  #accepted({ voucherId, orderId = '' }) {
+    if (!this.orders.some((o) => o.id === orderId)) this.#put({ id: orderId, voucherId, status: 'queued' });
+    this.view.notify('bought', { title: this.#title(voucherId) });
+    this.#settle(orderId);
+  }
+
+  /** A waiting list has refused something. @param {import('../client.js').Answer} answer */
+  #notPlaced(answer) {
+    if (answer.status === 401) return this.signOut();
+    this.view.notify('refused', { message: answer.errorMsg });
+    this.watch(); // it may be on sale again
+    if (answer.code === 'ALREADY_BOUGHT') this.readOrders();
+  }
+
+  /** @param {number} voucherId */
+  #title(voucherId) {
+    return this.vouchers?.find((v) => v.id === voucherId)?.title ?? '';
   }
 
   /** Reads the buyer's newest orders. */
@@ -173,6 +206,7 @@ export class Shop {
     this.presses.clear();
     this.#going.clear();
     this.tickets.clear();
+    this.places.clear();
     this.doing.clear();
     this.refusals.clear();
     this.view.signedOut();

@@ -3,6 +3,9 @@
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
+/** @typedef {import('../client.js').Place} Place */
+
+import { isOpen } from './places.js';
 
 /**
  * A press of the button that is not an order yet. asking: it was sent; again: no certain answer came, it is sent again;
@@ -12,25 +15,28 @@
  */
 
 /** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
- *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours'} State */
+ *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'waitable' | 'waiting' | 'offered' | 'accepted'} State */
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
  * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end. A stale list
  * says nothing about stock and pause: the button works, and the answer to the purchase decides. Once a sale gives out tickets
- * the button works: what is pressed early is kept until the buyer's moment.
+ * the button works: what is pressed early is kept until the buyer's moment. An offer of the waiting list comes before what is on
+ * sale, and that before a place that only waits.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
- * sale @param {Press} [press]
+ * sale @param {Press} [press] @param {Place} [place] the buyer's on its waiting list
  * @returns {State}
  */
-export function stateOf(voucher, now, order, press) {
+export function stateOf(voucher, now, order, press, place) {
   if (order && voucher.type === 1) {
     if (order.status === 'queued' || order.status === 'unpaid') return order.status;
     return 'yours';
   }
   if (press && press.phase !== 'refused') return press.phase;
+  if (place?.state === 'accepted') return 'accepted';
   if (voucher.status !== 1 || voucher.saleState === 'off_shelf') return 'off_shelf';
   if (voucher.type === 0) return 'grab';
+  if (place?.state === 'offered' && now < Date.parse(place.acceptBefore ?? '')) return 'offered';
   switch (voucher.saleState) {
     case 'preparing':
     case 'paused':
@@ -42,7 +48,9 @@ export function stateOf(voucher, now, order, press) {
   }
   if (now < Date.parse(voucher.beginTime ?? '')) return now >= Date.parse(voucher.ticketsFrom ?? '') ? 'early' : 'not_started';
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
-  return voucher.stale || (voucher.stock ?? 0) > 0 ? 'grab' : 'sold_out';
+  if (voucher.stale || (voucher.stock ?? 0) > 0) return 'grab';
+  if (isOpen(place)) return 'waiting';
+  return voucher.waitlistOfferSeconds ? 'waitable' : 'sold_out';
 }
 
 /** Phases in which a press is not answered yet. */

@@ -1,0 +1,153 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/test/box"
+)
+
+// soldOutWithList creates a sale of one unit with a waiting list, which user 7 buys, and returns it with their order.
+func (s *shop) soldOutWithList(title string, seconds int64) (voucher int64, bought string) {
+	s.tb.Helper()
+	var made struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
+		"shopId": 1, "title": title, "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000, "stock": 1,
+		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour), "waitlistOfferSeconds": seconds,
+	}, &made)
+	s.awaitState(made.ID, "on_sale")
+	var order struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", made.ID), 7, nil, &order)
+	s.awaitState(made.ID, "sold_out")
+	return made.ID, order.OrderID
+}
+
+// onList is the route of a sale's waiting list.
+func onList(voucher int64, step string) string {
+	return fmt.Sprintf("/voucher/%d/waitlist%s", voucher, step)
+}
+
+// TestWaitingList: a buyer joins the list of a sold-out sale, sees who waits before them, gets the offer as soon as it is their turn,
+// and accepts it.
+func TestWaitingList(t *testing.T) {
+	for _, tt := range []struct {
+		device                                                                  device
+		join, sign, waiting, ahead, first, leave, offered, title, kept, pay, ok string
+	}{
+		{desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid"},
+		{phone().in("zh-CN").inDark(), "加入候补", "登录后候补", "候补中", "前面还有 1 人", "您排在最前面", "退出候补", "¥10 立即领取", "已为您保留名额", "请在 09:", "支付 ¥10", "unpaid"},
+		{phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid"},
+	} {
+		name := tt.device.name + tt.device.language
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realShop(t)
+			voucher, order := s.soldOutWithList("50 for 10", 600)
+			s.must(http.MethodPost, onList(voucher, ""), 8, nil, nil) // waits before the buyer
+			w := open(t, s.url("/"), tt.device)
+			w.sees(button("waitable"), tt.join)
+			w.accessible()
+			w.picture("buyer-waitable-"+name, false)
+
+			w.click(button("waitable"))
+			w.sees("dialog", tt.sign)
+			w.enter("#token", s.token(42))
+			w.click("dialog form button")
+			w.sees(button("waiting"), tt.waiting)
+			w.sees(".card-note", tt.ahead)
+			w.accessible()
+			w.picture("buyer-waiting-"+name, false)
+			w.click(button("waiting")) // does nothing
+
+			s.must(http.MethodPost, onList(voucher, "/leave"), 8, nil, nil)
+			w.sees(".card-note", tt.first)
+			w.sees("[data-act=leave]", tt.leave)
+
+			w.visit(s.url("/")) // a page that is loaded anew knows the place
+			w.sees(button("waiting"), tt.waiting)
+			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
+			w.sees(button("offered"), tt.offered)
+			w.sees(".card-note", tt.kept)
+			w.until("document.title.includes(" + quoted(tt.title) + ")")
+			w.accessible()
+			w.picture("buyer-offered-"+name, false)
+
+			w.click(button("offered"))
+			w.sees(button("unpaid"), tt.pay)
+			w.until("!document.title.includes(" + quoted(tt.title) + ")")
+			w.accessible()
+			if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
+				t.Errorf("the buyer has %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestLeaveTheWaitingList: a buyer is asked before a place or an offer is given up; the unit goes to the next.
+func TestLeaveTheWaitingList(t *testing.T) {
+	for _, tt := range []struct {
+		device                                      device
+		leaveAsk, join, declineAsk, declineSays, no string
+	}{
+		{phone().inDark(), "Leave the waiting list?", "Join the waiting list", "Let it go?", "goes to the next", "Keep it"},
+		{desktop().in("zh-CN"), "确定退出候补？", "加入候补", "确定放弃？", "转给下一位候补者", "再想想"},
+	} {
+		name := tt.device.name + tt.device.language
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realShop(t)
+			voucher, order := s.soldOutWithList("50 for 10", 600)
+			w := open(t, s.url("/"), s.signedIn(tt.device, 42))
+			w.click(button("waitable"))
+			w.click("[data-act=leave]")
+			w.sees("dialog", tt.leaveAsk)
+			w.accessible()
+			w.picture("buyer-waiting-leave-"+name, false)
+			w.click("dialog .button.danger")
+			w.sees(button("waitable"), tt.join)
+
+			w.click(button("waitable"))
+			w.sees(button("waiting"), "")
+			s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
+			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
+			w.click("[data-act=decline]")
+			w.sees("dialog", tt.declineAsk)
+			w.sees("dialog", tt.declineSays)
+			w.sees("dialog .button.quiet", tt.no)
+			w.click("dialog .button.quiet")
+			w.seesNo("dialog")
+			w.sees(button("offered"), "")
+			w.click("[data-act=decline]")
+			w.click("dialog .button.danger")
+			w.sees(button("waitable"), tt.join)
+			box.Eventually(t, "the next having the offer", func() error {
+				var place struct{ State string }
+				if s.must(http.MethodGet, onList(voucher, ""), 9, nil, &place); place.State != "offered" {
+					return fmt.Errorf("it is %s", place.State)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestMissedOffer: an offer counts down to its end; then the page says what has become of it, and the buyer may join again. A buyer who
+// has bought meanwhile in another tab is told so.
+func TestMissedOffer(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher, order := s.soldOutWithList("50 for 10", 30)
+	s.must(http.MethodPost, onList(voucher, ""), 42, nil, nil)
+	s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
+	s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
+	w := open(t, s.url("/"), s.signedIn(phone(), 42))
+	w.sees(button("waitable")+", "+button("offered"), "")
+	w.sees(".card-note", "Your time for the offer has passed")
+	w.sees(button("waitable"), "Join the waiting list")
+	w.accessible()
+	w.picture("buyer-missed-phone", false)
+}

@@ -1,0 +1,158 @@
+// @ts-check
+// The buyer's places on waiting lists: joining, accepting an offer, leaving; and asking for news as often as the service says.
+
+import { decided } from '../client.js';
+
+/** @typedef {import('../client.js').Voucher} Voucher */
+/** @typedef {import('../client.js').Place} Place */
+/** @typedef {import('../client.js').Answer} Answer */
+
+/** How often joining is asked again with another ticket. */
+const RETRIES = 3;
+
+/** Seconds until a place is asked for again that could not be read. */
+const LATER = 10;
+
+/** States of a place by which its user may still get a unit. */
+const OPEN = new Set(['waiting', 'offered', 'accepted']);
+
+/** @param {Place | undefined} place */
+export const isOpen = (place) => place !== undefined && OPEN.has(place.state);
+
+export class Places {
+  /** What is being done: join, accept or leave. @type {Map<number, string>} by voucher */
+  doing = new Map();
+  /** The refused action. @type {Map<number, Answer>} by voucher */
+  refusals = new Map();
+  /** @type {Map<number, Place>} by voucher */
+  #places = new Map();
+  /** @type {Map<number, number>} of the next question, by voucher */
+  #timers = new Map();
+  #known = false; // the open places were read
+  #turn = 0; // how often all was forgotten
+
+  /**
+   * @param {import('../client.js').Client} client @param {import('./tickets.js').Tickets} tickets
+   * @param {{changed: () => void, notify: (event: string, place: Place) => void, bought: (place: Place) => void, refused: (answer: Answer) => void}} view
+   */
+  constructor(client, tickets, view) {
+    this.client = client;
+    this.tickets = tickets;
+    this.view = view;
+  }
+
+  /** @param {number} voucherId */
+  of(voucherId) {
+    return this.#places.get(voucherId);
+  }
+
+  /** Whether a unit is kept for the buyer. @param {number} now */
+  offered(now) {
+    return [...this.#places.values()].some((p) => p.state === 'offered' && now < Date.parse(p.acceptBefore ?? ''));
+  }
+
+  /** Reads the open places once, where some voucher has a waiting list. @param {Voucher[]} vouchers */
+  async read(vouchers) {
+    if (this.#known || !vouchers.some((v) => v.waitlistOfferSeconds)) return;
+    this.#known = true;
+    const turn = this.#turn;
+    const answer = await this.client.places();
+    if (turn !== this.#turn) return;
+    if (!answer.success) {
+      this.#known = false; // the next list asks again
+      if (answer.status === 401) this.view.refused(answer);
+      return;
+    }
+    for (const place of answer.data) this.#take(place, place.state === 'offered');
+    this.view.changed();
+  }
+
+  /** Joins a list; with the buyer's ticket where the sale needs one. @param {Voucher} voucher */
+  join(voucher) {
+    return this.#act('join', voucher.id, async () => {
+      let needed = Boolean(voucher.ticketsFrom);
+      for (let attempt = 1; ; attempt++) {
+        const got = needed ? await this.tickets.get(voucher) : null;
+        const answer = await this.client.joinWaitlist(voucher.id, got?.ticket);
+        if ((answer.code !== 'TICKET_REQUIRED' && answer.code !== 'TICKET_INVALID') || attempt === RETRIES) return answer;
+        if (got?.phase === 'refused') return got.answer ?? answer; // why there was no ticket says more
+        needed = true;
+        this.tickets.drop(voucher.id);
+      }
+    });
+  }
+
+  /** Accepts an offer. @param {Voucher} voucher */
+  accept(voucher) {
+    return this.#act('accept', voucher.id, () => this.client.acceptOffer(voucher.id));
+  }
+
+  /** Leaves a list, and declines its offer. @param {Voucher} voucher */
+  leave(voucher) {
+    return this.#act('leave', voucher.id, () => this.client.leaveWaitlist(voucher.id));
+  }
+
+  /** Forgets all: another user may come. */
+  clear() {
+    this.#turn++;
+    this.#known = false;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const map of [this.#timers, this.#places, this.doing, this.refusals]) map.clear();
+  }
+
+  /**
+   * Does one thing at a time for a voucher; each may be repeated, so that lost answers are asked again.
+   * @param {string} what @param {number} id @param {() => Promise<Answer>} ask
+   */
+  async #act(what, id, ask) {
+    if (this.doing.has(id)) return;
+    const turn = this.#turn;
+    this.doing.set(id, what);
+    this.refusals.delete(id);
+    this.view.changed();
+    const answer = await ask();
+    if (turn !== this.#turn) return;
+    this.doing.delete(id);
+    if (answer.success) {
+      this.#take(answer.data);
+    } else {
+      this.refusals.set(id, answer);
+      this.view.refused(answer);
+      if (this.of(id)) await this.#ask(id); // what has become of it says why
+    }
+    this.view.changed();
+  }
+
+  /** Asks what has become of a place. @param {number} id */
+  async #ask(id) {
+    const turn = this.#turn;
+    const answer = await this.client.place(id);
+    if (turn !== this.#turn) return;
+    if (answer.success) {
+      if (!this.doing.has(id)) this.#take(answer.data);
+    } else if (decided(answer)) {
+      this.#places.delete(id);
+      if (answer.status === 401) this.view.refused(answer);
+    } else {
+      this.#askIn(answer.retryAfter || LATER, id);
+    }
+    this.view.changed();
+  }
+
+  /** The random part keeps those who joined together from asking together. @param {number} seconds @param {number} id */
+  #askIn(seconds, id) {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.set(id, window.setTimeout(() => this.#ask(id), seconds * 1000 * (1 + Math.random() / 4)));
+  }
+
+  /** Stores a place as it is now. @param {Place} place @param {boolean} [news] whether its state may be */
+  #take(place, news = true) {
+    const id = place.voucherId;
+    const old = this.#places.get(id);
+    this.#places.set(id, place);
+    clearTimeout(this.#timers.get(id));
+    if (place.askAgainSeconds) this.#askIn(place.askAgainSeconds, id);
+    if (news && old?.state !== place.state && place.state !== 'bought') this.view.notify(place.state, place);
+    if (old?.state !== 'bought' && place.state === 'bought') this.view.bought(place);
+  }
+}
