@@ -69,6 +69,14 @@ func isDuplicate(err error) bool {
 	return false
 }
 
+// isChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an instance that
+// died may still run in the server, after another instance looked whether its change is there.
+func isChangedMeanwhile(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
+		my.Number == 1060 || my.Number == 1061 || my.Number == 1091) // a column or a key exists, or is gone
+}
+
 // isRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
 // schema (a missing table or column) are not: they would fail every order until somebody repairs the schema.
 func isRejected(err error) bool {

@@ -80,6 +80,12 @@ func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]stri
 	renewals.Go(func() { lease.keep(renewing) })
 	pool := sql.OpenDB(lease.guard(s.ddl))
 	applied, err := s.migrate(ctx, pool)
+	for try := 1; isChangedMeanwhile(err) && try < maxTries; try++ {
+		s.log.WarnContext(ctx, "a statement of an instance that no longer migrates came first: migrating again", "error", err)
+		var more []string
+		more, err = s.migrate(ctx, pool)
+		applied = append(applied, more...)
+	}
 	return applied, errors.Join(err, pool.Close())
 }
 

@@ -46,7 +46,8 @@ const (
 // back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another connection.
 // Before each statement it is renewed once more, or the migration ends: an instance that stalled and was replaced does
 // nothing more. It may still be replaced while a statement runs, by the next holder, which runs the same statement again:
-// each can be repeated. DDL cannot be fenced any closer than that.
+// each can be repeated. (MySQL goes on with the statement of a connection that is gone. The next holder may find its change
+// missing and then made, and begins its file again: isChangedMeanwhile.) DDL cannot be fenced any closer than that.
 type migrationLease struct {
 	pool   *sql.DB // not the one that migrates
 	holder string

@@ -11,19 +11,19 @@ import (
 	"seckill/internal/testkit"
 )
 
-// blockedMigration is a migration whose second file waits for a table that another session has locked.
-type blockedMigration struct {
+// blockedSchema is a schema that lacks all migrations but the first. The second one waits for a table that another session
+// has locked.
+type blockedSchema struct {
 	ledger
-	store  *sqlstore.Store
-	result chan error
+	dsn    string
 	unlock func()
 }
 
-func newBlockedMigration(t *testing.T) *blockedMigration {
+func newBlockedSchema(t *testing.T) *blockedSchema {
 	t.Helper()
 	dsn := testkit.MySQL(t)
 	migrated(t, dsn)
-	b := &blockedMigration{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}, result: make(chan error, 1)}
+	b := &blockedSchema{dsn: dsn, ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
 	for _, statement := range []string{
 		"DELETE FROM tb_migration WHERE version_id > 1", "DROP TABLE tb_audit", "ALTER TABLE tb_voucher DROP COLUMN pay_within",
 	} {
@@ -42,13 +42,38 @@ func newBlockedMigration(t *testing.T) *blockedMigration {
 		}
 	}
 	t.Cleanup(func() { _ = locker.Close() }) // it only locked
-	b.store = openQuiet(t, dsn)
-	sqlstore.ShortenMigrationLease(b.store, 1500*time.Millisecond)
+	return b
+}
+
+// awaitBlocked waits until a session later than that one executes the statement that waits for the table, and returns it.
+func (b *blockedSchema) awaitBlocked(t *testing.T, after int64) (session int64) {
+	t.Helper()
+	last := fmt.Sprintf("SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist "+
+		"WHERE db = DATABASE() AND info LIKE 'ALTER TABLE tb_voucher ADD%%' AND id > %d", after)
+	b.await(t, "a statement that waits", last)
+	return b.number(t, last)
+}
+
+// shortLease is how long the lease of migrating is here.
+const shortLease = 1500 * time.Millisecond
+
+// blockedMigration is a migration under way in a blocked schema.
+type blockedMigration struct {
+	*blockedSchema
+	store  *sqlstore.Store
+	result chan error
+}
+
+func newBlockedMigration(t *testing.T) *blockedMigration {
+	t.Helper()
+	b := &blockedMigration{blockedSchema: newBlockedSchema(t), result: make(chan error, 1)}
+	b.store = openQuiet(t, b.dsn)
+	sqlstore.ShortenMigrationLease(b.store, shortLease)
 	go func() {
 		_, err := b.store.Migrate(context.WithoutCancel(t.Context()))
 		b.result <- err
 	}()
-	b.await(t, "a statement that waits", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'ALTER TABLE tb_voucher ADD%'")
+	b.awaitBlocked(t, 0)
 	return b
 }
 
@@ -72,7 +97,7 @@ func migrated(t *testing.T, dsn string) *sqlstore.Store {
 }
 
 // await waits until the query counts something.
-func (b *blockedMigration) await(t *testing.T, what, query string) {
+func (b *blockedSchema) await(t *testing.T, what, query string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); b.number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -145,7 +170,7 @@ func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	store := migrated(t, dsn)
-	b := &blockedMigration{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
+	b := &blockedSchema{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
 	take, err := sqlstore.NewMigrationLease(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
