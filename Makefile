@@ -116,6 +116,10 @@ test-faults-full: ## F39 with 5,000 ended sales and F40 with 1,000 sales and a b
 	@SECKILL_TEST_FAULTS=all SECKILL_TEST_FULL=1 SECKILL_TEST_SEED='$(SEED)' \
 		go test -count=1 -v -timeout 60m -run '^TestFaults$$/^($(or $(RUN),F39|F40))$$' $(TESTFLAGS) ./test/faults
 
+.PHONY: webhooks-outage
+webhooks-outage: ## a webhook receiver is down for OUTAGE, ten real minutes, while orders go on
+	@SECKILL_TEST_OUTAGE='$(or $(OUTAGE),10m)' $(WITH_SERVICES) go test -count=1 -v -timeout 60m -run '^TestReceiverIsDown$$' $(TESTFLAGS) ./test/webhooks
+
 # Not in CI: it unpacks MySQL 9 from Debian unstable (60 MB, once), installs Galera's library, and fails where they cannot be had.
 # SEED=42 replays one; UPDATE=1 writes the rows into the document.
 .PHONY: test-stores

@@ -101,6 +101,9 @@ func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
 // from f is it certain that nothing was written.
 func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
+	if err := s.subscribed.refresh(s.read(ctx)); err != nil {
+		return err
+	}
 	if s.writer != nil {
 		if err := s.awaitTurn(ctx); err != nil {
 			return err

@@ -38,57 +38,78 @@ func (r *webhookEventRow) event() webhook.Event {
 	return e
 }
 
-// subscribedFor is how long it is remembered which shops have an endpoint: changes of orders read it once a second at most.
+// subscribedFor is how long it is remembered which shops have an endpoint. A transaction that begins later than that after an
+// endpoint was created writes its events.
 const subscribedFor = time.Second
 
-// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing.
+// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing. It is read anew before a
+// transaction, and never within one, where others would wait for it behind locked rows.
 type subscribedShops struct {
-	now func() time.Time
+	now     func() time.Time
+	reading sync.Mutex // of the one who reads, while the others go on with what is known
 
 	mu    sync.Mutex
 	shops map[int64]bool // 0: all
-	until time.Time
+	from  time.Time      // when they were read; zero: they are to be read
 }
 
-// of returns the shops that have an endpoint, 0 for an endpoint of all shops. Nobody changes the result.
-func (c *subscribedShops) of(db *gorm.DB) (map[int64]bool, error) {
+// known returns the shops that have an endpoint, 0 for an endpoint of all shops. Nobody changes the result.
+func (c *subscribedShops) known() map[int64]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shops
+}
+
+// refresh reads the shops from db if they were read too long ago. One caller reads them once half of subscribedFor has passed, mostly
+// the deliverer, which has time; all must when it has passed.
+func (c *subscribedShops) refresh(db *gorm.DB) error {
 	now := c.now()
 	c.mu.Lock()
-	shops, until := c.shops, c.until
+	age := now.Sub(c.from) // below 0 when the clock was set back
 	c.mu.Unlock()
-	if now.Before(until) && until.Sub(now) <= subscribedFor {
-		return shops, nil
+	if age >= 0 && age < subscribedFor/2 {
+		return nil
+	}
+	if first := c.reading.TryLock(); first {
+		defer c.reading.Unlock()
+	} else if age >= 0 && age < subscribedFor {
+		return nil
 	}
 	var ids []int64
 	if err := db.Model(&webhookEndpointRow{}).Distinct().Pluck("shop_id", &ids).Error; err != nil {
-		return nil, fmt.Errorf("reading which shops have webhooks: %w", err)
+		return fmt.Errorf("reading which shops have webhooks: %w", err)
 	}
-	shops = make(map[int64]bool, len(ids))
+	c.learn(ids, now)
+	return nil
+}
+
+// learn notes the shops as they were read after the given time.
+func (c *subscribedShops) learn(ids []int64, from time.Time) {
+	shops := make(map[int64]bool, len(ids))
 	for _, id := range ids {
 		shops[id] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shops, c.until = shops, now.Add(subscribedFor)
-	return shops, nil
+	if from.Before(c.from) && !c.from.After(c.now()) {
+		return // others have read them since; a transaction may rely on that
+	}
+	c.shops, c.from = shops, from
 }
 
 // forget has the shops read anew, after an endpoint was made or deleted here.
 func (c *subscribedShops) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.until = time.Time{}
+	c.from = time.Time{}
 }
 
 // announce writes an event for each of the orders, which this transaction has brought to their present state, where an endpoint
 // waits for it. It costs nothing where there is none.
 func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string) error {
-	if len(rows) == 0 {
+	shops := s.subscribed.known()
+	if len(rows) == 0 || len(shops) == 0 {
 		return nil
-	}
-	shops, err := s.subscribed.of(tx)
-	if err != nil || len(shops) == 0 {
-		return err
 	}
 	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
@@ -116,11 +137,11 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 
 // announceRecorded is announce for orders that a batch has inserted without reading them: their times are the database's.
 func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
-	shops, err := s.subscribed.of(tx)
-	if err != nil || len(shops) == 0 {
-		return err
-	}
+	shops := s.subscribed.known()
 	var ids []int64
+	if len(shops) == 0 {
+		return nil
+	}
 	for _, c := range claims {
 		if shops[0] || shops[terms[c.VoucherID].shopID] {
 			ids = append(ids, c.OrderID)
@@ -145,6 +166,14 @@ type webhookSequenceRow struct {
 
 // TableName implements gorm's schema.Tabler.
 func (webhookSequenceRow) TableName() string { return "tb_webhook_sequence" }
+
+// AnyEndpoint implements webhook.Numberer.
+func (s *Store) AnyEndpoint(ctx context.Context) (bool, error) {
+	if err := s.subscribed.refresh(s.read(ctx)); err != nil {
+		return false, readError("looking for webhook endpoints", err)
+	}
+	return len(s.subscribed.known()) > 0, nil
+}
 
 // NumberEvents implements webhook.Numberer. The row of the sequence is locked from before the events are read until the
 // commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited for; one order's are

@@ -160,6 +160,26 @@ func TestNoEventsWithoutEndpoint(t *testing.T) {
 	})
 }
 
+// An endpoint that another instance has created is known to transactions that begin a second later.
+func TestFirstEndpointIsKnownASecondLater(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 20)
+		l.recorded(t, v, 1)
+		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES (1, 'https://example.com', 'x', 1, ?)",
+			stored(recordedAt))
+		for i, c := range []struct {
+			later time.Duration
+			want  int64
+		}{{0, 0}, {time.Second, 1}, {-time.Hour, 2}} { // the last one by a clock that was set back
+			l.clock.Add(int64(c.later))
+			insert(t, l, claims(v, int64(100+i), 1))
+			if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != c.want {
+				t.Errorf("%v later: %d events, want %d", c.later, n, c.want)
+			}
+		}
+	})
+}
+
 // A batch that is rolled back leaves no events.
 func TestEventsAreRolledBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -312,6 +332,39 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 	})
 }
 
+// How an endpoint took events before an admin has enabled it again says nothing of it now.
+func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		e := l.endpoint(t, 1)
+		l.recorded(t, l.seckill(t, 5), 1)
+		l.numbered(t)
+		l.exec(t, "UPDATE tb_webhook_endpoint SET failures = 40, failing_since = ?, retry_time = ?", stored(recordedAt), stored(recordedAt))
+		if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
+			t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
+		}
+		w, err := l.EventsToSend(t.Context(), "me", e.ID, time.Minute, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admins := webhook.NewAdmin(l.Store, l.Store, nil, time.Now)
+		for _, disabled := range []bool{true, false} {
+			if _, err := admins.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = disabled }, admin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = l.SettleEvents(t.Context(), "me", webhook.Settled{
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health, LastError: "answered 500", Disable: "it has failed for five days",
+			Health: webhook.Health{Failures: 41, FailingSince: recordedAt, RetryAt: recordedAt.Add(time.Minute)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.Endpoint(t.Context(), e.ID); err != nil || got.Disabled || got.Health != (webhook.Health{}) || got.Next != w.Next {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // A lease keeps other processes out until it is over, and one who has lost it changes nothing.
 func TestWebhookLease(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -371,6 +424,22 @@ func TestEventsWithoutNumberWait(t *testing.T) {
 	})
 }
 
+// cleaned goes through all old events once, n at a time, and returns in how many steps.
+func (l ledger) cleaned(tb testing.TB, n int) (steps int) {
+	tb.Helper()
+	var from webhook.Place
+	for {
+		done, err := l.Clean(tb.Context(), from, 7*24*time.Hour, 30*24*time.Hour, n)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		steps++
+		if from = done.To; done.All {
+			return steps
+		}
+	}
+}
+
 // Old events are deleted when no enabled endpoint waits for them.
 func TestOldEventsAreDeleted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -378,19 +447,20 @@ func TestOldEventsAreDeleted(t *testing.T) {
 		e := l.endpoint(t, 1)
 		cs := l.recorded(t, v, 5)
 		l.numbered(t)
-		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", stored(recordedAt.Add(-8*24*time.Hour)))
+		old := recordedAt.Add(-8 * 24 * time.Hour)
+		text := stored(old)
+		if l.dialect == "sqlite" {
+			text = old.Format("2006-01-02 15:04:05.999-07:00") // as its driver writes it
+		}
+		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", text)
+		count := func() int64 { return l.number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
 		left := func(want int64) {
 			t.Helper()
-			for {
-				n, err := l.DeleteEvents(t.Context(), 7*24*time.Hour, 30*24*time.Hour, 2)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n == 0 {
-					break
-				}
+			before := count()
+			if steps := l.cleaned(t, 2); int64(steps) != before/2+1 {
+				t.Errorf("%d steps for %d events, two at a time", steps, before)
 			}
-			if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != want {
+			if n := count(); n != want {
 				t.Errorf("%d events are left, want %d", n, want)
 			}
 		}

@@ -65,8 +65,7 @@ ORDER BY p.lease_until, p.id LIMIT @n`
 // ClaimEndpoint implements webhook.Queue.
 func (s *Store) ClaimEndpoint(ctx context.Context, owner string, busy []int64, lease time.Duration) (id int64, ok bool, err error) {
 	const what = "looking for webhook events to be sent"
-	shops, err := s.subscribed.of(s.read(ctx))
-	if err != nil || len(shops) == 0 {
+	if found, err := s.AnyEndpoint(ctx); err != nil || !found {
 		return 0, false, err
 	}
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
@@ -305,6 +304,9 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 		r.SuccessTime = stamp(done.SuccessAt)
 	}
 	if r.URL != done.URL { // an admin has changed it since: how the old one does says nothing of this one
+		return
+	}
+	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled it since, and it begins anew
 		return
 	}
 	r.health(done.Health)

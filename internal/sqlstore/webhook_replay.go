@@ -206,48 +206,88 @@ func (s *Store) replay(
 	})
 }
 
-// deletable selects events that are old enough, and that no enabled endpoint still waits for. A dead letter keeps its event.
+// oldEvents selects the next events that are old, in their order.
+const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
+WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id) ORDER BY create_time, id LIMIT @n`
+
+// deletable selects those of some events that no enabled endpoint still waits for. A dead letter keeps its event.
 const deletable = `SELECT e.id FROM tb_webhook_event e
-WHERE e.create_time < @before
+WHERE e.id IN @ids AND e.create_time < @before
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
     AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
     WHERE p.disabled_time IS NULL AND r.order_id = e.order_id AND r.number <= e.number)
-AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)
-ORDER BY e.create_time LIMIT @n`
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
 
-// DeleteEvents implements webhook.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
-func (s *Store) DeleteEvents(ctx context.Context, keep, keepDead time.Duration, n int) (deleted int, err error) {
-	const what = "deleting old webhook events"
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
-		deleted = 0
+// Clean implements webhook.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
+func (s *Store) Clean(ctx context.Context, from webhook.Place, keep, keepDead time.Duration, n int) (webhook.Cleaned, error) {
+	var done webhook.Cleaned
+	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
-		var letters []webhookDeadLetterRow
-		if err := tx.Where("create_time < ?", now.Add(-keepDead)).Order("number").Limit(n).Find(&letters).Error; err != nil {
+		var rows []webhookEventRow
+		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": from.At.UTC(), "id": from.ID, "n": n}
+		if err := tx.Raw(oldEvents, params).Find(&rows).Error; err != nil {
 			return err
+		}
+		done = webhook.Cleaned{All: len(rows) < n}
+		if len(rows) == 0 {
+			return nil
+		}
+		done.To = webhook.Place{At: rows[len(rows)-1].CreateTime, ID: rows[len(rows)-1].ID}
+		letters, err := deleteDeadLetters(tx, rows, now.Add(-keepDead))
+		if err != nil {
+			return err
+		}
+		events, err := deleteEvents(tx, rows, now.Add(-keep))
+		done.Deleted = letters + events
+		return err
+	})
+	if err != nil {
+		return webhook.Cleaned{}, readError("deleting old webhook events", err)
+	}
+	return done, nil
+}
+
+// deleteDeadLetters deletes the dead letters of the events that are old too.
+func deleteDeadLetters(tx *gorm.DB, events []webhookEventRow, before time.Time) (deleted int, err error) {
+	var numbers []int64
+	for i := range events {
+		if events[i].Number != nil {
+			numbers = append(numbers, *events[i].Number)
+		}
+	}
+	for part := range chunks(numbers) {
+		var letters []webhookDeadLetterRow
+		if err := tx.Where("number IN ? AND create_time < ?", part, before).Find(&letters).Error; err != nil {
+			return 0, err
 		}
 		for i := range letters {
 			if err := tx.Delete(&letters[i]).Error; err != nil {
-				return err
+				return 0, err
 			}
 		}
+		deleted += len(letters)
+	}
+	return deleted, nil
+}
+
+// deleteEvents deletes those of the events for which nobody waits.
+func deleteEvents(tx *gorm.DB, events []webhookEventRow, before time.Time) (deleted int, err error) {
+	for part := range chunks(distinct(events, func(e webhookEventRow) int64 { return e.ID })) {
 		var ids []int64
-		if err := tx.Raw(deletable, map[string]any{"before": now.Add(-keep), "n": n}).Find(&ids).Error; err != nil {
-			return err
+		if err := tx.Raw(deletable, map[string]any{"ids": part, "before": before}).Find(&ids).Error; err != nil {
+			return 0, err
 		}
-		for part := range chunks(ids) {
-			if err := tx.Where("id IN ?", part).Delete(&webhookEventRow{}).Error; err != nil {
-				return err
-			}
+		if len(ids) == 0 {
+			continue
 		}
-		deleted = len(ids) + len(letters)
-		return nil
-	})
-	if err != nil {
-		return 0, readError(what, err)
+		if err := tx.Where("id IN ?", ids).Delete(&webhookEventRow{}).Error; err != nil {
+			return 0, err
+		}
+		deleted += len(ids)
 	}
 	return deleted, nil
 }

@@ -44,6 +44,7 @@ type Settled struct {
 	Next, ReplayNext int64
 	ReplayWas        Range // as it was read
 	Health           Health
+	HealthWas        Health    // as it was read: with another one now, an admin has enabled the endpoint
 	SuccessAt        time.Time // zero: there was none
 	LastError        string    // "" if there was none
 	Disable          string    // why the endpoint is to be disabled; "": it is not

@@ -25,6 +25,11 @@ type Health struct {
 	RetryAt      time.Time // nothing is sent before
 }
 
+// Equal reports whether both are the same.
+func (h Health) Equal(o Health) bool {
+	return h.Failures == o.Failures && h.FailingSince.Equal(o.FailingSince) && h.RetryAt.Equal(o.RetryAt)
+}
+
 // Broken reports whether the breaker is open: only one attempt at a time is made, to see whether the endpoint is back.
 func (h Health) Broken() bool { return h.Failures >= breakAfter }
 

@@ -29,7 +29,7 @@ type pass struct {
 // pass sends what it can of the work and returns what has come of it.
 func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	p := &pass{d: d, work: w, from: d.now(), settled: Settled{
-		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health,
+		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health, HealthWas: w.Endpoint.Health,
 		ReplayWas: Range{Next: w.Endpoint.ReplayNext, End: w.Endpoint.ReplayEnd},
 	}}
 	due, waiting := w.chains()

@@ -11,6 +11,8 @@ type Numberer interface {
 	// NumberEvents numbers up to n events that are committed, and returns how many it has numbered: 0 when there were none, or
 	// when another instance is at it. order.ErrUnavailable.
 	NumberEvents(ctx context.Context, n int) (int, error)
+	// AnyEndpoint reports whether there is an endpoint, from memory for up to a second. order.ErrUnavailable.
+	AnyEndpoint(ctx context.Context) (bool, error)
 }
 
 // ErrLeaseLost says that another process may send to the endpoint now, or that the endpoint was deleted.

@@ -10,6 +10,7 @@ import (
 
 const (
 	numberEvery   = 100 * time.Millisecond // how often events without a number are looked for
+	idleEvery     = time.Second            // the same while there is no endpoint
 	numberBatch   = 2000                   // events in one transaction at most
 	numberTimeout = 10 * time.Second       // one transaction at most
 )
@@ -41,10 +42,20 @@ func (s *Sequencer) Run(ctx context.Context) error {
 			s.wake()
 		}
 		if n < numberBatch {
-			order.Sleep(ctx, numberEvery)
+			order.Sleep(ctx, s.pause(ctx))
 		}
 	}
 	return nil
+}
+
+// pause returns when events are looked for next.
+func (s *Sequencer) pause(ctx context.Context) time.Duration {
+	call, cancel := context.WithTimeout(ctx, numberTimeout)
+	defer cancel()
+	if found, err := s.events.AnyEndpoint(call); err == nil && !found {
+		return idleEvery
+	}
+	return numberEvery
 }
 
 func (s *Sequencer) batch(ctx context.Context) (int, error) {

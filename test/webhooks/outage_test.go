@@ -1,0 +1,62 @@
+package webhooks
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"seckill/internal/webhook"
+)
+
+// envOutage is for how long the receiver is down; make webhooks-outage sets ten minutes.
+const envOutage = "SECKILL_TEST_OUTAGE"
+
+func outage(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv(envOutage)
+	if text == "" {
+		return 3 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		t.Fatalf("%s is %q, want a duration such as 10m", envOutage, text)
+	}
+	return d
+}
+
+// A receiver that is down for a time by the real clock, while orders go on, gets everything afterwards, once and in order.
+func TestReceiverIsDown(t *testing.T) {
+	t.Parallel()
+	down := outage(t)
+	r, to := newMySQLRig(t), newReceiver(t)
+	e := r.endpoint(to)
+	r.instance("one")
+	r.instance("two")
+	r.cancels(r.sells(20))
+	to.await(r.events)
+	to.stop()
+	began, failed := time.Now(), r.seen.failed.Load()
+	for time.Since(began) < down {
+		r.cancels(r.sells(10))
+		to.until(min(time.Second, down), func() bool { return false }) // ten orders a second
+	}
+	attempts, waiting := r.seen.failed.Load()-failed, r.states(e)
+	to.start()
+	back := time.Now()
+	before, _, _ := to.counts()
+	to.until(2*soon, func() bool { taken, _, _ := to.counts(); return taken > before })
+	first := time.Since(back)
+	to.await(r.events)
+	all := time.Since(back)
+	to.right()
+	states := r.settled(e)
+	_, repeats, _ := to.counts()
+	t.Logf("down for %v: %d attempts failed, %d events waited; back after %v, all taken after %v; %d of %d came twice",
+		down, attempts, waiting[webhook.Waiting]+waiting[webhook.Retrying], first, all, repeats, r.events)
+	if states[webhook.Delivered] != r.events || r.seen.dead.Load() != 0 {
+		t.Errorf("states %v, want %d delivered; %d dead letters", states, r.events, r.seen.dead.Load())
+	}
+	if most := 50 + int64(2*down/(50*time.Second)); attempts > most { // 32 that were on their way as the breaker opened
+		t.Errorf("%d attempts in %v: the breaker does not hold them back", attempts, down)
+	}
+}
