@@ -33,7 +33,7 @@ ENV SECKILL_EMBEDDED=never \
     SECKILL_LOG_FORMAT=json
 
 USER 65532:65532
-# Purchases and orders; the operations listener (metrics, profiles) is on 127.0.0.1:9090 unless it is set otherwise.
+# Purchases and orders; the operations listener (metrics, profiles) is on 127.0.0.1:8081 unless it is set otherwise.
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 CMD ["/server", "health"]

@@ -44,6 +44,7 @@ run: build ## build and start the server; with nothing configured: embedded, dat
 
 .PHONY: build
 build: ## build ./bin/server, one static binary
+	@[ -x bin/server ] || echo 'Building bin/server. The first time everything is compiled, some two minutes on two cores; later seconds.' >&2
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/server ./cmd/server
 
 .PHONY: loadgen

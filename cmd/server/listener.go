@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 
 	"seckill/internal/connlimit"
 	"seckill/internal/httpapi"
@@ -17,15 +18,18 @@ type listener struct {
 	socket net.Listener
 }
 
-// listen takes the address, so that one that is taken already fails the start. An empty address gives nil.
-func listen(ctx context.Context, addr string, server *http.Server) (*listener, error) {
+// listen takes the address that a setting names, so that one that is taken already fails the start. An empty address gives nil.
+func listen(ctx context.Context, setting, addr string, server *http.Server) (*listener, error) {
 	if addr == "" {
 		return nil, nil //nolint:nilnil // nil is the listener that is not wanted
 	}
 	var lc net.ListenConfig
 	socket, err := lc.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is %q, and another process listens there: stop it, or set %s to another port", setting, addr, setting)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("listening: %w", err)
+		return nil, fmt.Errorf("listening on %s: %w", setting, err)
 	}
 	return &listener{server: server, socket: socket}, nil
 }

@@ -64,12 +64,13 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer shop.close()
 
 	// HTTP.
+	link := newSignInLink(cfg)
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Webhooks: shop.webhooks.admin,
 		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
 		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
-		DemoBuyers: demoBuyers(cfg), OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
+		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),
 		Checks:  checks(stores, shop.reconciler),
 		Observe: metrics.Request,
@@ -84,14 +85,14 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	metrics.WatchPools(stores.pools)
 	metrics.WatchLoad(func() (int64, int64, int64) { l := api.Load(); return l.InFlight, l.Streams, l.Refused })
 	metrics.WatchBulkheads(stores.bulkheads(api))
-	public, err := listen(ctx, cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
+	public, err := listen(ctx, "SECKILL_HTTP_ADDR", cfg.HTTP.Addr, api.Server(cfg.HTTP.Addr))
 	if err != nil {
 		return err
 	}
 	defer public.close()
 	metrics.WatchConnections(public.limit(cfg.HTTP.MaxConnections))
 	if cfg.HTTP.Pages {
-		shown, err := pages.New(web.FS, pages.Site{Demo: demoBuyers(cfg) > 0, NoProvider: pay.providers.Default == ""})
+		shown, err := pages.New(web.FS, pages.Site{Demo: demoTokens(cfg) > 0, NoProvider: pay.providers.Default == ""})
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 			return err
 		}
 	}
-	operations, err := listen(ctx, cfg.HTTP.OpsAddr, api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
+	operations, err := listen(ctx, "SECKILL_OPS_ADDR", cfg.HTTP.OpsAddr, api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	log.InfoContext(ctx, "listening", "address", public.addr(), "operations", operations.addr())
 	if stores.home != nil {
-		err = welcome(serving, env.out, stores, shop, cfg, public.addr())
+		err = welcome(serving, env.out, stores, shop, cfg, public.addr(), link)
 		if err != nil && serving.Err() == nil {
 			failed(err)
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"math"
 	"net"
+	"slices"
 	"time"
 
 	"seckill/internal/authtoken"
@@ -18,13 +20,28 @@ const (
 	demoStock = 100
 	// demoSearch is how many vouchers are looked at for one to try with.
 	demoSearch = 100
-	demoTTL    = 24 * time.Hour // of the tokens that are printed, and of demo buyers
+	demoTTL    = 24 * time.Hour // of the tokens that are printed, and of those that pages hand out
+	demoLead   = 2 * time.Minute
 	readyPoll  = 20 * time.Millisecond
 )
 
-// welcome makes the demonstration sale when the data is new, and tells people who started the service with nothing
+// signInLink is the link with which whoever started the service signs in to its console, once.
+type signInLink struct{ code string }
+
+// newSignInLink returns a link for the embedded mode's console, and none for any other service.
+func newSignInLink(cfg config.Config) signInLink {
+	if demoTokens(cfg) == 0 {
+		return signInLink{}
+	}
+	return signInLink{code: rand.Text()}
+}
+
+// at returns the link to the console of the service at url. Behind the # it never leaves the browser, so it stands in no log.
+func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.code }
+
+// welcome makes the demonstration vouchers when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
-func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string) error {
+func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string, link signInLink) error {
 	for shop.reconciler.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
@@ -50,64 +67,111 @@ func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg conf
 		return err
 	}
 	url := "http://" + reachable(addr)
-	try := "Nothing is on sale in shop 1 to try it with; create a sale with the admin's token."
+	open := "Pages are switched off (SECKILL_PAGES)."
+	if cfg.HTTP.Pages {
+		open = fmt.Sprintf(`Open in a browser:
+
+  the shop       %[1]s
+  the console    %[2]s   (signs you in, once; on this machine)
+  the interface  %[1]s/docs`, url, link.at(url))
+	}
+	try := "Nothing is on sale in shop 1 to try it with; create a sale in the console, or with the admin's token."
 	if demo != 0 {
-		try = fmt.Sprintf(`Buy a coupon (as user %[5]d):
+		try = fmt.Sprintf(`Buy a coupon (as user %[5]d), read the order, see what is on sale:
 
   curl -X POST %[1]s/voucher/seckill/%[2]d -H "Authorization: Bearer %[4]s"
-
-Read the order, and see what is on sale:
-
   curl %[1]s/order -H "Authorization: Bearer %[4]s"
   curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer, user)
-	}
-	look := ""
-	if cfg.HTTP.Pages {
-		look = "\nOpen " + url + " in a browser to buy as people do.\n"
 	}
 	_, err = fmt.Fprintf(out, `
 The coupon service is running in the EMBEDDED mode: everything in this one process,
 orders in %s. It is for trying out; a real sale
 runs on Redis and MySQL (see the README). Ctrl-C stops it.
+
 %s
+
 %s
 
 An admin's token (the buyer's above and it are valid for a day at most; others: server token --help):
 
   %s
 
-`, s.home.SQLitePath, look, try, admin)
+`, s.home.SQLitePath, open, try, admin)
 	return err
 }
 
-// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start that is the demonstration
-// sale, created then; a first start that died half-way has created it already, or the next one does.
+// demoDrafts are the vouchers of the first start: one on sale, one whose sale begins while people look around, and an ordinary
+// one. The first is the one that the README buys.
+func demoDrafts(now time.Time) []demoDraft {
+	return []demoDraft{
+		{voucher.Draft{
+			ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
+			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00,
+		}, &voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
+		{voucher.Draft{
+			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",
+			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00, ActualValue: 50_00,
+		}, &voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now.Add(demoLead), End: now.AddDate(1, 0, 0)}},
+		{voucher.Draft{
+			ShopID: demoShop, Title: "50 for 45", SubTitle: "Ordinary coupon, always there",
+			Rules: "As many as you like, for as long as it is shown.", PayValue: 45_00, ActualValue: 50_00,
+		}, nil},
+	}
+}
+
+// demoDraft is a demonstration voucher; a nil sale makes it an ordinary one.
+type demoDraft struct {
+	voucher voucher.Draft
+	sale    *voucher.SaleDraft
+}
+
+// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the demonstration
+// vouchers that are not there: a first start that died half-way has created some of them already.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
 	shown, _, err := vouchers.All(ctx, demoShop, math.MaxInt64, demoSearch)
 	if err != nil {
 		return 0, err
 	}
-	for _, v := range shown {
-		if v.Live != nil && v.Live.State == voucher.StateOnSale {
-			return v.ID, s.home.MarkSettled()
+	if s.home.Fresh {
+		created, err := createDemo(ctx, vouchers, shown)
+		if err != nil {
+			return 0, err
+		}
+		shown = append(shown, created...)
+		if err := s.home.MarkSettled(); err != nil {
+			return 0, err
 		}
 	}
-	if !s.home.Fresh || len(shown) > 0 {
-		return 0, nil
+	for _, v := range shown {
+		if v.Live != nil && v.Live.State == voucher.StateOnSale {
+			return v.ID, nil
+		}
 	}
-	now := time.Now()
-	v, err := vouchers.CreateSeckill(ctx, voucher.Author{}, voucher.Draft{
-		ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
-		Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00,
-	}, voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)})
-	if err != nil {
-		return 0, err
-	}
-	return v.ID, s.home.MarkSettled()
+	return 0, nil
 }
 
-// demoBuyers is how long demo buyers may buy: in the embedded mode, where its page offers them, and nowhere else.
-func demoBuyers(cfg config.Config) time.Duration {
+// createDemo creates the demonstration vouchers but for those that are there.
+func createDemo(ctx context.Context, vouchers *voucher.Service, there []voucher.Shown) (created []voucher.Shown, err error) {
+	for _, d := range demoDrafts(time.Now()) {
+		if slices.ContainsFunc(there, func(v voucher.Shown) bool { return v.Title == d.voucher.Title }) {
+			continue
+		}
+		var v voucher.Shown
+		if d.sale == nil {
+			v, err = vouchers.CreateOrdinary(ctx, voucher.Author{}, d.voucher)
+		} else {
+			v, err = vouchers.CreateSeckill(ctx, voucher.Author{}, d.voucher, *d.sale)
+		}
+		if err != nil {
+			return nil, err
+		}
+		created = append(created, v)
+	}
+	return created, nil
+}
+
+// demoTokens is how long the tokens are valid that pages hand out for trying out: in the embedded mode, and nowhere else (0).
+func demoTokens(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
 		return within(demoTTL, cfg.JWT.MaxLife)
 	}

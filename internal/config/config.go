@@ -32,7 +32,7 @@ type HTTP struct {
 
 	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
 	// and profiles need no token.
-	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:9090" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
+	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:8081" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
 
 	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its own lead to
 	// this machine, and so read from a listener that a browser here reaches, but it cannot do so with an address.

@@ -36,7 +36,7 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := Config{
 		HTTP: HTTP{
-			Addr: "127.0.0.1:8080", OpsAddr: "127.0.0.1:9090", BodyLimit: 65536, MaxWait: 30 * time.Second,
+			Addr: "127.0.0.1:8080", OpsAddr: "127.0.0.1:8081", BodyLimit: 65536, MaxWait: 30 * time.Second,
 			MaxInFlight: 20_000, MaxConnections: openFiles() - 500, UserRate: 10, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10, Pages: true,
 		},
 		Stores:  Stores{Embedded: "auto", DataDir: "./data", Migrate: true},

@@ -26,6 +26,7 @@ type API struct {
 	log         *slog.Logger
 	failureLogs *rate.Limiter
 	demoBuyers  *rate.Limiter
+	signIn      *signInCode
 	headers     fixedHeaders
 	joined      sync.Pool // of *[]byte, for answers that are joined into one write
 }
@@ -60,6 +61,7 @@ func New(cfg Config) (*API, error) {
 		streams:     newStreams(cfg.MaxStreams, cfg.UserStreams),
 		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
 		demoBuyers:  rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
+		signIn:      newSignInCode(cfg.SignInCode),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
 			problem:    []string{"application/problem+json"},

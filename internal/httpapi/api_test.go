@@ -122,6 +122,7 @@ func token(tb testing.TB, userID int64, role string) string {
 type request struct {
 	method, target, body string
 	header               map[string]string // "" removes
+	from                 string            // the caller's address and port; "": another machine's
 }
 
 // do makes the request.
@@ -155,6 +156,9 @@ func newRequest(tb testing.TB, ctx context.Context, req request) *http.Request {
 		} else {
 			r.Header.Set(name, value)
 		}
+	}
+	if req.from != "" {
+		r.RemoteAddr = req.from
 	}
 	return r
 }

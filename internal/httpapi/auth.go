@@ -1,19 +1,14 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"seckill/internal/authtoken"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/voucher"
 )
 
 // identity is who calls. The zero identity is nobody.
@@ -88,41 +83,4 @@ func bareToken(header string) string {
 		return header
 	}
 	return strings.TrimSpace(rest)
-}
-
-// firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out.
-const firstDemoUser int64 = 1 << 52
-
-// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a script
-// makes of them to take the demonstration sale from these.
-const (
-	demoBuyersPerSecond = 1
-	demoBuyersAtOnce    = 60
-)
-
-// demoBuyerJSON is a new buyer.
-type demoBuyerJSON struct {
-	UserID  int64     `json:"userId"`
-	Token   string    `json:"token"`
-	Expires time.Time `json:"expires"`
-}
-
-// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored. Pages
-// of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
-func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
-	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
-		return answer{}, errManyDemoBuyers
-	}
-	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-firstDemoUser))
-	if err != nil {
-		return answer{}, fmt.Errorf("a demo buyer's id: %w", err)
-	}
-	now, user := a.cfg.Now(), firstDemoUser+n.Int64()
-	token, err := authtoken.Sign(a.cfg.Tokens, user, "", a.cfg.DemoBuyers, now)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusCreated, envelope: envelope{
-		Data: demoBuyerJSON{UserID: user, Token: token, Expires: shownTime(now.Add(a.cfg.DemoBuyers))},
-	}}, nil
 }

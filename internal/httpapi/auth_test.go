@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +10,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"seckill/internal/authtoken"
-	"seckill/internal/voucher"
 )
 
 // A token is valid until its exp, however often it was used before.
@@ -82,7 +78,7 @@ func TestNewRefusesBadConfiguration(t *testing.T) {
 		"negative limit": func(c *Config) { c.BodyLimit = -1 },
 		"no wait":        func(c *Config) { c.MaxWait = 0 },
 		"negative wait":  func(c *Config) { c.MaxWait = -1 },
-		"negative demo":  func(c *Config) { c.DemoBuyers = -1 },
+		"negative demo":  func(c *Config) { c.DemoTokens = -1 },
 		"no load":        func(c *Config) { c.MaxInFlight = 0 },
 		"negative load":  func(c *Config) { c.MaxInFlight = -1 },
 		"negative rate":  func(c *Config) { c.UserRate = -1 },
@@ -104,80 +100,5 @@ func TestNewRefusesBadConfiguration(t *testing.T) {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-	}
-}
-
-// TestDemoBuyer: each request makes another user, who is a buyer and no admin, for the configured time.
-func TestDemoBuyer(t *testing.T) {
-	t.Parallel()
-	now := noon
-	a := newAPI(t, func(cfg *Config) {
-		cfg.DemoBuyers, cfg.Now = time.Hour, func() time.Time { return now }
-		cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill"
-	})
-	users := map[int64]bool{}
-	var token string
-	for range 20 {
-		w := do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
-		var answer struct {
-			Success bool
-			Data    demoBuyerJSON
-		}
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusCreated || !answer.Success {
-			t.Fatalf("%d %s: %v", w.Code, w.Body, err)
-		}
-		got := answer.Data
-		if got.UserID < firstDemoUser || got.UserID > voucher.MaxID || users[got.UserID] || !got.Expires.Equal(noon.Add(time.Hour)) {
-			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
-		}
-		users[got.UserID] = true
-		who, err := a.auth.verify(got.Token)
-		if err != nil || who.userID != got.UserID || who.admin || !who.expires.Equal(got.Expires) {
-			t.Errorf("their token is of %+v: %v", who, err)
-		}
-		token = got.Token
-	}
-	bearer := map[string]string{"Authorization": token}
-	if w := do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}); w.Code != http.StatusOK {
-		t.Errorf("as a buyer: %d %s", w.Code, w.Body)
-	}
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}), http.StatusForbidden, "FORBIDDEN")
-	now = noon.Add(time.Hour)
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}), http.StatusUnauthorized, "UNAUTHENTICATED")
-}
-
-// TestManyDemoBuyers: a script that makes buyers is refused, and people are not for long.
-func TestManyDemoBuyers(t *testing.T) {
-	t.Parallel()
-	var ahead atomic.Int64
-	a := newAPI(t, func(cfg *Config) {
-		cfg.DemoBuyers, cfg.Now = time.Hour, func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
-	})
-	ask := func() *httptest.ResponseRecorder {
-		return do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
-	}
-	for i := range demoBuyersAtOnce {
-		if w := ask(); w.Code != http.StatusCreated {
-			t.Fatalf("buyer %d: %d %s", i, w.Code, w.Body)
-		}
-	}
-	w := ask()
-	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
-	if got := w.Header().Get("Retry-After"); got != "1" {
-		t.Errorf("Retry-After is %q", got)
-	}
-	ahead.Store(int64(time.Second))
-	if w := ask(); w.Code != http.StatusCreated {
-		t.Errorf("a second later: %d %s", w.Code, w.Body)
-	}
-}
-
-// TestNoDemoBuyer: a service that is not configured to makes no demo buyers.
-func TestNoDemoBuyer(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t)
-	for _, header := range []string{"", "Bearer " + strconv.Itoa(1)} {
-		w := do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": header}})
-		wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 	}
 }

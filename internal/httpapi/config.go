@@ -57,9 +57,11 @@ type Config struct {
 	// RequireProvider.
 	NoProvider, RequireProvider bool
 
-	// DemoBuyers is how long a token is valid that POST /demo/buyer gives to everybody who asks; 0: the route does not
-	// exist. It is for a service that runs for trying out, and for no other.
-	DemoBuyers time.Duration
+	// DemoTokens is how long a token is valid that POST /demo/buyer gives to everybody who asks, and POST /demo/admin once;
+	// 0: these routes do not exist. They are for a service that runs for trying out, and for no other.
+	DemoTokens time.Duration
+	// SignInCode is what POST /demo/admin gives an admin's token for, once, to a caller on this machine; "": to nobody.
+	SignInCode string
 
 	// OperationsHosts are the names by which the operations listener answers, besides localhost and every IP address; "*": every
 	// name.
@@ -103,8 +105,8 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || min(cfg.MaxInFlight, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 1 {
 		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait, MaxInFlight, UserBurst, MaxStreams and UserStreams must be above 0"))
 	}
-	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoBuyers < 0 {
-		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoBuyers not below 0", maxUserRate))
+	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoTokens < 0 {
+		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoTokens not below 0", maxUserRate))
 	}
 	for _, origin := range cfg.AllowedOrigins {
 		if err := checkOrigin(origin, len(cfg.AllowedOrigins)); err != nil {

@@ -298,7 +298,12 @@ func routesDescribed() map[string]described {
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
 		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
-		"GET /healthz":     {good: request{target: "/healthz"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
+		"POST /demo/admin": {
+			good:     request{target: "/demo/admin", body: `{"code":"open-sesame"}`, from: "127.0.0.1:40000"},
+			succeeds: []func(*Config){func(cfg *Config) { cfg.SignInCode = "open-sesame" }},
+			invalid:  &request{target: "/demo/admin", body: brokenOff, from: "127.0.0.1:40000"}, never: []int{http.StatusInternalServerError},
+		},
+		"GET /healthz": {good: request{target: "/healthz"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
 		"GET /readyz": {
 			good: request{target: "/readyz"}, succeeds: []func(*Config){asIs, ready(nil), ready(errors.New("away"))},
 			never: []int{http.StatusInternalServerError},
@@ -320,7 +325,7 @@ func stopped() (refusals []error) {
 // everything is an API all of whose routes exist.
 func everything(t *testing.T, change ...func(*Config)) *API {
 	t.Helper()
-	return newAPI(t, append([]func(*Config){func(cfg *Config) { cfg.DemoBuyers = time.Hour }}, change...)...)
+	return newAPI(t, append([]func(*Config){func(cfg *Config) { cfg.DemoTokens = time.Hour }}, change...)...)
 }
 
 // brokenOff is a body that ends before it is complete.
@@ -617,10 +622,14 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 		p.ask(t, strict, d.good)
 		p.ask(t, strict, d.good)
 	}
-	if strings.HasPrefix(p.route.path, "/demo/") {
+	switch p.route.path {
+	case "/demo/buyer":
 		many := everything(t)
 		many.demoBuyers.SetBurst(0)
 		p.ask(t, many, d.good)
+	case "/demo/admin":
+		p.ask(t, everything(t), d.good) // a used link
+		p.ask(t, everything(t), d.good, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" })
 	}
 	if !p.route.uncounted {
 		full := everything(t, d.succeeds[0])

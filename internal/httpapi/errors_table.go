@@ -44,6 +44,10 @@ var (
 	errRateLimited = errors.New("too many requests of this user")
 	// errManyDemoBuyers: demo buyers are made more often than people try the service out.
 	errManyDemoBuyers = errors.New("too many demo buyers")
+	// errUsedLink: the sign-in link was used, or is of an earlier start.
+	errUsedLink = errors.New("no such sign-in code")
+	// errNotLocal: the sign-in link is used on another machine.
+	errNotLocal = errors.New("the caller is not on this machine")
 	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and repeating it
 	// may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
@@ -393,6 +397,17 @@ var rules = []rule{
 		challenge: `Bearer error="invalid_token"`,
 		detail:    "The token is malformed, expired, or not signed for this service.",
 		english:   "Please sign in again.", chinese: "登录已失效，请重新登录",
+	}},
+	{is(errUsedLink), failure{
+		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
+		challenge: "Bearer",
+		detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -role admin.",
+		english:   "This sign-in link was used already, or belongs to an earlier start.", chinese: "该登录链接已被使用，或属于之前的启动",
+	}},
+	{is(errNotLocal), failure{
+		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
+		detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
+		english: "This sign-in link works only on the machine on which the service runs.", chinese: "该登录链接只能在运行服务的机器上使用",
 	}},
 	{is(errForbidden), failure{
 		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",

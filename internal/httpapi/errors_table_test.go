@@ -54,7 +54,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 			t.Errorf("%s is private, and answered %s", name, table.match(private).code)
 		}
 	}
-	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, errUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, &orderFailedError{}} {
+	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, errUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{}} {
 		if table.match(err) == &table.internal {
 			t.Errorf("%v is not in the table", err)
 		}

@@ -68,7 +68,8 @@ func (a *API) routes() []route {
 		{method: http.MethodGet, path: "/admin/audit", class: bulkhead.Admin, access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
 		{method: http.MethodPost, path: "/payment/callback", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
 		{method: http.MethodPost, path: "/payment/callback/:provider", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
-		{method: http.MethodPost, path: "/demo/buyer", class: bulkhead.PublicRead, handle: a.demoBuyer, off: cfg.DemoBuyers == 0},
+		{method: http.MethodPost, path: "/demo/buyer", class: bulkhead.PublicRead, handle: a.demoBuyer, off: cfg.DemoTokens == 0},
+		{method: http.MethodPost, path: "/demo/admin", class: bulkhead.PublicRead, handle: a.demoAdmin, off: cfg.DemoTokens == 0},
 		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
 		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
 	}

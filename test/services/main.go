@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,11 +26,15 @@ const (
 	exitSignalBase = 128 // plus the signal that ended the command
 )
 
+// schemaWithin is how long creating the service's schema may take.
+const schemaWithin = 30 * time.Second
+
 const usage = `Runs a command with a Redis and a MariaDB at its side.
 
   go run ./test/services -- COMMAND [ARGUMENT ...]
   go run ./test/services                  keeps both running until Ctrl-C and prints
-                                          how to tell other shells about them
+                                          lines for other shells: for tests, and
+                                          for the service itself (make run)
 
 The command finds them in its environment:
 
@@ -86,14 +92,26 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		fmt.Fprintln(stderr, "services:", err)
 		return exitFailed
 	case flags.NArg() == 0:
-		for _, v := range s.environment() {
-			fmt.Fprintf(stdout, "export '%s'\n", v)
+		service, err := s.serviceEnvironment()
+		if err != nil {
+			fmt.Fprintln(stderr, "services:", err)
+			return exitFailed
 		}
+		printExports(stdout, "tests in another shell, such as go test ./internal/...", s.environment())
+		printExports(stdout, "the service in another shell, such as make run", service)
 		fmt.Fprintln(stderr, "services: running until Ctrl-C")
 		<-signals
 		return 0
 	}
 	return command(flags.Args(), s.environment(), signals, stdout, stderr)
+}
+
+// printExports prints lines to be pasted into a shell.
+func printExports(out io.Writer, whom string, environment []string) {
+	fmt.Fprintf(out, "# For %s:\n", whom)
+	for _, v := range environment {
+		fmt.Fprintf(out, "export '%s'\n", v)
+	}
 }
 
 // services are the two servers: started here, or named by the environment.
@@ -187,6 +205,18 @@ func (s *services) startMariaDB(ctx context.Context) (err error) {
 // environment returns the variables with the servers' addresses.
 func (s *services) environment() []string {
 	return []string{server.EnvRedisAddr + "=" + s.redisAddr, server.EnvMySQLDSN + "=" + s.mysqlDSN}
+}
+
+// serviceEnvironment returns settings with which the service runs on these servers, in a schema that it creates if needed, with a
+// secret of this run.
+func (s *services) serviceEnvironment() ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), schemaWithin)
+	defer cancel()
+	dsn, err := server.CreateSchema(ctx, s.mysqlDSN, "seckill")
+	if err != nil {
+		return nil, fmt.Errorf("creating the schema seckill: %w", err)
+	}
+	return []string{"SECKILL_REDIS_ADDRS=" + s.redisAddr, "SECKILL_MYSQL_DSN=" + dsn, "SECKILL_JWT_SECRET=" + rand.Text() + rand.Text()}, nil
 }
 
 // close stops what was started here.

@@ -164,8 +164,12 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		return fmt.Errorf("opening the sale: %w", err)
 	}
 	r.repairs.rebuilt(sale.VoucherID, epoch)
-	r.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
-		"orders", len(in.ledger.Live), "waiting", len(in.waiting), "requeued", len(plan.requeue))
+	if isNew := epoch == 1 && len(in.ledger.Live)+len(in.waiting) == 0; isNew {
+		r.log.InfoContext(ctx, "sale opened", "voucher", sale.VoucherID, "stock", plan.opening.Stock)
+	} else {
+		r.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
+			"orders", len(in.ledger.Live), "waiting", len(in.waiting), "requeued", len(plan.requeue))
+	}
 	r.logLosses(ctx, sale, &in, plan)
 	return nil
 }

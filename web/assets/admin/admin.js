@@ -12,12 +12,13 @@ import { Orders } from './orders.js';
 import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
-import { SignIn } from './signin.js';
+import { SignIn, linkCode } from './signin.js';
 import { TEXTS } from './texts.js';
 import { Vouchers } from './vouchers.js';
 
 const session = new Session();
 const client = new AdminClient(session, preferred);
+const code = linkCode();
 
 // The bar's button has to know of signing in and out.
 /** @type {{changed: () => void, signOut: () => void}} */
@@ -40,7 +41,7 @@ function section() {
 function Console({ words }) {
   const { t } = words;
   const [at, go] = useState(section());
-  const [signedIn, setSignedIn] = useState(session.token !== '');
+  const [signedIn, setSignedIn] = useState(session.token !== '' && !code);
   const [why, setWhy] = useState('');
   useEffect(() => {
     const moved = () => go(section());
@@ -56,7 +57,7 @@ function Console({ words }) {
   }, []);
   bar.signOut = () => (session.forget(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
-    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
+    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${why ? '' : code} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
   }
   const Section = SECTIONS[at.name], Page = OF_VOUCHER[at.name];
   return html`

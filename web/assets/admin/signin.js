@@ -5,13 +5,30 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { claims } from '../client.js';
 import { Session } from './session.js';
 
-/** @param {any} props why is the key of the reason to sign in again, or "" */
-export function SignIn({ client, session, words, why, onSignedIn }) {
+/** The code of the sign-in link that the service prints at its start, out of the address and not in its history any more. */
+export function linkCode() {
+  const code = /^#sign-in=(\w+)$/.exec(location.hash)?.[1] ?? '';
+  if (code) history.replaceState(null, '', location.pathname);
+  return code;
+}
+
+/** @param {any} props why is the key of the reason to sign in again, or ""; code is a sign-in link's, or "" */
+export function SignIn({ client, session, words, why, code, onSignedIn }) {
   const { t } = words;
   const [problem, setProblem] = useState('');
   const [asking, setAsking] = useState(false);
   const field = useRef(/** @type {any} */ (null));
-  useEffect(() => field.current.focus(), []);
+  useEffect(() => {
+    field.current.focus();
+    if (code) follow();
+  }, []);
+  const follow = async () => {
+    setAsking(true);
+    const answer = await client.ask('POST', '/demo/admin', { body: { code } });
+    setAsking(false);
+    if (answer.success) return session.keep(answer.data.token), onSignedIn();
+    setProblem(answer.errorMsg || t('no.answer'));
+  };
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();

@@ -15,7 +15,7 @@ export const TEXTS = {
   'sign.out': { en: 'Sign out', zh: '退出' },
   'sign.admin': { en: 'Admin {user}', zh: '管理员 {user}' },
   'sign.token': { en: "An admin's token", zh: '管理员令牌' },
-  'sign.hint': { en: 'It is kept in this tab only, until you close it. “server token -role admin” makes one.', zh: '仅保存在当前标签页，关闭即清除。可用 “server token -role admin” 生成。' },
+  'sign.hint': { en: 'It is kept in this tab only, until you close it. “make token role=admin” (or “server token -user 1 -role admin”) makes one.', zh: '仅保存在当前标签页，关闭即清除。可用 “make token role=admin”（或 “server token -user 1 -role admin”）生成。' },
   'sign.none': { en: 'This is not a token.', zh: '这不是有效的令牌。' },
   'sign.buyer': { en: "This token is a buyer's. The console needs one with the role admin.", zh: '这是买家令牌，控制台需要管理员（role: admin）令牌。' },
   'sign.expired': { en: 'This token has expired. Please sign in with a new one.', zh: '令牌已过期，请使用新的令牌登录。' },

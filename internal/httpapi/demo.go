@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/authtoken"
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/voucher"
+)
+
+// firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out.
+const firstDemoUser int64 = 1 << 52
+
+// demoAdminID is the admin of the sign-in link.
+const demoAdminID = 1
+
+// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a script
+// makes of them to take the demonstration sale from these.
+const (
+	demoBuyersPerSecond = 1
+	demoBuyersAtOnce    = 60
+)
+
+// demoTokenJSON is a token for trying out, and whose it is.
+type demoTokenJSON struct {
+	UserID  int64     `json:"userId"`
+	Token   string    `json:"token"`
+	Expires time.Time `json:"expires"`
+}
+
+// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored. Pages
+// of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
+func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
+	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
+		return answer{}, errManyDemoBuyers
+	}
+	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-firstDemoUser))
+	if err != nil {
+		return answer{}, fmt.Errorf("a demo buyer's id: %w", err)
+	}
+	now, user := a.cfg.Now(), firstDemoUser+n.Int64()
+	return a.demoToken(user, "", now)
+}
+
+// signInCode is what a sign-in link carries: whoever gives it back first gets an admin's token.
+type signInCode struct {
+	unused atomic.Pointer[string] // nil: used, or none was given out
+}
+
+func newSignInCode(code string) *signInCode {
+	c := &signInCode{}
+	if code != "" {
+		c.unused.Store(&code)
+	}
+	return c
+}
+
+// use reports whether code is the one that is unused, and uses it up. Of many callers at once one gets true.
+func (c *signInCode) use(code string) bool {
+	unused := c.unused.Load()
+	return unused != nil && subtle.ConstantTimeCompare([]byte(*unused), []byte(code)) == 1 && c.unused.CompareAndSwap(unused, nil)
+}
+
+// demoAdmin answers POST /demo/admin: an admin's token for the code of the sign-in link, once, and only to callers on this
+// machine. An answer that was lost costs the link: the token that the welcome prints beside it still works.
+func (a *API) demoAdmin(c *gin.Context, _ identity) (answer, error) {
+	if !onThisMachine(c.Request) {
+		return answer{}, errNotLocal
+	}
+	var code string
+	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
+		return answer{}, err
+	}
+	if !a.signIn.use(code) {
+		return answer{}, errUsedLink
+	}
+	return a.demoToken(demoAdminID, authtoken.RoleAdmin, a.cfg.Now())
+}
+
+// onThisMachine reports whether the caller is a process on this machine that speaks for itself. A proxy on this machine passes
+// on what others ask, and says so in these headers.
+func onThisMachine(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
+}
+
+// demoToken is the answer with a token for trying out.
+func (a *API) demoToken(user int64, role string, now time.Time) (answer, error) {
+	life := a.cfg.DemoTokens
+	if longest := a.cfg.Tokens.Life(role == authtoken.RoleAdmin); longest > 0 {
+		life = min(life, longest)
+	}
+	token, err := authtoken.Sign(a.cfg.Tokens, user, role, life, now)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, envelope: envelope{
+		Data: demoTokenJSON{UserID: user, Token: token, Expires: shownTime(now.Add(life))},
+	}}, nil
+}
