@@ -25,7 +25,7 @@ const (
 	readyPoll  = 20 * time.Millisecond
 )
 
-// signInLink is the link with which whoever started the service signs in to its console, once.
+// signInLink is the link with which the person who started the service signs in to its console, once.
 type signInLink struct{ code string }
 
 // newSignInLink returns a link for the embedded mode's console, and none for any other service.

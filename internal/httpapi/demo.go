@@ -51,7 +51,7 @@ func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
 	return a.demoToken(user, "", now)
 }
 
-// signInCode is what a sign-in link carries: whoever gives it back first gets an admin's token.
+// signInCode is what a sign-in link carries: the first caller who gives it back gets an admin's token.
 type signInCode struct {
 	unused atomic.Pointer[string] // nil: used, or none was given out
 }

@@ -187,7 +187,8 @@ func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	}
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	for _, o := range c.Operations() {
-		if path := parameter.ReplaceAllString(o.Path, "7"); o.TakesBody() && !taking.MatchString(path) {
+		embeddedOnly := strings.HasPrefix(o.Path, "/demo/") // which no entry stands before
+		if path := parameter.ReplaceAllString(o.Path, "7"); !embeddedOnly && o.TakesBody() && !taking.MatchString(path) {
 			t.Errorf("%s %s has a body, which the entry refuses", o.Method, o.Path)
 		}
 	}
