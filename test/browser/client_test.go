@@ -70,6 +70,36 @@ func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 	}
 }
 
+// TestCardsOrder: what can be bought comes first, what is over last, and no card moves while the page is open.
+func TestCardsOrder(t *testing.T) {
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(async ({ Shop }) => {
+  const now = Date.parse('2026-11-11T20:00:00Z');
+  const sale = (id, saleState, begins, ends, stock) => ({ id, type: 1, status: 1, stock, saleState,
+    beginTime: '2026-11-11T' + begins + ':00Z', endTime: '2026-11-11T' + ends + ':00Z' });
+  const lists = [
+    [sale(1, 'ended', '10:00', '11:00', 5), { id: 2, type: 0, status: 1 }, sale(3, 'not_started', '23:00', '23:30', 5), sale(4, 'sold_out', '19:00', '21:00', 0),
+     sale(5, 'not_started', '20:30', '21:00', 5), sale(6, 'on_sale', '19:00', '21:00', 5)],
+  ];
+  lists.push(lists[0].map((v) => (v.id === 6 ? { ...v, saleState: 'sold_out', stock: 0 } : v.id === 3 ? { ...v, saleState: 'on_sale' } : v)));
+  let read = 0;
+  const client = { clock: { now: () => now }, vouchers: async () => ({ success: true, data: lists[read++] }) };
+  const shop = new Shop(client, {}, 1, { changed() {}, notify() {}, signedOut() {} });
+  const later = globalThis.setTimeout;
+  globalThis.setTimeout = () => 0; // it would read the list again
+  const shown = [];
+  for (const _ of lists) {
+    await shop.watch();
+    shown.push(shop.vouchers.map((v) => v.id).join());
+  }
+  globalThis.setTimeout = later;
+  return shown.join(' ');
+})`)
+	if want := "6,5,3,2,4,1 6,5,3,2,4,1"; got != want {
+		t.Errorf("the cards are %s, want %s", got, want)
+	}
+}
+
 // TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an order leaves an unknown
 // outcome unknown; and a short wait is waited.
 func TestGuardsAnswers(t *testing.T) {

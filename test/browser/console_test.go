@@ -1,8 +1,11 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"seckill/internal/testkit"
+	"seckill/test/box"
 )
 
 // asAdmin is the browser of an admin who has signed in to the console.
@@ -68,6 +72,32 @@ func TestConsoleSignIn(t *testing.T) {
 	w.click("[data-act=sign-out]")
 	w.sees("h1", "Console")
 	w.seesNo(".places")
+}
+
+// TestSignInLink: the link that the service prints signs its first user in, and tells the second that it was used.
+func TestSignInLink(t *testing.T) {
+	s := embeddedShop(t)
+	link := s.signInLink()
+	w := open(t, s.url(link), desktop())
+	w.sees("h1", "Vouchers")
+	if address := evaluate[string](w, "location.href"); strings.Contains(address, "sign-in") {
+		t.Errorf("the code stays in the address: %s", address)
+	}
+	w = open(t, s.url(link), desktop())
+	w.sees("#token-problem", "was used already")
+	w.accessible()
+}
+
+// signInLink waits for the link that the service prints, and returns its path.
+func (s *shop) signInLink() (link string) {
+	s.tb.Helper()
+	box.Eventually(s.tb, "the sign-in link", func() error {
+		if link = regexp.MustCompile(`/admin#sign-in=\w+`).FindString(s.server.Log.String()); link == "" {
+			return errors.New("not printed")
+		}
+		return nil
+	})
+	return link
 }
 
 // TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and

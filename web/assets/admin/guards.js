@@ -36,7 +36,7 @@ export function proposedDelay(crowd, units) {
   return Math.max(1500, Math.ceil(Math.min((50 * crowd) / (0.05 * units), 600_000) / 500 - 1e-9) * 500);
 }
 
-/** What is set in a form. A guard that was on and is off is null. @param {any} form @param {any} [was] @param {(key: string) => string} t */
+/** What is set in a form. A guard that was on and is off is null. @param {any} form @param {any} was undefined for a new sale @param {(key: string) => string} t */
 export function readGuards(form, was, t) {
   /** @type {Record<string, any>} */
   const guards = {};

@@ -4,7 +4,7 @@
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
 import { Places } from './places.js';
-import { LEARNED, UNDER_WAY } from './state.js';
+import { LEARNED, UNDER_WAY, rankOf } from './state.js';
 import { Tickets, givenUp } from './tickets.js';
 
 /** @typedef {import('../client.js').Voucher} Voucher */
@@ -53,6 +53,8 @@ export class Shop {
   #keys = new Map();
   /** The presses that may go on: withdrawing one ends it. @type {Map<number, object>} by voucher */
   #going = new Map();
+  /** Where a voucher's card stands. @type {Map<number, number[]>} by voucher */
+  #ranks = new Map();
   #timer = 0;
   #turn = 0; // how often watching has begun
   #pages = 1; // how many are shown
@@ -136,13 +138,25 @@ export class Shop {
       const oldest = this.more ? answer.data[answer.data.length - 1].id : 0; // older ones are on the next page
       const gone = (this.vouchers ?? []).filter((old) => old.id > oldest && !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
       const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
-      this.vouchers = [...listed, ...gone.map((v) => ({ ...v, status: 2 }))];
+      this.vouchers = this.#arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
       this.planTickets();
       this.readPlaces();
     } else {
       this.trouble = answer;
     }
     this.view.changed();
+  }
+
+  /**
+   * Puts what can be bought first. A card keeps the rank that it had when it was first seen: none moves under a finger because
+   * a sale begins, ends or is sold out.
+   * @param {Voucher[]} vouchers
+   */
+  #arrange(vouchers) {
+    const now = this.client.clock.now();
+    for (const v of vouchers) if (!this.#ranks.has(v.id)) this.#ranks.set(v.id, rankOf(v, now));
+    const rank = (/** @type {Voucher} */ v) => this.#ranks.get(v.id) ?? [0, 0];
+    return vouchers.sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1]);
   }
 
   /** Has the tickets fetched that the buyer will need. */

@@ -53,6 +53,20 @@ export function stateOf(voucher, now, order, press, place) {
   return voucher.waitlistOfferSeconds ? 'waitable' : 'sold_out';
 }
 
+/** Which cards come first: what can be bought, what begins soonest, ordinary vouchers, what is sold out, and what is over. */
+const RANKS = { grab: 0, preparing: 0, paused: 0, early: 1, not_started: 1, sold_out: 3, waitable: 3, ended: 4, off_shelf: 4 };
+
+/**
+ * Where a card stands among others: lower first.
+ * @param {Voucher} voucher @param {number} now by the server's clock
+ */
+export function rankOf(voucher, now) {
+  const state = stateOf(voucher, now);
+  if (voucher.type === 0 && state === 'grab') return [2, 0];
+  const rank = RANKS[/** @type {keyof typeof RANKS} */ (state)] ?? 0;
+  return [rank, rank === 1 ? Date.parse(voucher.beginTime ?? '') : 0];
+}
+
 /** Phases in which a press is not answered yet. */
 export const UNDER_WAY = new Set(['asking', 'again', 'busy', 'ticket', 'kept']);
 
