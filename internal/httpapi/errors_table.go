@@ -42,12 +42,6 @@ var (
 	errOverloaded = errors.New("too many requests in flight")
 	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
-	// errManyDemoBuyers: demo buyers are made more often than people try the service out.
-	errManyDemoBuyers = errors.New("too many demo buyers")
-	// errUsedLink: the sign-in link was used, or is of an earlier start.
-	errUsedLink = errors.New("no such sign-in code")
-	// errNotLocal: the sign-in link is used on another machine.
-	errNotLocal = errors.New("the caller is not on this machine")
 	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and repeating it
 	// may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
@@ -205,11 +199,7 @@ var rules = []rule{
 		detail:  "The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
 	}},
-	{is(errManyDemoBuyers), failure{
-		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many demo buyers",
-		detail:  "Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After.",
-		english: "Too many people are trying this out right now. Please wait a moment.", chinese: "当前试用人数较多，请稍后再试",
-	}},
+	{is(errManyDemoBuyers), manyDemoBuyers()},
 	{is(errUserStreams), failure{ // by then a stream whose caller has silently gone has been noticed and closed
 		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "30", title: "Too many event streams",
 		detail:  "This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead.",
@@ -398,17 +388,8 @@ var rules = []rule{
 		detail:    "The token is malformed, expired, or not signed for this service.",
 		english:   "Please sign in again.", chinese: "登录已失效，请重新登录",
 	}},
-	{is(errUsedLink), failure{
-		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
-		challenge: "Bearer",
-		detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -role admin.",
-		english:   "This sign-in link was used already, or belongs to an earlier start.", chinese: "该登录链接已被使用，或属于之前的启动",
-	}},
-	{is(errNotLocal), failure{
-		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
-		detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
-		english: "This sign-in link works only on the machine on which the service runs.", chinese: "该登录链接只能在运行服务的机器上使用",
-	}},
+	{is(errUsedLink), usedLink()},
+	{is(errNotLocal), notLocal()},
 	{is(errForbidden), failure{
 		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
 		detail:  "This route is for tokens with the role admin.",
