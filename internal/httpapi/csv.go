@@ -178,6 +178,17 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 			{"first_accepted", csvTime(r.FirstAccepted)}, {"last_accepted", csvTime(r.LastAccepted)}, {"sold_out", csvTime(r.SoldOut)},
 		}...)
 	}
+	if w := v.Waitlist; w != nil {
+		figures = append(figures, [][2]string{
+			{"waitlist_joined", csvNumber(w.Joined)},
+			{"waitlist_waiting", csvNumber(w.Waiting)},
+			{"waitlist_offered", csvNumber(w.Offered)},
+			{"waitlist_open", csvNumber(w.Open)},
+			{"waitlist_accepted", csvNumber(w.Accepted)},
+			{"waitlist_bought", csvNumber(w.Bought)},
+			{"waitlist_passed", csvNumber(w.Passed)},
+		}...)
+	}
 	for _, t := range tallies(r.Sums) {
 		figures = append(figures, [][2]string{
 			{t.name + "_orders", csvNumber(t.tally.Orders)}, {t.name + "_units", csvNumber(t.tally.Units)}, {t.name + "_cents", csvNumber(t.tally.Cents)},

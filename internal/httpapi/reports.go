@@ -129,6 +129,7 @@ type reportJSON struct {
 	Title     string    `json:"title"`
 	PayValue  int64     `json:"payValue"` // cents
 	*reportSaleJSON
+	Waitlist *reportWaitlistJSON `json:"waitlist,omitempty"` // absent where the sale has no waiting list
 
 	Orders   map[string]tallyJSON `json:"orders"`   // by what they are now; each recorded order is in one
 	Recorded tallyJSON            `json:"recorded"` // all of them
@@ -156,6 +157,17 @@ type reportSaleJSON struct {
 
 	StepSeconds int64       `json:"stepSeconds"` // of the timeline
 	Timeline    []pointJSON `json:"timeline"`
+}
+
+// reportWaitlistJSON is what a waiting list has come to, in places. Offered ones are open, bought or passed.
+type reportWaitlistJSON struct {
+	Joined   int64 `json:"joined"`
+	Waiting  int64 `json:"waiting"` // now
+	Offered  int64 `json:"offered"`
+	Open     int64 `json:"open"`     // the offer stands, or is accepted and not decided yet
+	Accepted int64 `json:"accepted"` // the buyer wanted it
+	Bought   int64 `json:"bought"`   // it became an order
+	Passed   int64 `json:"passed"`   // it went to the next: declined, missed, refused or over
 }
 
 type tallyJSON struct {
@@ -199,6 +211,10 @@ func reportView(r report.Report, now time.Time) reportJSON {
 		At: shownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title, PayValue: r.Voucher.PayValue,
 		Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()), Sold: tallyView(r.Sums.Sold()),
 		Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
+	}
+	if r.Waitlist != nil {
+		w := reportWaitlistJSON(*r.Waitlist)
+		v.Waitlist = &w
 	}
 	for _, t := range tallies(r.Sums) {
 		v.Orders[t.name] = tallyView(t.tally)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/report"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -800,4 +801,40 @@ func BenchmarkJoin(b *testing.B) {
 		l.transitioned(b, c, order.Cancel)
 	}
 	b.ReportMetric(float64(time.Since(start).Microseconds())/float64(len(cs)), "µs/offer")
+}
+
+// A report counts each place once, and each offer as open, bought or passed.
+func TestReportWaitlist(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, orders := l.listed(t, 6)
+		want := func(w report.Waitlist) {
+			t.Helper()
+			got, err := l.Waitlist(t.Context(), v)
+			if diff := cmp.Diff(w, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+		want(report.Waitlist{})
+		l.join(t, v, 11, 12, 13, 14, 15, 16, 17)
+		if _, err := l.Leave(t.Context(), v, 17); err != nil { // without an offer
+			t.Fatal(err)
+		}
+		for _, c := range orders[:4] {
+			l.transitioned(t, c, order.Cancel)
+		}
+		want(report.Waitlist{Joined: 7, Waiting: 2, Offered: 4, Open: 4})
+		l.accepts(t, v, 11, 911)
+		l.accepts(t, v, 12, 912)
+		want(report.Waitlist{Joined: 7, Waiting: 2, Offered: 4, Open: 4, Accepted: 2})
+		l.applyAll(t, v)
+		if _, err := l.Leave(t.Context(), v, 13); err != nil { // declined: 15 is next
+			t.Fatal(err)
+		}
+		want(report.Waitlist{Joined: 7, Waiting: 1, Offered: 5, Open: 2, Accepted: 2, Bought: 2, Passed: 1})
+		l.expireOffers(t, v) // 14 and 15 miss theirs: 16 is next
+		want(report.Waitlist{Joined: 7, Offered: 6, Open: 1, Accepted: 2, Bought: 2, Passed: 3})
+		if r, err := report.NewReports(l).Of(t.Context(), v); err != nil || r.Waitlist == nil || r.Waitlist.Passed != 3 {
+			t.Errorf("the report has %+v, %v", r.Waitlist, err)
+		}
+	})
 }

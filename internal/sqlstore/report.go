@@ -9,6 +9,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/report"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -76,6 +77,41 @@ func (r tallyRow) of(sums *report.Sums) *report.Tally {
 	default:
 		return nil
 	}
+}
+
+// Waitlist implements report.Ledger. It walks the list's places by their index, without locks.
+func (s *Store) Waitlist(ctx context.Context, voucherID int64) (report.Waitlist, error) {
+	var rows []struct {
+		State             waitlist.State
+		Offered, Accepted bool
+		Places            int64
+	}
+	err := s.read(ctx).Raw("SELECT state, CASE WHEN offer_time IS NULL THEN 0 ELSE 1 END AS offered, CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, "+
+		"COUNT(*) AS places FROM tb_place WHERE voucher_id = ? GROUP BY state, offered, accepted", voucherID).Find(&rows).Error
+	if err != nil {
+		return report.Waitlist{}, readError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
+	}
+	var w report.Waitlist
+	for _, row := range rows {
+		w.Joined += row.Places
+		if row.Accepted {
+			w.Accepted += row.Places
+		}
+		switch {
+		case row.State == waitlist.Waiting:
+			w.Waiting += row.Places
+		case !row.Offered: // it ended while it waited
+			continue
+		case row.State.Open():
+			w.Open += row.Places
+		case row.State == waitlist.Bought:
+			w.Bought += row.Places
+		default:
+			w.Passed += row.Places
+		}
+	}
+	w.Offered = w.Open + w.Bought + w.Passed
+	return w, nil
 }
 
 // ExportRows implements report.Ledger.

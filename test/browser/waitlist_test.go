@@ -36,11 +36,15 @@ func TestWaitingList(t *testing.T) {
 		device                                                                  device
 		join, sign, waiting, ahead, first, leave, offered, title, kept, pay, ok string
 	}{
-		{desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
-			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid"},
+		{
+			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
+		},
 		{phone().in("zh-CN").inDark(), "加入候补", "登录后候补", "候补中", "前面还有 1 人", "您排在最前面", "退出候补", "¥10 立即领取", "已为您保留名额", "请在 09:", "支付 ¥10", "unpaid"},
-		{phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
-			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid"},
+		{
+			phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
+		},
 	} {
 		name := tt.device.name + tt.device.language
 		t.Run(name, func(t *testing.T) {
@@ -150,4 +154,53 @@ func TestMissedOffer(t *testing.T) {
 	w.sees(button("waitable"), "Join the waiting list")
 	w.accessible()
 	w.picture("buyer-missed-phone", false)
+}
+
+// TestConsoleWaitingList: the form gives a sale a waiting list, its page shows the places by state, and its report what came of the
+// offers. What is wrong with the time is shown at its field.
+func TestConsoleWaitingList(t *testing.T) {
+	for _, tt := range []struct {
+		device                          device
+		list, wrong, waiting, sum, pass string
+	}{
+		{desktop(), "Waiting list", "a number from 0.083 to 10,080", "Waiting", "1 issued = 0 left + 1 offered + 0 waiting + 0 recorded", "Passed on"},
+		{phone().in("zh-CN").inDark(), "候补名单", "a number from 0.083 to 10,080", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "转给下一位"},
+	} {
+		name := tt.device.name + tt.device.language
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realShop(t)
+			voucher, order := s.soldOutWithList("50 for 10", 600)
+			for user := int64(21); user <= 24; user++ {
+				s.must(http.MethodPost, onList(voucher, ""), user, nil, nil)
+			}
+			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
+			s.must(http.MethodPost, onList(voucher, "/leave"), 21, nil, nil) // 22 has the offer
+			w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(tt.device))
+			w.sees("[data-waitlist] h2", tt.list)
+			w.sees("[data-places=waiting]", tt.waiting)
+			w.until("document.querySelector('[data-places=waiting] td').innerText === '2' && document.querySelector('[data-places=offered] td').innerText === '1'")
+			w.sees("[data-balance=balanced]", tt.sum)
+			w.accessible()
+			w.picture("console-waitlist-"+name, true)
+
+			w.click("[data-act=copy]")
+			w.until("document.querySelector('#f-offerWithin').value === '10'")
+			evaluate[bool](w, "document.querySelector('#f-offerWithin').value = '0.01', true")
+			w.click("[data-act=save]")
+			w.sees("#f-offerWithin-wrong", tt.wrong)
+			w.accessible()
+			w.picture("console-waitlist-form-"+name, false)
+			evaluate[bool](w, "document.querySelector('#f-offerWithin').value = '2.5', true")
+			w.click("[data-act=save]")
+			w.seesNo("dialog")
+			w.sees("[data-waitlist]", "150")
+
+			w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
+			w.sees("[data-places=passed]", tt.pass)
+			w.until("['joined 4', 'waiting 2', 'offered 2', 'open 1', 'accepted 0', 'bought 0', 'passed 1'].every(f => document.querySelector(`[data-places=${f.split(' ')[0]}] td`).innerText === f.split(' ')[1])")
+			w.accessible()
+			w.picture("console-report-waitlist-"+name, true)
+		})
+	}
 }

@@ -42,6 +42,17 @@ func (s Sums) Received() Tally { return s.Earned().plus(s.Refunding).plus(s.Refu
 // Earned are the orders that are paid for, and whose money is not on its way back: the revenue.
 func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 
+// Waitlist is what the waiting list of a sale has come to, in places. A place is offered a unit once at most.
+type Waitlist struct {
+	Joined   int64 // all of them
+	Waiting  int64 // that wait now
+	Offered  int64 // that were offered a unit: Open + Bought + Passed
+	Open     int64 // whose offer stands, or is accepted and not decided yet
+	Accepted int64 // whose offer was accepted
+	Bought   int64 // whose offer became an order
+	Passed   int64 // whose offer ended without one: declined, missed, refused or over
+}
+
 // Point is how the requests of some seconds were answered.
 type Point struct {
 	At     time.Time
@@ -53,6 +64,8 @@ type Report struct {
 	Voucher voucher.Voucher
 	Sums    Sums
 	Answers order.Counts // of all requests, by all instances
+	// Waitlist is nil where the sale has no waiting list.
+	Waitlist *Waitlist
 	// Spoilt is how many rows of the timeline cannot be read and are left out.
 	Spoilt int64
 
@@ -70,6 +83,8 @@ type Ledger interface {
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Sums returns what became of the voucher's orders, read by one statement.
 	Sums(ctx context.Context, voucherID int64) (Sums, error)
+	// Waitlist returns what the sale's waiting list has come to, read by one statement.
+	Waitlist(ctx context.Context, voucherID int64) (Waitlist, error)
 	// MinuteTotals returns the totals of the sale's minutes after the given place, in the order of start and run, at most limit.
 	MinuteTotals(ctx context.Context, voucherID int64, after Place, limit int) ([]MinuteTotal, error)
 	// Minutes returns the sale's minutes that start from the one time to before the other, after the given place, in the order of
@@ -120,6 +135,10 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	made := Report{Voucher: v, Answers: order.Counts{}, Step: time.Second}
 	if made.Sums, err = r.ledger.Sums(ctx, voucherID); err == nil && v.Sale != nil {
 		err = r.addTimeline(ctx, &made)
+	}
+	if err == nil && v.Sale != nil && v.Sale.HasWaitlist() {
+		made.Waitlist = new(Waitlist)
+		*made.Waitlist, err = r.ledger.Waitlist(ctx, voucherID)
 	}
 	if err != nil {
 		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))

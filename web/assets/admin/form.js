@@ -39,6 +39,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
   const { t, has, locale } = words;
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
+  const [listed, setListed] = useState(Boolean(from.waitlistOfferSeconds));
   const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
@@ -66,6 +67,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
         ...(seckill && { stock: whole(text('stock')), perUser: whole(text('perUser')) }),
+        ...(seckill && listed && { waitlistOfferSeconds: Math.round(whole(text('offerWithin')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
@@ -76,9 +78,9 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       onDone(answer.data);
       return;
     }
-    const { payWithinSeconds: payWithin, ...others } = problems(answer);
+    const { payWithinSeconds: payWithin, waitlistOfferSeconds: offerWithin, ...others } = problems(answer);
     /** @type {Record<string, string>} */
-    const found = { ...others, ...(payWithin && { payWithin }) };
+    const found = { ...others, ...(payWithin && { payWithin: inMinutes(payWithin, locale) }), ...(offerWithin && { offerWithin: inMinutes(offerWithin, locale) }) };
     for (const name of ['payValue', 'actualValue']) if (found[name]) found[name] = inYuan(found[name], locale);
     const known = Object.keys(found).filter((name) => form.current.elements[name]);
     const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
@@ -123,6 +125,8 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
         ${seckill && input('perUser', { inputmode: 'numeric', value: from.perUser ?? '1' })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
+        ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
+          ${listed && input('offerWithin', { inputmode: 'decimal', value: (from.waitlistOfferSeconds ?? 600) / 60 })}`}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
         ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
       ${seckill && html`
@@ -149,11 +153,16 @@ function inYuan(problem, locale) {
   return problem.replace('a whole number', 'an amount').replace(/\d+(\.\d+)?/g, (n) => (Number(n) / 100).toLocaleString(locale));
 }
 
+/** The service's problem with seconds, in minutes as the form has them. @param {string} problem @param {string} locale */
+function inMinutes(problem, locale) {
+  return problem.replace('a whole number', 'a number').replace(/\d+/g, (n) => (Number(n) / 60).toLocaleString(locale));
+}
+
 /** Fields whose text is not of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays']) {
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
     if (typed === '' && name !== 'payWithin' && name !== 'validDays') found[name] = t('wrong.missing');

@@ -6,6 +6,7 @@ import { announce } from '../shell.js';
 import { Chart } from './chart.js';
 import { trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
+import { WaitlistFigures } from './waitlist.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled', 'expired', 'failed'];
 
@@ -61,6 +62,7 @@ export function Report({ id, client, words }) {
             <tr data-state="all"><th scope="row"><b>${t('all')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
           </tbody></table>
         </section>
+        <${WaitlistFigures} figures=${r.waitlist} words=${words} />
         ${sale && html`<section class="panel flat"><h2>${t('refused.why')}</h2>
           <table class="plain figures"><tbody>
             ${REFUSALS.map((w) => html`<tr key=${w.code} class=${r.refused[w.code] ? '' : 'soft'}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code] ?? 0)}</td></tr>`)}
