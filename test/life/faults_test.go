@@ -98,7 +98,7 @@ func (f *faults) call(name string, do func() error) error {
 func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
-		"ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "begin", "set holders", "publish", "snapshot",
+		"ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join", "accept", "leave", "see to offers", "begin", "set holders", "publish", "snapshot",
 	}
 }
 
@@ -106,6 +106,7 @@ func calls() []string {
 type ledger struct {
 	*sqlstore.Store
 	faults *faults
+	asked  func(orderID, userID int64) // is told of each order of one unit that the ledger is asked for
 }
 
 func (l ledger) Insert(ctx context.Context, claims []order.Claim) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -27,6 +28,7 @@ type model struct {
 	confirmed map[string]bool  // payments whose notice was answered
 	keys      map[string]int64 // changes of stock by idempotency key, including those whose outcome is not known
 	coupons   coupons
+	placed    map[int64]int64 // the last position that each user was answered
 	next      int
 }
 
@@ -37,7 +39,7 @@ func TestLife(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := s.newWorld(t, rt)
 		defer w.end()
-		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons()}
+		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(), placed: map[int64]int64{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"buy":         m.buy,
 			"buy more":    m.buy, // so that it is drawn more often
@@ -51,6 +53,13 @@ func TestLife(t *testing.T) {
 			"till again":  m.till, // so that it is drawn more often
 			"two minutes": m.reservationEnds,
 			"lapse":       m.lapse,
+			"join":        m.join,
+			"join too":    m.join, // so that it is drawn more often
+			"accept":      m.accept,
+			"accept too":  m.accept,
+			"leave":       m.leave,
+			"pass":        m.pass,
+			"window ends": m.windowEnds,
 			"restock":     m.restock,
 			"repeat key":  m.repeatKey,
 			"pause":       m.pause,
@@ -94,7 +103,7 @@ func (m *model) buy(t *rapid.T) {
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
 	default: // refused, or unknown; some later action asks again
-		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome, errOffShelf)
+		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome, order.ErrEnded, errOffShelf)
 	}
 }
 
@@ -205,6 +214,8 @@ func (m *model) redeliver(t *rapid.T) {
 
 // quiesce waits until nothing is under way any more, and checks what must hold then.
 func (m *model) quiesce(t *rapid.T) {
+	m.w.alive().faults.clear()
+	m.w.setEnd(t, time.Now().Add(time.Hour)) // a fault may have left it ended
 	m.w.quiesce()
 	for _, p := range m.payments { // a provider may repeat its callbacks
 		if m.confirmed[p.ID] {
@@ -251,7 +262,8 @@ func (m *model) deltasAddUp(t *rapid.T) {
 func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
-	if v.sale.stock < 0 || v.sale.stock+v.live() != v.sale.issued {
-		t.Fatalf("the ledger has %d units, and %d units of live orders, of %d issued", v.sale.stock, v.live(), v.sale.issued)
+	if v.sale.stock < 0 || v.sale.stock+v.sale.offered+v.live() != v.sale.issued {
+		t.Fatalf("the ledger has %d units, %d offered, and %d units of live orders, of %d issued", v.sale.stock, v.sale.offered, v.live(), v.sale.issued)
 	}
+	m.placesAddUp(t, v)
 }

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -37,6 +38,7 @@ type process struct {
 	payments    *service.Payments
 	vouchers    *voucher.Service
 	tills       *redemption.Tills
+	waitlists   *waitlist.Waitlists
 	ledger      ledger
 	ids         *idworker.Worker
 	newRecorder func() *recorder.Recorder
@@ -70,7 +72,9 @@ type stores struct {
 // newProcess starts no job. It calls sent with each batch that it sends to Redis.
 func newProcess(s stores, sent func(order.Batch)) *process {
 	p := &process{faults: newFaults()}
-	p.ledger = ledger{s.sql, p.faults}
+	p.ledger = ledger{s.sql, p.faults, func(orderID, userID int64) {
+		sent(order.Batch{Requests: []order.Request{{OrderID: orderID, UserID: userID, Quantity: order.OneUnit}}})
+	}}
 	redis := redisStore{s.redis, p.faults, sent}
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	p.ids = idworker.New(s.count, s.sql, s.key, idworker.Options{})
@@ -90,6 +94,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, s.redis, time.Now)
 	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
+	p.waitlists = waitlist.New(waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
@@ -122,6 +127,7 @@ func (p *process) shutdown(ctx context.Context) {
 	p.faults.kill()
 	p.jobs.Wait()
 	p.admission.Close()
+	p.waitlists.Close()
 	p.outbox.Close()
 	_ = p.ids.Close(ctx) // no id is needed any more
 	p.catalog.Close()

@@ -16,7 +16,8 @@ type view struct {
 	sale     saleRow
 	orders   []orderRow
 	payments []paymentRow
-	pending  int64 // operations
+	places   []placeRow // of the waiting list, by position
+	pending  int64      // operations
 
 	stock   int64 // in Redis, returned units included
 	applied int64 // number of the last operation applied in Redis
@@ -25,7 +26,7 @@ type view struct {
 	waiting int64 // entries in the stream
 }
 
-type saleRow struct{ stock, issued, last int64 }
+type saleRow struct{ stock, offered, issued, last int64 }
 
 type orderRow struct {
 	id, user int64
@@ -71,8 +72,8 @@ func (m *model) check(t *rapid.T) {
 	if v.waiting != 0 || v.pending != 0 {
 		t.Fatalf("not quiescent: %d entries wait, %d operations are pending", v.waiting, v.pending)
 	}
-	if v.sale.stock+v.live() != v.sale.issued { // I1, I5
-		t.Fatalf("ledger: stock %d + %d units of live orders, %d issued", v.sale.stock, v.live(), v.sale.issued)
+	if v.sale.stock+v.sale.offered+v.live() != v.sale.issued { // I1, I5
+		t.Fatalf("ledger: stock %d + %d offered + %d units of live orders, %d issued", v.sale.stock, v.sale.offered, v.live(), v.sale.issued)
 	}
 	if v.stock != v.sale.stock { // I5, I9
 		t.Fatalf("Redis has %d units to sell, the ledger %d", v.stock, v.sale.stock)
@@ -99,6 +100,7 @@ func (m *model) check(t *rapid.T) {
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
 	m.couponsAddUp(t, v)
+	m.offersBecameOrders(t, v)
 	m.winnersGetTheirOrder(t, live)
 }
 

@@ -56,7 +56,8 @@ type env struct {
 	prefix string
 	db     *sql.DB
 
-	dead []*process // are shut down when the test ends
+	dead  []*process // are shut down when the test ends
+	token int64      // of the locks of jobs; never a lower one, as the ledger is that of all worlds
 }
 
 // world is one sale and the process that sells it.
@@ -66,7 +67,6 @@ type world struct {
 	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
 	process *process
-	token   int64 // of the expirer's lock
 
 	mu             sync.Mutex
 	sent           map[int64]int64 // order ids that were sent to Redis, with their users
@@ -128,7 +128,7 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 			ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
-		voucher.SaleDraft{PerUser: perUser, Stock: firstStock, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{PerUser: perUser, Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	w.voucher = created.ID
 	return w
@@ -282,7 +282,8 @@ func (w *world) work() {
 	defer cancel()
 	p := w.alive()
 	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
-	_ = p.outbox.Flush(ctx, w.voucher)    // what fails stays pending
+	w.seeToOffers()
+	_ = p.outbox.Flush(ctx, w.voucher) // what fails stays pending
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
 
@@ -303,7 +304,7 @@ func (w *world) quiesce() {
 	for end := time.Now().Add(quiesceTimeout); ; {
 		w.record()
 		w.work()
-		if w.waiting() == 0 && w.unfinishedPayments() == 0 && w.isOpen() && w.pending() == 0 {
+		if w.waiting() == 0 && w.unfinishedPayments() == 0 && w.isOpen() && w.pending() == 0 && w.undecided() == 0 {
 			return
 		}
 		if time.Now().After(end) {
@@ -327,6 +328,11 @@ func (w *world) unfinishedPayments() int64 {
 
 func (w *world) pending() int64 {
 	return w.count("SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1 AND voucher_id = ?", w.voucher)
+}
+
+// undecided counts accepted offers that are not orders yet.
+func (w *world) undecided() int64 {
+	return w.count("SELECT COUNT(*) FROM tb_place WHERE state = 3 AND voucher_id = ?", w.voucher)
 }
 
 func (w *world) count(query string, args ...any) (n int64) {
@@ -366,9 +372,9 @@ func (w *world) refunded() map[string]int {
 // view reads both stores.
 func (w *world) view(t *rapid.T) view {
 	v := view{holders: map[int64]string{}, waiting: w.waiting()}
-	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
-		Scan(&v.sale.stock, &v.sale.issued, &v.sale.last))
-	v.pending = w.pending()
+	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
+		Scan(&v.sale.stock, &v.sale.offered, &v.sale.issued, &v.sale.last))
+	v.pending, v.places = w.pending(), w.places(t)
 	w.each(t, func(rows *sql.Rows) error {
 		var o orderRow
 		err := rows.Scan(&o.id, &o.user, &o.status, &o.units, &o.last)

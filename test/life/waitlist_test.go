@@ -1,0 +1,267 @@
+package life
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/voucher"
+)
+
+// offerWithin is so long that offers end only when the model lets their deadline pass.
+const offerWithin = time.Hour
+
+// placeRow is a place as the ledger has it.
+type placeRow struct {
+	user, position int64
+	state          waitlist.State
+	offered        bool
+	attempt        int64
+	order          int64 // 0: none
+}
+
+// aWaiter draws a user, preferring those with a place in one of the states.
+func (m *model) aWaiter(t *rapid.T, states ...waitlist.State) int64 {
+	var with []int64
+	for _, p := range m.w.places(t) {
+		for _, s := range states {
+			if p.state == s {
+				with = append(with, p.user)
+			}
+		}
+	}
+	if len(with) == 0 || rapid.IntRange(0, 4).Draw(t, "anybody") == 0 {
+		return m.user(t)
+	}
+	return rapid.SampledFrom(with).Draw(t, "waiter")
+}
+
+// join has a user wait; the sale is seldom sold out when they ask.
+func (m *model) join(t *rapid.T) {
+	user := m.user(t)
+	p, err := m.w.join(user)
+	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); is {
+		m.learn(t, bought.OrderID, user)
+		return
+	}
+	if err != nil {
+		m.w.expected(t, err, waitlist.ErrOnSale, order.ErrPaused, order.ErrEnded, errOffShelf)
+		return
+	}
+	if p.UserID != user || !p.State.Open() {
+		t.Fatalf("user %d joined and is answered %+v", user, p)
+	}
+	m.placed[user] = max(m.placed[user], p.Position)
+}
+
+// accept has a user accept an offer, whether they have one or not. Only who has one gets an order.
+func (m *model) accept(t *rapid.T) {
+	user := m.aWaiter(t, waitlist.Offered, waitlist.Accepted)
+	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
+		m.injectOne(t, "accept", "apply", "complete operations", "admit")
+	}
+	p, err := m.w.accept(user)
+	switch {
+	case err != nil:
+		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNoOffer, errOffShelf)
+	case p.State == waitlist.Bought:
+		m.learn(t, p.OrderID, user)
+	case p.State != waitlist.Accepted && p.State != waitlist.Refused:
+		t.Fatalf("user %d accepted, and their place is %s", user, p.State)
+	}
+}
+
+func (m *model) leave(t *rapid.T) {
+	user := m.aWaiter(t, waitlist.Waiting, waitlist.Offered)
+	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
+		m.injectOne(t, "leave")
+	}
+	if _, err := m.w.leave(user); err != nil {
+		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrAccepted)
+	}
+}
+
+// pass lets the deadline of an offer pass, and passes its unit on.
+func (m *model) pass(t *rapid.T) {
+	user := m.aWaiter(t, waitlist.Offered)
+	m.w.exec(t, "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2", m.w.voucher, user)
+	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
+		m.injectOne(t, "see to offers")
+	}
+	m.w.seeToOffers()
+}
+
+// windowEnds ends the sale, and with it the list; then it begins again. With a fault it may stay ended.
+func (m *model) windowEnds(t *rapid.T) {
+	end := time.Now().Add(20 * time.Millisecond)
+	if m.w.setEnd(t, end) {
+		time.Sleep(time.Until(end) + 5*time.Millisecond) // the sale's window is real time
+		m.w.seeToOffers()
+	}
+	m.w.setEnd(t, time.Now().Add(time.Hour))
+}
+
+// placesAddUp must hold at every moment: as many units are kept as offers are open, each user has one open place, and nobody who waits
+// was passed over for somebody behind them.
+func (m *model) placesAddUp(t *rapid.T, v view) {
+	open, kept, last := map[int64]bool{}, int64(0), int64(0)
+	for _, p := range v.places {
+		if p.offered {
+			last = max(last, p.position)
+		}
+		if p.state.Open() && open[p.user] {
+			t.Fatalf("user %d waits twice: %+v", p.user, v.places)
+		}
+		open[p.user] = open[p.user] || p.state.Open()
+		if p.state == waitlist.Offered || p.state == waitlist.Accepted {
+			kept++
+		}
+		if p.attempt > waitlist.MaxAttempts || p.offered != (p.attempt > 0) {
+			t.Fatalf("a unit was offered %d times: %+v", p.attempt, p)
+		}
+	}
+	if kept != v.sale.offered {
+		t.Fatalf("%d units are kept for offers, %d offers are open: %+v", v.sale.offered, kept, v.places)
+	}
+	for _, p := range v.places {
+		if p.state == waitlist.Waiting && p.position < last {
+			t.Fatalf("place %d waits, and %d had an offer: %+v", p.position, last, v.places)
+		}
+	}
+}
+
+// offersBecameOrders checks, once all is quiescent, that each accepted offer was decided, that each one that was bought has an order of
+// one unit, and that no other order came from the list; and that who was given a place has one.
+func (m *model) offersBecameOrders(t *rapid.T, v view) {
+	fromList, bought, highest := map[int64]bool{}, 0, map[int64]int64{}
+	m.w.each(t, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		fromList[id] = true
+		return err
+	}, "SELECT e.order_id FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE e.actor = 'waiting list' AND o.voucher_id = ?")
+	orders := map[int64]orderRow{}
+	for _, o := range v.orders {
+		orders[o.id] = o
+	}
+	for _, p := range v.places {
+		highest[p.user] = max(highest[p.user], p.position)
+		switch p.state {
+		case waitlist.Accepted:
+			t.Fatalf("an accepted offer is not decided, though all is quiescent: %+v", p)
+		case waitlist.Bought:
+			bought++
+			if o := orders[p.order]; o.user != p.user || o.units != 1 || !fromList[p.order] {
+				t.Fatalf("place %+v has the order %+v, from the list: %t", p, o, fromList[p.order])
+			}
+		default:
+			if fromList[p.order] {
+				t.Fatalf("place %+v has an order from the list", p)
+			}
+		}
+	}
+	if bought != len(fromList) {
+		t.Fatalf("%d orders came from the list, %d offers were bought", len(fromList), bought)
+	}
+	for user, position := range m.placed {
+		if highest[user] < position {
+			t.Fatalf("user %d was given place %d, the ledger has %d at most", user, position, highest[user])
+		}
+	}
+}
+
+func (w *world) places(t *rapid.T) (places []placeRow) {
+	w.each(t, func(rows *sql.Rows) error {
+		var p placeRow
+		err := rows.Scan(&p.user, &p.position, &p.state, &p.offered, &p.attempt, &p.order)
+		places = append(places, p)
+		return err
+	}, "SELECT user_id, position, state, offer_time IS NOT NULL, attempt, COALESCE(order_id, 0) FROM tb_place WHERE voucher_id = ? ORDER BY position")
+	return places
+}
+
+func (w *world) join(user int64) (waitlist.Place, error) {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	p := w.alive()
+	v, err := p.catalog.Find(ctx, w.voucher)
+	if err != nil {
+		return waitlist.Place{}, err
+	}
+	return p.waitlists.Join(ctx, user, v)
+}
+
+func (w *world) accept(user int64) (waitlist.Place, error) {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	p := w.alive()
+	v, err := p.catalog.Find(ctx, w.voucher)
+	if err != nil {
+		return waitlist.Place{}, err
+	}
+	return p.waitlists.Accept(ctx, user, v)
+}
+
+func (w *world) leave(user int64) (waitlist.Place, error) {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	return w.alive().waitlists.Leave(ctx, user, w.voucher)
+}
+
+// seeToOffers does what the offerer does each second. What a fault leaves undone, a later one does.
+func (w *world) seeToOffers() {
+	w.token++
+	p := w.alive()
+	if pass, err := p.ledger.SeeToOffers(w.ctx, w.token); err == nil && len(pass.Vouchers) > 0 {
+		p.outbox.RequestFlush(w.voucher)
+	}
+}
+
+// setEnd moves the end of the sale and reports whether that is certain.
+func (w *world) setEnd(t *rapid.T, end time.Time) bool {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	_, _, err := w.alive().vouchers.Change(ctx, admin, w.voucher, voucher.Change{End: &end})
+	if err != nil {
+		w.expected(t, err)
+	}
+	return err == nil
+}
+
+func (l ledger) Join(ctx context.Context, voucherID int64, users []int64) (places map[int64]waitlist.Place, err error) {
+	err = l.faults.call("join", func() error {
+		places, err = l.Store.Join(ctx, voucherID, users)
+		return err
+	})
+	return places, err
+}
+
+func (l ledger) Accept(ctx context.Context, voucherID, userID, orderID int64) (p waitlist.Place, err error) {
+	l.asked(orderID, userID)
+	err = l.faults.call("accept", func() error {
+		p, err = l.Store.Accept(ctx, voucherID, userID, orderID)
+		return err
+	})
+	return p, err
+}
+
+func (l ledger) Leave(ctx context.Context, voucherID, userID int64) (p waitlist.Place, err error) {
+	err = l.faults.call("leave", func() error {
+		p, err = l.Store.Leave(ctx, voucherID, userID)
+		return err
+	})
+	return p, err
+}
+
+func (l ledger) SeeToOffers(ctx context.Context, token int64) (pass waitlist.Pass, err error) {
+	err = l.faults.call("see to offers", func() error {
+		pass, err = l.Store.SeeToOffers(ctx, token)
+		return err
+	})
+	return pass, err
+}
