@@ -10,11 +10,11 @@ import (
 )
 
 // soldOutWithList creates a sale of one unit with a waiting list, which user 7 buys, and returns it with their order.
-func (s *shop) soldOutWithList(title string, seconds int64) (voucher int64, bought string) {
+func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-		"shopId": 1, "title": title, "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000, "stock": 1,
+		"shopId": 1, "title": "50 for 10", "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000, "stock": 1,
 		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour), "waitlistOfferSeconds": seconds,
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
@@ -50,7 +50,7 @@ func TestWaitingList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realShop(t)
-			voucher, order := s.soldOutWithList("50 for 10", 600)
+			voucher, order := s.soldOutWithList(600)
 			s.must(http.MethodPost, onList(voucher, ""), 8, nil, nil) // waits before the buyer
 			w := open(t, s.url("/"), tt.device)
 			w.sees(button("waitable"), tt.join)
@@ -104,7 +104,7 @@ func TestLeaveTheWaitingList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realShop(t)
-			voucher, order := s.soldOutWithList("50 for 10", 600)
+			voucher, order := s.soldOutWithList(600)
 			w := open(t, s.url("/"), s.signedIn(tt.device, 42))
 			w.click(button("waitable"))
 			w.click("[data-act=leave]")
@@ -144,7 +144,7 @@ func TestLeaveTheWaitingList(t *testing.T) {
 func TestMissedOffer(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	voucher, order := s.soldOutWithList("50 for 10", 30)
+	voucher, order := s.soldOutWithList(30)
 	s.must(http.MethodPost, onList(voucher, ""), 42, nil, nil)
 	s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
 	s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
@@ -170,7 +170,7 @@ func TestConsoleWaitingList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realShop(t)
-			voucher, order := s.soldOutWithList("50 for 10", 600)
+			voucher, order := s.soldOutWithList(600)
 			for user := int64(21); user <= 24; user++ {
 				s.must(http.MethodPost, onList(voucher, ""), user, nil, nil)
 			}

@@ -81,10 +81,6 @@ type Report struct {
 type Ledger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// Sums returns what became of the voucher's orders, read by one statement.
-	Sums(ctx context.Context, voucherID int64) (Sums, error)
-	// Waitlist returns what the sale's waiting list has come to, read by one statement.
-	Waitlist(ctx context.Context, voucherID int64) (Waitlist, error)
 	// MinuteTotals returns the totals of the sale's minutes after the given place, in the order of start and run, at most limit.
 	MinuteTotals(ctx context.Context, voucherID int64, after Place, limit int) ([]MinuteTotal, error)
 	// Minutes returns the sale's minutes that start from the one time to before the other, after the given place, in the order of
@@ -92,7 +88,16 @@ type Ledger interface {
 	Minutes(ctx context.Context, voucherID int64, from, to time.Time, after Place, limit int) ([]Minute, error)
 	// ExportRows returns the voucher's orders with an id above after, in the order of their ids, at most limit.
 	ExportRows(ctx context.Context, voucherID, after int64, limit int) ([]ExportRow, error)
+	SumsLedger
 	SalesLedger
+}
+
+// SumsLedger is the part of it that adds up, each by one statement.
+type SumsLedger interface {
+	// Sums returns what became of the voucher's orders.
+	Sums(ctx context.Context, voucherID int64) (Sums, error)
+	// Waitlist returns what the sale's waiting list has come to.
+	Waitlist(ctx context.Context, voucherID int64) (Waitlist, error)
 }
 
 // Place is where a minute stands among those of its sale.

@@ -57,7 +57,7 @@ export const TEXTS = {
 
   create: { en: 'New voucher', zh: '新建优惠券' },
   'create.title': { en: 'New voucher', zh: '新建优惠券' },
-  'create.note': { en: 'Price, worth, shop and units to a buyer never change afterwards.', zh: '售价、面值、店铺与每人限购数量创建后不可修改。' },
+  'create.note': { en: 'Price, worth, shop, units to a buyer and the waiting list never change afterwards.', zh: '售价、面值、店铺、每人限购数量与候补名单创建后不可修改。' },
   'create.unknown': { en: 'There was no answer: it may have been created. Look at the list before you try again.', zh: '未收到应答，可能已创建成功。重试前请先查看列表。' },
   'edit.title': { en: 'Change the voucher', zh: '修改优惠券' },
   'edit.note': { en: 'A new window takes effect at once, also while the sale runs.', zh: '新的活动时间立即生效，活动进行中亦然。' },
