@@ -50,6 +50,8 @@ var (
 	AddCounts string
 	//go:embed add_guard_counts.lua
 	AddGuardCounts string
+	//go:embed exchange_spending.lua
+	ExchangeSpending string
 	//go:embed reserve_ids.lua
 	ReserveIDs string
 )

@@ -65,7 +65,8 @@ type shop struct {
 	coolDown     *guard.CoolDownLoader
 	tally        *guard.Tally
 	guardFlusher *service.GuardFlusher
-	reporter     *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
+	budgets      *guard.BudgetExchange // nil in the embedded mode, which has one instance
+	reporter     *recovery.Reporter    // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
 	reports *report.Reports
@@ -138,6 +139,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,
 		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
+		budgets:      openBudgets(cfg, limits, redis, catalog, log),
 		reconciler:   reconciler,
 		reporter:     reporter,
 		outbox:       outbox,
@@ -152,11 +154,22 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	}, nil
 }
 
+// openBudgets returns the exchange of callers' budgets with other instances; nil in the embedded mode.
+func openBudgets(cfg config.Config, limits *guard.LimitsTable, store guard.SpendingStore, catalog *catalog.Catalog, log *slog.Logger) *guard.BudgetExchange {
+	if cfg.Embedded() {
+		return nil
+	}
+	return guard.NewBudgetExchange(limits, store, uuid.NewString(), catalog.AnyGuards, log)
+}
+
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
+	}
+	if s.budgets != nil {
+		runs = append(runs, s.budgets.Run)
 	}
 	for _, run := range slices.Concat(runs, s.tickets.jobs(), s.webhooks.jobs()) {
 		jobs.Go(func() error { return run(ctx) })

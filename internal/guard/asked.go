@@ -13,12 +13,12 @@ func askedOfNetwork() Rate { return Rate{Requests: 4096, Seconds: 64} }
 // among them. They forget one in thirty seconds, and sixty-four in one. A *RateError where it is too many.
 func (t *LimitsTable) Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error) {
 	now, ofUser, ofNetwork := t.now(), askedOfUser(), askedOfNetwork()
-	user, wait := t.table().owe(budgetKey{saleID, uint64(userID), accountAsked}, &ofUser, now)
+	user, wait := t.owe(budgetKey{saleID, uint64(userID), accountAsked}, &ofUser, now)
 	if wait > 0 {
 		return user, 0, &RateError{OfUser, wait}
 	}
 	kind, who := networkOf(a)
-	network, wait = t.table().owe(budgetKey{saleID, who, kind | asked}, &ofNetwork, now)
+	network, wait = t.owe(budgetKey{saleID, who, kind | asked}, &ofNetwork, now)
 	if wait > 0 {
 		return user, network, &RateError{OfNetwork, wait}
 	}

@@ -22,7 +22,8 @@
 //	a million users cool down       they are known two minutes after a start; beyond that, others make room, and are let in
 //	an instance has no secret       it lets nobody into a sale with tickets: they are told to try again
 //	an instance restarts            its table of rates is empty: everybody has a full budget there
-//	several instances               each lets a caller do as much as the setting says, by itself
+//	several instances               each tells the others every second what callers have spent: within that second, and while
+//	                                Redis hangs, each lets a caller do as much as the setting says, by itself
 //	the token has no such claim     a condition on it is not met
 //	an older version runs beside    it does not know the guards of a sale, and sells without them: docs/upgrades.md
 package guard

@@ -28,9 +28,10 @@ func (e *RateError) Error() string { return fmt.Sprintf("too many requests of th
 // LimitsTable has the budgets of addresses, networks and users in all sales. Its memory is taken with the first limit and
 // does not grow. It is safe for concurrent use.
 type LimitsTable struct {
-	once sync.Once
-	made *table
-	now  func() time.Time
+	once     sync.Once
+	made     *table
+	now      func() time.Time
+	spending *spending // what other instances are to know; nil where there are none
 }
 
 // NewLimitsTable returns full budgets.
@@ -45,13 +46,13 @@ func (t *LimitsTable) table() *table {
 func (t *LimitsTable) CheckAddress(l *Limits, saleID int64, a netip.Addr) error {
 	if l.PerAddress != nil {
 		kind, who := addressOf(a)
-		if wait := t.table().take(budgetKey{saleID, who, kind}, l.PerAddress, t.now()); wait > 0 {
+		if _, wait := t.owe(budgetKey{saleID, who, kind}, l.PerAddress, t.now()); wait > 0 {
 			return &RateError{OfAddress, wait}
 		}
 	}
 	if l.PerNetwork != nil {
 		kind, who := networkOf(a)
-		if wait := t.table().take(budgetKey{saleID, who, kind}, l.PerNetwork, t.now()); wait > 0 {
+		if _, wait := t.owe(budgetKey{saleID, who, kind}, l.PerNetwork, t.now()); wait > 0 {
 			return &RateError{OfNetwork, wait}
 		}
 	}
@@ -63,8 +64,17 @@ func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
 	if l.PerUser == nil {
 		return nil
 	}
-	if wait := t.table().take(budgetKey{saleID, uint64(userID), account}, l.PerUser, t.now()); wait > 0 {
+	if _, wait := t.owe(budgetKey{saleID, uint64(userID), account}, l.PerUser, t.now()); wait > 0 {
 		return &RateError{OfUser, wait}
 	}
 	return nil
+}
+
+// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one.
+func (t *LimitsTable) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
+	owed, wait = t.table().owe(k, r, now)
+	if t.spending != nil && wait == 0 && owed*tellFrom >= r.Requests {
+		t.spending.add(k, r.token())
+	}
+	return owed, wait
 }

@@ -119,7 +119,8 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 }
 
 func (t *LimitsTable) take(k budgetKey, r *Rate, now time.Time) time.Duration {
-	return t.table().take(k, r, now)
+	_, wait := t.owe(k, r, now)
+	return wait
 }
 
 // randomAddress is one of 2^64 of IPv6, each with a budget of its own.

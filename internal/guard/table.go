@@ -31,7 +31,7 @@ type budgetKey struct {
 // (internal/httpapi) forgets whom it saw first, heavy callers too.
 type table struct {
 	seed    maphash.Seed
-	started time.Time
+	started time.Time // an hour before it was made: other instances tell what was spent before
 	sets    []budgetSet
 }
 
@@ -43,11 +43,11 @@ type budgetSet struct {
 // budget is one key's. A cell without a key is free.
 type budget struct {
 	key  budgetKey
-	full time.Duration // when it will be full, since the table's start
+	full time.Duration // when it will be full, since the table's start, if that is to come
 }
 
 func newTable(now time.Time) *table {
-	return &table{seed: maphash.MakeSeed(), started: now, sets: make([]budgetSet, tableSets)}
+	return &table{seed: maphash.MakeSeed(), started: now.Add(-time.Hour), sets: make([]budgetSet, tableSets)}
 }
 
 // token is in which time a budget gets one request.
@@ -55,13 +55,7 @@ func (r *Rate) token() time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// take takes a request out of a budget, or returns how long it takes until there is one.
-func (t *table) take(k budgetKey, r *Rate, now time.Time) (wait time.Duration) {
-	_, wait = t.owe(k, r, now)
-	return wait
-}
-
-// owe is take, and returns how many requests are missing in the budget then.
+// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one.
 func (t *table) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
@@ -71,10 +65,21 @@ func (t *table) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.
 	token := r.token()
 	full := max(b.full, at) + token
 	if over := full - at - token*time.Duration(r.Requests); over > 0 {
-		return r.Requests, over
+		most := max(token*time.Duration(r.Requests), leastDebt) // what others have told may be nonsense
+		b.full -= max(0, over-most)
+		return r.Requests, min(over, most)
 	}
 	b.full = full
 	return int64((full - at + token - 1) / token), 0
+}
+
+// charge takes from a budget what was spent of it elsewhere at a time, though it may not have so much.
+func (t *table) charge(k budgetKey, spent time.Duration, at time.Time) {
+	s := t.set(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.find(k)
+	b.full = max(b.full, at.Sub(t.started)) + spent
 }
 
 func (t *table) set(k budgetKey) *budgetSet {

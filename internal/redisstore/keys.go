@@ -65,6 +65,9 @@ func (k keys) guards(s order.SaleRef) []string {
 	return []string{counts, counts + ":stopped", counts + ":units"}
 }
 
+// spending is what instances tell each other of callers' budgets (sorted set: "instance time budgets" → microseconds since 1970).
+func (k keys) spending() string { return k.partition(0) + ":spending" }
+
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)

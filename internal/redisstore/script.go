@@ -24,6 +24,7 @@ type scriptSet struct {
 	reportHeartbeat, report, roundProgress              script
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
 	replay, addCounts, addGuardCounts, inventory        script
+	exchangeSpending                                    script
 }
 
 func newScriptSet() scriptSet {
@@ -36,7 +37,7 @@ func newScriptSet() scriptSet {
 		deadLetter: newScript(scripts.DeadLetter), heartbeat: newScript(scripts.Heartbeat), takeOver: newScript(scripts.TakeOver),
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
 		addGuardCounts: newScript(scripts.AddGuardCounts),
-		inventory:      newScript(scripts.Inventory),
+		inventory:      newScript(scripts.Inventory), exchangeSpending: newScript(scripts.ExchangeSpending),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -15,6 +17,7 @@ var statsTests = behaviour{
 	"stats":          testStats,
 	"stats, no sale": testStatsOfNothing,
 	"guards' counts": testGuardCounts,
+	"spending":       testSpending,
 }
 
 func testStats(t *testing.T, r *rig) {
@@ -90,4 +93,52 @@ func testGuardCounts(t *testing.T, r *rig) {
 			t.Errorf("%s is kept for %v, %v", key, ttl, err)
 		}
 	}
+}
+
+// What one instance tells all others hear once, for some seconds, and nobody hears what they told themselves.
+func testSpending(t *testing.T, r *rig) {
+	cursors := map[string]string{}
+	exchange := func(name string, here ...guard.Spent) (budgets []string) {
+		t.Helper()
+		elsewhere, cursor, err := r.ExchangeSpending(r.ctx(), name, cursors[name], here)
+		r.must(err)
+		cursors[name] = cursor
+		for _, s := range elsewhere {
+			if s.Ago < 0 || s.Ago > spendingKept {
+				t.Errorf("%+v", s)
+			}
+			budgets = append(budgets, fmt.Sprint(s.Budget, "=", int64(s.Time)))
+		}
+		return budgets
+	}
+	spent := func(budget string, ns int64) guard.Spent { return guard.Spent{Budget: budget, Time: time.Duration(ns)} }
+	key := r.keys.spending()
+
+	r.must(r.commands.Set(r.ctx(), key, "nonsense", 0).Err())
+	equal(t, nil, exchange("a"))
+	equal(t, nil, exchange("a", spent("7:user:1", 5), spent("7:address4:2", 1<<40)))
+	equal(t, nil, exchange("a", spent("7:user:1", 5)))
+	equal(t, []string{"7:user:1=5", "7:address4:2=1099511627776", "7:user:1=5"}, exchange("b", spent("7:user:1", 6)))
+	equal(t, nil, exchange("b"))
+	equal(t, []string{"7:user:1=6"}, exchange("a", spent("7:user:1", 7)))
+	equal(t, []string{"7:user:1=7"}, exchange("b"))
+	equal(t, 5, len(exchange("c"))) // a new one hears of the last seconds
+
+	// What somebody wrote there, and what is too old or of a clock that was set back since, hides nothing.
+	now := float64(time.Now().UnixMicro())
+	for member, at := range map[string]float64{"x": now, "a 1": now, "y 1 7:user:1": now, "z 1 7:user:1 many 7:user:9 2": now, "old 1 7:user:3 1": now - 11e6, "ahead 1 7:user:3 1": now + 3600e6} {
+		r.must(r.commands.ZAdd(r.ctx(), key, redis.Z{Score: at, Member: member}).Err())
+	}
+	equal(t, []string{"7:user:9=2"}, exchange("a", spent("7:user:1", 8)))
+	equal(t, nil, exchange("a"))
+	if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil || ttl <= 0 || ttl > 2*spendingKept {
+		t.Errorf("it is kept for %v, %v", ttl, err)
+	}
+
+	// Redis has lost everything, and its clock is behind what the instance has seen.
+	r.must(r.commands.Del(r.ctx(), key).Err())
+	cursors["b"] = fmt.Sprintf("%.0f", now+5e6)
+	equal(t, nil, exchange("b"))
+	equal(t, nil, exchange("a", spent("7:user:1", 9)))
+	equal(t, []string{"7:user:1=9"}, exchange("b"))
 }

@@ -282,6 +282,17 @@ func inGuards() []mutant.Mutant {
 		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "-want",
 			mutant.Change{File: "internal/sqlstore/unpaid.go", From: `"CASE WHEN tb_unpaid.last_time < ?`, To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`},
 		),
+		packageMutant("each instance has budgets of its own", guard, "TestInstancesShareBudgets$", "one instance lets in",
+			mutant.Change{File: "internal/guard/budget_exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
+`, To: `		e.limits.spentElsewhere(elsewhere[:0])
+`},
+		),
+		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",
+			mutant.Change{File: "internal/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
+		),
+		packageMutant("an instance hears itself", "./internal/redisstore", "TestOnEveryServer$/miniredis/spending$", "7:user:1=5",
+			mutant.Change{File: "scripts/exchange_spending.lua", From: `string.sub(told[i], 1, #own) ~= own`, To: `true`},
+		),
 		packageMutant("a ticket is good for every user", tickets, "TestCheck$/another_user", "<nil>, want the ticket is not valid",
 			mutant.Change{File: ticket, From: `uint64(userID))
 	return key.Sign`, To: `0*uint64(userID))

@@ -1,0 +1,105 @@
+package guard
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// spendingRoom bounds how many budgets of each kind are told in a second. Who asks all the time is among the first.
+	spendingRoom = 256
+	// tellFrom is which part of a budget is gone when it is told: one in eight. Most callers ask once or twice.
+	tellFrom = 8
+	// leastDebt is for how long what others have told keeps a caller out at most, where the limit's own time is shorter.
+	leastDebt = time.Minute
+	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes to fill.
+	mostTold = MaxSeconds * time.Second
+)
+
+// Spent is what was spent of a budget on one instance.
+type Spent struct {
+	Budget string        // whose it is, as budgetKey has it in text
+	Time   time.Duration // in which the budget gets so much back
+	Ago    time.Duration // since it was told
+}
+
+// spending collects what is spent of budgets until it is told. It is safe for concurrent use, and bounded.
+type spending struct {
+	mu    sync.Mutex
+	spent map[budgetKey]time.Duration
+	room  map[kind]int
+}
+
+func newSpending() *spending {
+	return &spending{spent: make(map[budgetKey]time.Duration), room: make(map[kind]int)}
+}
+
+func (s *spending) add(k budgetKey, spent time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.spent[k]; !known {
+		if s.room[k.kind] >= spendingRoom {
+			return
+		}
+		s.room[k.kind]++
+	}
+	s.spent[k] += spent
+}
+
+// take returns what was spent since the last call.
+func (s *spending) take() []Spent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.spent) == 0 {
+		return nil
+	}
+	names, taken := kindNames(), make([]Spent, 0, len(s.spent))
+	for k, spent := range s.spent {
+		taken = append(taken, Spent{Budget: k.text(names), Time: spent})
+	}
+	clear(s.spent)
+	clear(s.room)
+	return taken
+}
+
+// spentElsewhere takes from the budgets here what was spent of them on other instances. What is no budget is left out.
+func (t *LimitsTable) spentElsewhere(told []Spent) {
+	now, names := t.now(), kindNames()
+	for _, s := range told {
+		if k, ok := parseBudget(s.Budget, names); ok && s.Time > 0 {
+			t.table().charge(k, min(s.Time, mostTold), now.Add(-max(0, s.Ago)))
+		}
+	}
+}
+
+// kindNames are the words by which instances tell each other of kinds.
+func kindNames() map[kind]string {
+	return map[kind]string{
+		address4: "address4", address6: "address6", network4: "network4", network6: "network6",
+		account: "user", noAddress: "unknown", network4 | asked: "asked-network4", network6 | asked: "asked-network6",
+		noAddress | asked: "asked-unknown", accountAsked: "asked-user",
+	}
+}
+
+// text is sale, kind and who: 7:user:42.
+func (k budgetKey) text(names map[kind]string) string {
+	return strconv.FormatInt(k.sale, 10) + ":" + names[k.kind] + ":" + strconv.FormatUint(k.who, 10)
+}
+
+// parseBudget reads what text returned, by an instance of this version or of another one.
+func parseBudget(text string, names map[kind]string) (k budgetKey, ok bool) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return k, false
+	}
+	sale, errSale := strconv.ParseInt(parts[0], 10, 64)
+	who, errWho := strconv.ParseUint(parts[2], 10, 64)
+	for kind, name := range names {
+		if name == parts[1] {
+			return budgetKey{sale, who, kind}, errSale == nil && errWho == nil
+		}
+	}
+	return k, false
+}

@@ -1,0 +1,54 @@
+-- exchange_spending.lua: tells the other instances what callers have spent of their budgets, and returns what they have told.
+--
+-- KEYS
+--   1  spending  sorted set  "instance time budgets" -> time at which it was told, microseconds since 1970 by Redis's clock
+-- ARGV
+--   1  instance  unique to the process, without spaces
+--   2  after     the cursor of the last call; 0 for the first
+--   3  keep      for how long what was told is kept, milliseconds
+--   4  most      how many members are returned at most
+--   5  budgets   what was spent here; empty: nothing
+--
+-- Returns a flat array: the next cursor; then for each member of another instance behind the cursor, oldest first: how many
+-- microseconds ago it was told, and what. If it is repeated the others are told twice, so it must not be.
+--
+-- Times in the set rise, also when the clock is set back. A key of another type is removed: somebody wrote there by hand.
+
+local after, keep, most = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if not (after and keep and most) or #ARGV ~= 5 then
+  return redis.error_reply('ERR exchange_spending.lua: bad arguments')
+end
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'zset' and kind ~= 'none' then
+  redis.call('UNLINK', KEYS[1])
+end
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - keep * 1000))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep * 1000), '+inf')
+
+local last = now
+local highest = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+if highest[2] and tonumber(highest[2]) >= now then
+  last = tonumber(highest[2]) + 1
+end
+local cursor = math.min(after, last) -- beyond: Redis has lost what the instance has seen
+
+local own = ARGV[1] .. ' '
+local told = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', cursor), '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+local answer = { 0 }
+for i = 1, #told, 2 do
+  cursor = tonumber(told[i + 1])
+  if string.sub(told[i], 1, #own) ~= own then
+    answer[#answer + 1] = math.max(0, now - cursor)
+    answer[#answer + 1] = told[i]
+  end
+end
+answer[1] = string.format('%.0f', cursor)
+
+if ARGV[5] ~= '' then
+  local at = string.format('%.0f', last)
+  redis.call('ZADD', KEYS[1], at, own .. at .. ' ' .. ARGV[5])
+  redis.call('PEXPIRE', KEYS[1], 2 * keep)
+end
+return answer
