@@ -1,21 +1,23 @@
--- seckill.lua: the gate of one sale: accepts or refuses requests. It checks the window, the stock and one order per user,
--- and appends the accepted orders to the stream: all of it in one atomic step.
+-- seckill.lua: the gate of sales: accepts or refuses requests. It checks the window, the stock and one order per user,
+-- and appends the accepted orders to the stream: all of it in one atomic step. One call has the requests for one sale, or
+-- for several sales at once, each of which is decided as if it were by itself.
 --
 -- KEYS (one hash slot)
---   1  sale     hash    the sale's state; fields in docs/architecture.md
---   2  buyers   hash    user id -> order id: the holders; with several units, order id ":" quantity
---   3  orders   stream  accepted orders that wait for their rows
--- ARGV
+--   1  orders  stream  accepted orders that wait for their rows
+--   then two for each of 1 to 64 sales:
+--   1  sale    hash    its state; fields in docs/architecture.md
+--   2  buyers  hash    user id -> order id: the holders; with several units, order id ":" quantity
+-- ARGV, for each sale in the same order
 --   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
 --   4  max backlog       entries in the stream at which no request is accepted any more
---   5… user id, order id; one pair for each request, 1 to 256 pairs. Ids are opaque text, never numbers: a Lua
---      number is exact only up to 2^53. The order id 0: the user may not enter, and is only told of an order that
---      they have (internal/guard)
---   n  quantities        only if some request asks for several units: how many each asks for, 1 to 20, as "units 1 3 1"
+--   5  how many requests follow, 1 to 256
+--   6  quantities        how many units each of them asks for, 1 to 20, as "1 3 1"; "": one each
+--   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
+--      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/guard)
 --
--- Returns a flat array:
+-- Returns an array with one element for each sale, in order: a flat array, or an error, which concerns no other sale
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
@@ -27,8 +29,9 @@
 --      already, as in buyers (ALREADY_BOUGHT, which is never returned as a code); or, below 0, how many units are left,
 --      fewer than the request asks for (NOT_ENOUGH, likewise)
 --
--- An error reply that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written:
--- Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses, comes first.
+-- An error that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written for the
+-- sale, nor for any other: Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses,
+-- comes first.
 --
 -- The same call sent again accepts nothing twice and answers ACCEPTED again for what it accepted (rule 3,
 -- docs/architecture.md). A refusal may differ by then.
@@ -53,164 +56,190 @@ local BACKLOGGED = 10 -- too many orders wait in the stream
 -- NOT_ENOUGH = 11: there are sellable units, but fewer than the request asks for. It is decided after PAUSED
 local BARRED = 12     -- the user is no holder, and may not enter. It is asked before mode, window and stock too
 
-local FIRST = 5 -- where the pairs begin in ARGV
-local MAX_REQUESTS = 256
+local MAX_SALES, MAX_REQUESTS = 64, 256
 local MAX_QUANTITY = 20
 local MAX_DELAY = 60000 -- for how many milliseconds returned units wait at most; as in correct.lua
+local MAX = 9007199254740992 -- 2^53: beyond it Lua is not exact. Such a number, or nan, was written by hand
+local MAX_LEAD = 1e9 -- epochs; as in begin_rebuild.lua. Were it believed, no rebuild would reach what callers know
 
-local call = redis.call
-local sale_key, buyers_key, orders_key = KEYS[1], KEYS[2], KEYS[3]
-local voucher = ARGV[1]
-local known_epoch, known_seq, max_backlog = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local n = math.floor((#ARGV - FIRST + 1) / 2)
-local quantities -- of the requests; nil where each asks for one unit
-local bad = not (known_epoch and known_seq and max_backlog) or n < 1 or n > MAX_REQUESTS
-if #ARGV - FIRST + 1 > 2 * n then
-  quantities = {}
-  for text in string.gmatch(string.match(ARGV[#ARGV], '^units (.+)$') or '', '%S+') do
-    quantities[#quantities + 1] = tonumber(text) or 0
-    bad = bad or quantities[#quantities] < 1 or quantities[#quantities] > MAX_QUANTITY
-  end
-  bad = bad or #quantities ~= n
-end
-if bad then
-  return redis.error_reply('ERR seckill.lua: bad arguments')
-end
-
--- Read everything first: a script that fails after a write is not undone.
-local users = {}
-for i = 1, n do
-  users[i] = ARGV[FIRST + 2 * i - 2]
-end
-local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-local sale = redis.pcall('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
-  'reserved', 'resumes', 'server')
-local holders = redis.pcall('HMGET', buyers_key, unpack(users)) -- order ids
-local buyers = holders.err and 0 or call('HLEN', buyers_key)
-local backlog = call('XLEN', orders_key)
+local call, pcall = redis.call, redis.pcall
+local orders_key = KEYS[1]
+local sales = (#KEYS - 1) / 2
 
 local function number(field)
   return field and tonumber(field) or nil
 end
-local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
-local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
-local opens, closes = number(sale[7]), number(sale[8])
-local reserved = 0 -- returned units that apply.lua keeps for a revival
-if (number(sale[9]) or 0) > 0 then
-  reserved = number(call('HGET', sale_key, 'reserved_units')) or 1
-end
-local resumes = number(sale[10]) or 0 -- from when a rebuilt sale sells
-local MAX = 9007199254740992 -- 2^53: beyond it Lua is not exact. Such a number, or nan, was written by hand
-local MAX_LEAD = 1e9 -- epochs; as in begin_rebuild.lua. Were it believed, no rebuild would reach what callers know
-local readable = epoch and seq and stock and opens and closes and not holders.err
-  and epoch <= known_epoch + MAX_LEAD and seq >= 0 and seq < MAX and stock >= 0 and stock < MAX and closes < MAX
-  and (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild')
 
-local function answer_all(code)
-  local answer = {mode or '', epoch or 0, seq or 0, (stock or 0) + returned + reserved, buyers, opens or 0, closes or 0, now}
+-- The units that each of n requests asks for; false for text that does not say it.
+local function units_of(text, n)
+  local units = {}
+  for word in string.gmatch(text, '%S+') do
+    units[#units + 1] = tonumber(word) or 0
+    if units[#units] < 1 or units[#units] > MAX_QUANTITY then
+      return false
+    end
+  end
+  return #units == n and units
+end
+
+-- All arguments are looked at before anything is done for the first sale.
+local ats, sizes = {}, {} -- of each sale: where its arguments begin, and how many requests it has
+local units = {}          -- of each sale, of each request; nil where each asks for one unit
+local at = 1
+while ARGV[at] do
+  local n, sale = tonumber(ARGV[at + 4]) or 0, #ats + 1
+  if n < 1 or n > MAX_REQUESTS or n ~= math.floor(n)
+    or not (tonumber(ARGV[at + 1]) and tonumber(ARGV[at + 2]) and tonumber(ARGV[at + 3])) then
+    break
+  end
+  if ARGV[at + 5] ~= '' then
+    units[sale] = units_of(ARGV[at + 5], n)
+    if not units[sale] then
+      break
+    end
+  end
+  ats[sale], sizes[sale] = at, n
+  at = at + 6 + 2 * n
+end
+if at ~= #ARGV + 1 or #ats ~= sales or sales < 1 or sales > MAX_SALES then
+  return redis.error_reply('ERR seckill.lua: bad arguments')
+end
+
+local clock = call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local backlog = call('XLEN', orders_key)
+local info -- of this server, asked for once
+
+local answers = {}
+for s = 1, sales do
+  local sale_key, buyers_key = KEYS[2 * s], KEYS[2 * s + 1]
+  local at, n, quantities = ats[s], sizes[s], units[s]
+  local voucher = ARGV[at]
+  local known_epoch, known_seq, max_backlog = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local first = at + 6 -- where the pairs begin
+
+  -- Read everything of the sale first: a script that fails after a write is not undone.
+  local users = {}
   for i = 1, n do
-    answer[8 + i] = code
+    users[i] = ARGV[first + 2 * i - 2]
   end
-  return answer
-end
+  local sale = pcall('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end',
+    'reserved', 'resumes', 'server')
+  local holders = pcall('HMGET', buyers_key, unpack(users)) -- order ids
+  local buyers = holders.err and 0 or call('HLEN', buyers_key)
 
-if not readable then
-  mode, epoch, seq, stock, returned, reserved = '', 0, 0, 0, 0, 0
-  return answer_all(NO_SALE)
-end
-
--- Whether another server, or another run of this one, opened the sale. A restart or a failover may lose the tail, and
--- admissions that follow unnoticed would fill the gap that shows the loss. Where INFO is forbidden, it goes unnoticed.
-local function other_server()
-  if not sale[11] or sale[11] == '' then
-    return false
+  local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
+  local returned, returned_at = number(sale[5]) or 0, number(sale[6]) or 0
+  local opens, closes = number(sale[7]), number(sale[8])
+  local reserved = 0 -- returned units that apply.lua keeps for a revival
+  if (number(sale[9]) or 0) > 0 then
+    reserved = number(call('HGET', sale_key, 'reserved_units')) or 1
   end
-  local info = redis.pcall('INFO', 'server')
-  return type(info) == 'string' and not string.find(info, sale[11], 1, true)
-end
+  local resumes = number(sale[10]) or 0 -- from when a rebuilt sale sells
+  local readable = epoch and seq and stock and opens and closes and not holders.err
+    and epoch <= known_epoch + MAX_LEAD and seq >= 0 and seq < MAX and stock >= 0 and stock < MAX and closes < MAX
+    and (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild')
 
-if epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or other_server() then
-  if mode ~= 'rebuild' then
-    -- Refused when out of memory or read-only; the caller requests the rebuild all the same.
-    redis.pcall('HSET', sale_key, 'mode', 'rebuild')
-    mode = 'rebuild'
+  -- Whether another server, or another run of this one, opened the sale. A restart or a failover may lose the tail, and
+  -- admissions that follow unnoticed would fill the gap that shows the loss. Where INFO is forbidden, it goes unnoticed.
+  local other_server = false
+  if sale[11] and sale[11] ~= '' then
+    info = info or pcall('INFO', 'server')
+    other_server = type(info) == 'string' and not string.find(info, sale[11], 1, true)
   end
-  return answer_all(LOST_TAIL)
-end
 
--- Units that came back to a sold-out sale join the stock once their time has come (rule 11). A time further off than
--- MAX_DELAY comes from a clock that was set back since, as by a failover to a server whose clock is behind.
-if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
-  stock, returned = stock + returned, 0
-end
-
-local refusal -- why no new holder is accepted, if so
-if mode == 'rebuild' then
-  refusal = REBUILDING
-elseif mode == 'off' then
-  refusal = OFF_SHELF
-elseif mode == 'paused' then
-  refusal = PAUSED
-elseif now < opens then
-  refusal = NOT_STARTED
-elseif now >= closes then
-  refusal = ENDED
-end
-
-local outcomes = {}
-local accepted, taken = 0, 0 -- orders, and their units
-local added = {}    -- user, order, user, order…: what HSET writes to buyers
-local order_of = {} -- user -> order that this call accepted
-for i = 1, n do
-  local user, order, quantity = users[i], ARGV[FIRST + 2 * i - 1], 1
-  local asks = order == '0' -- for the order that the user has, and not for units
-  if quantities and quantities[i] > 1 then
-    quantity = quantities[i]
-    order = order .. ':' .. string.format('%d', quantity)
+  local everyone -- the code for every request, holders' too, if there is one
+  local refusal  -- why no new holder is accepted, if so
+  if not readable then
+    mode, epoch, seq, stock, returned, reserved = '', 0, 0, 0, 0, 0
+    everyone = NO_SALE
+  elseif epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or other_server then
+    if mode ~= 'rebuild' then
+      -- Refused when out of memory or read-only; the caller requests the rebuild all the same.
+      pcall('HSET', sale_key, 'mode', 'rebuild')
+      mode = 'rebuild'
+    end
+    everyone = LOST_TAIL
+  elseif mode == 'rebuild' then
+    refusal = REBUILDING
+  elseif mode == 'off' then
+    refusal = OFF_SHELF
+  elseif mode == 'paused' then
+    refusal = PAUSED
+  elseif now < opens then
+    refusal = NOT_STARTED
+  elseif now >= closes then
+    refusal = ENDED
   end
-  local current = order_of[user] or holders[i]
-  if current == order and not asks then
-    outcomes[i] = ACCEPTED
-  elseif current then
-    outcomes[i] = current
-  elseif asks then
-    outcomes[i] = BARRED
-  elseif refusal then
-    outcomes[i] = refusal
-  elseif stock - taken <= 0 then
-    outcomes[i] = SOLD_OUT
-  elseif now < resumes and resumes - now <= MAX_DELAY then
-    outcomes[i] = PAUSED
-  elseif stock - taken < quantity then
-    outcomes[i] = taken - stock
-  elseif backlog + accepted >= max_backlog then
-    outcomes[i] = BACKLOGGED
-  else
-    accepted, taken = accepted + 1, taken + quantity
-    added[2 * accepted - 1], added[2 * accepted] = user, order
-    order_of[user] = order
-    outcomes[i] = ACCEPTED
-  end
-end
 
-if accepted > 0 then
-  local epoch_text = sale[2]
+  -- Units that came back to a sold-out sale join the stock once their time has come (rule 11). A time further off than
+  -- MAX_DELAY comes from a clock that was set back since, as by a failover to a server whose clock is behind.
+  if not everyone and returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
+    stock, returned = stock + returned, 0
+  end
+
+  local outcomes = {}
+  local accepted, taken = 0, 0 -- orders, and their units
+  local added = {}    -- user, order, user, order…: what HSET writes to buyers
+  local order_of = {} -- user -> order that this call accepted
+  for i = 1, n do
+    local user, order, quantity = users[i], ARGV[first + 2 * i - 1], 1
+    local asks = order == '0' -- for the order that the user has, and not for units
+    if quantities and quantities[i] > 1 then
+      quantity = quantities[i]
+      order = order .. ':' .. string.format('%d', quantity)
+    end
+    local current = order_of[user] or holders[i]
+    if everyone then
+      outcomes[i] = everyone
+    elseif current == order and not asks then
+      outcomes[i] = ACCEPTED
+    elseif current then
+      outcomes[i] = current
+    elseif asks then
+      outcomes[i] = BARRED
+    elseif refusal then
+      outcomes[i] = refusal
+    elseif stock - taken <= 0 then
+      outcomes[i] = SOLD_OUT
+    elseif now < resumes and resumes - now <= MAX_DELAY then
+      outcomes[i] = PAUSED
+    elseif stock - taken < quantity then
+      outcomes[i] = taken - stock
+    elseif backlog + accepted >= max_backlog then
+      outcomes[i] = BACKLOGGED
+    else
+      accepted, taken = accepted + 1, taken + quantity
+      added[2 * accepted - 1], added[2 * accepted] = user, order
+      order_of[user] = order
+      outcomes[i] = ACCEPTED
+    end
+  end
+
+  local failed -- what Redis answers to a write that it refuses: the answer for this sale
   for i = 1, accepted do
-    call('XADD', orders_key, '*', 'v', voucher, 'u', added[2 * i - 1], 'o', added[2 * i],
-      'e', epoch_text, 's', string.format('%.0f', seq + i))
+    local id = pcall('XADD', orders_key, '*', 'v', voucher, 'u', added[2 * i - 1], 'o', added[2 * i],
+      'e', sale[2], 's', string.format('%.0f', seq + i))
+    failed = failed or type(id) == 'table' and id
+    if failed then
+      break
+    end
+    backlog = backlog + 1
   end
-  call('HSET', buyers_key, unpack(added))
-  stock, seq, buyers = stock - taken, seq + accepted, buyers + accepted
-  call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'seq', string.format('%.0f', seq),
-    'returned', string.format('%.0f', returned))
-  if taken > accepted then
-    redis.pcall('HINCRBY', sale_key, 'extra', taken - accepted) -- a rebuild sets it anew if somebody wrote text there
+  if accepted > 0 and not failed then
+    call('HSET', buyers_key, unpack(added))
+    stock, seq, buyers = stock - taken, seq + accepted, buyers + accepted
+    call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'seq', string.format('%.0f', seq),
+      'returned', string.format('%.0f', returned))
+    if taken > accepted then
+      pcall('HINCRBY', sale_key, 'extra', taken - accepted) -- a rebuild sets it anew if somebody wrote text there
+    end
   end
-end
 
-local answer = {mode, epoch, seq, stock + returned + reserved, buyers, opens, closes, now}
-for i = 1, n do
-  answer[8 + i] = outcomes[i]
+  local answer = {mode, epoch, seq, stock + returned + reserved, buyers, opens or 0, closes or 0, now}
+  for i = 1, n do
+    answer[8 + i] = outcomes[i]
+  end
+  answers[s] = failed or answer
 end
-return answer
+return answers

@@ -2,7 +2,6 @@ package measures
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,8 +31,8 @@ func rawScript(buyers int64) measurement {
 			return t, err
 		}
 		keys := []string{
-			fmt.Sprintf("%s{p0}:sale:%d", at.Prefix, server.Voucher), fmt.Sprintf("%s{p0}:buyers:%d", at.Prefix, server.Voucher),
 			at.Prefix + "{p0}:orders",
+			fmt.Sprintf("%s{p0}:sale:%d", at.Prefix, server.Voucher), fmt.Sprintf("%s{p0}:buyers:%d", at.Prefix, server.Voucher),
 		}
 		rdb := redis.NewClient(&redis.Options{Addr: r.stores.RedisAddr, PoolSize: rawConnections, MaxRetries: -1})
 		defer func() { _ = rdb.Close() }() // nothing is in flight any more
@@ -70,7 +69,7 @@ func admitRaw(ctx context.Context, rdb *redis.Client, keys []string, voucher, fi
 	script := redis.NewScript(scripts.Seckill)
 	pipe := rdb.Pipeline()
 	for user := first; user < first+rawPipeline; user += buyers {
-		args := []any{voucher, 0, 0, 1_000_000_000}
+		args := []any{voucher, 0, 0, 1_000_000_000, buyers, ""}
 		for i := range buyers {
 			args = append(args, user+i, (user+i)<<20) // a number as long as an order id
 		}
@@ -86,8 +85,12 @@ func admitRaw(ctx context.Context, rdb *redis.Client, keys []string, voucher, fi
 		return fmt.Errorf("redis: %w", err)
 	}
 	for _, a := range answers {
-		if answer, ok := a.(*redis.Cmd); !ok || len(answer.Val().([]any)) < 9 {
-			return errors.New("unexpected answer of the script")
+		sales, err := a.(*redis.Cmd).Slice()
+		if err != nil || len(sales) != 1 {
+			return fmt.Errorf("unexpected answer %v of the script: %w", sales, err)
+		}
+		if answer, ok := sales[0].([]any); !ok || len(answer) < 9 {
+			return fmt.Errorf("unexpected answer %v of the script", sales[0])
 		}
 	}
 	return nil

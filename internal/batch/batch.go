@@ -80,11 +80,13 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error)
 	}
 	select {
 	case <-it.done:
-		answer, err = it.Answer, it.err
-		*it = Item[Q, A]{done: it.done}
-		b.unused.Put(it)
-		return answer, err
+		return b.finish(it)
 	case <-it.gone:
+	}
+	select {
+	case <-it.done: // both, as where the caller's own call went on until ctx ended
+		return b.finish(it)
+	default:
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,6 +94,14 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error)
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
 	}
 	return answer, ctx.Err()
+}
+
+// finish returns what came of the item, which nobody else has any more.
+func (b *Batcher[Q, A]) finish(it *Item[Q, A]) (answer A, err error) {
+	answer, err = it.Answer, it.err
+	*it = Item[Q, A]{done: it.done}
+	b.unused.Put(it)
+	return answer, err
 }
 
 // Go has the request sent as Do does, and does not wait.

@@ -168,6 +168,24 @@ func TestFailedCall(t *testing.T) {
 	}
 }
 
+// A caller that makes its own call knows what came of it, also when its context ended during the call.
+func TestOwnCallTakesUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			b := New(Options{Calls: 1, Inline: true}, func(ctx context.Context, _ []*Item[int, int]) error {
+				<-ctx.Done()
+				return errCall
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := b.Do(ctx, 1); !errors.Is(err, errCall) {
+				t.Errorf("%v, want the call's error", err)
+			}
+		})
+	}
+}
+
 // Slow calls are known as such while they go on, and forgotten with the rush: those that are sent wait for as long as they
 // may, and little more; the others are refused at once.
 func TestExpectedWaitIsBounded(t *testing.T) {

@@ -8,21 +8,21 @@ import (
 	"strconv"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
-// MaxRequests is how many requests scripts/seckill.lua takes in one call.
+// MaxRequests is how many requests of a sale scripts/seckill.lua takes in one call.
 const MaxRequests = 256
 
-// Admit runs scripts/seckill.lua once. An error that wraps order.ErrUnavailable says that the batch certainly had no
-// effect; after any other, repeating the identical batch gives the answer. No caller learns of an order that too few
-// replicas have confirmed, neither a new one nor one that the user had: that is an error of the latter kind.
+// Admit runs scripts/seckill.lua once, for batches of other sales too where they come at the same time (sharedCalls). An error
+// that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the identical batch
+// gives the answer. No caller learns of an order that too few replicas have confirmed, neither a new one nor one that the
+// user had: that is an error of the latter kind.
 func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
-	args, err := admissionArgs(b)
-	if err != nil {
+	if err := checkBatch(b); err != nil {
 		return order.BatchResult{}, err
 	}
-	keys := []string{s.keys.sale(b.Sale), s.keys.buyers(b.Sale), s.keys.orders(b.Sale.Partition)}
-	raw, doubt := s.admissions.run(ctx, keys, args...)
+	raw, doubt := s.admissions.run(ctx, b)
 	if doubt != nil && !errors.Is(doubt, errUnconfirmed) {
 		return order.BatchResult{}, doubt
 	}
@@ -43,34 +43,31 @@ func namesOrder(r order.Result) bool {
 	return r.Outcome == order.Accepted || r.Outcome == order.AlreadyBought
 }
 
-// admissionArgs is ARGV of the script. It points into the batch, which therefore must not change during the call: the
-// ids are written to the socket from there, and a batch costs one allocation.
-func admissionArgs(b order.Batch) ([]any, error) {
+// checkBatch refuses a batch that the script does not take, and for which it would refuse those of all sales in the call.
+func checkBatch(b order.Batch) error {
 	if n := len(b.Requests); n < 1 || n > MaxRequests {
-		return nil, fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, MaxRequests)
+		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, MaxRequests)
 	}
-	args := make([]any, 0, 4+2*len(b.Requests)+1)
-	several := false
-	args = append(args, b.Sale.VoucherID, b.Known.Epoch, b.Known.Sequence, b.MaxBacklog)
 	for i := range b.Requests {
 		r := &b.Requests[i]
 		if r.UserID <= 0 || r.OrderID < 0 {
-			return nil, fmt.Errorf("%w: a request of user %d (order %d) has no positive id", order.ErrUnavailable, r.UserID, r.OrderID)
+			return fmt.Errorf("%w: a request of user %d (order %d) has no positive id", order.ErrUnavailable, r.UserID, r.OrderID)
 		}
-		args = append(args, &r.UserID, &r.OrderID)
-		several = several || r.Quantity.Extra() > 0
+		if n := r.Quantity.Units(); n < 1 || n > voucher.MaxPerUser {
+			return fmt.Errorf("%w: a request for %d units, allowed are 1 to %d", order.ErrUnavailable, n, voucher.MaxPerUser)
+		}
 	}
-	if several {
-		args = append(args, quantitiesOf(b.Requests))
-	}
-	return args, nil
+	return nil
 }
 
-// quantitiesOf is how many units each of the requests asks for, as the script reads it.
+// quantitiesOf is how many units each of the requests asks for, as the script reads it: nothing where each asks for one.
 func quantitiesOf(requests []order.Request) string {
-	text := append(make([]byte, 0, 5+3*len(requests)), "units"...)
+	if !slices.ContainsFunc(requests, func(r order.Request) bool { return r.Quantity.Extra() > 0 }) {
+		return ""
+	}
+	var text []byte
 	for _, r := range requests {
-		text = strconv.AppendInt(append(text, ' '), r.Quantity.Units(), 10)
+		text = append(strconv.AppendInt(text, r.Quantity.Units(), 10), ' ')
 	}
 	return string(text)
 }

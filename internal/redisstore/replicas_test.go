@@ -43,7 +43,7 @@ func newFlock(t *testing.T, timeout time.Duration) *flock {
 }
 
 func (f *flock) guard(r Replicas) {
-	f.admissions = newPipeliner(f.commands, f.scripts.seckill, r, f.keys.confirmed())
+	f.admissions = newSharedCalls(f.commands, f.scripts.seckill, f.keys, r)
 }
 
 // ask sends one request.
@@ -119,27 +119,25 @@ func TestReplicasConfirm(t *testing.T) {
 	}
 }
 
-// TestReplicasConfirmASend: one question follows all calls of a send, and its answer is every call's.
+// TestReplicasConfirmASend: one question follows all calls of a send, and its answer is that of every batch.
 func TestReplicasConfirmASend(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 100*time.Millisecond)
 	f.replicas[0].Kill()
-	calls := make([]*pendingCall, 3)
-	for i := range calls {
-		args, err := admissionArgs(order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000})
-		f.must(err)
-		keys := []string{f.keys.sale(f.sale), f.keys.buyers(f.sale), f.keys.orders(0)}
-		calls[i] = f.admissions.newCall(f.ctx(), "eval", f.scripts.seckill.source, keys, args)
+	batches := make([]*pendingBatch, 3)
+	for i := range batches {
+		batches[i] = &pendingBatch{batch: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000}}
 	}
-	f.admissions.send(f.ctx(), calls)
-	for i, p := range calls {
-		if _, err := p.answer(); !errors.Is(err, errUnconfirmed) {
-			t.Errorf("call %d: %v, want errUnconfirmed", i, err)
+	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that they are called twice, and asked about twice
+	f.admissions.send(f.ctx(), batches)
+	for i, p := range batches {
+		if p.err != nil || !errors.Is(p.doubt, errUnconfirmed) {
+			t.Errorf("batch %d: %v, %v, want errUnconfirmed", i, p.err, p.doubt)
 		}
 	}
 	asked, err := f.commands.Get(f.ctx(), f.keys.confirmed()).Int()
 	f.must(err)
-	equal(t, 1, asked)
+	equal(t, 2, asked)
 	equal(t, 3, len(f.holders()))
 }
 

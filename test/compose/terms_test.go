@@ -18,7 +18,7 @@ func privateTerms() map[string]string {
 	return map[string]string{
 		"waitroom": "notifier", "crier": "stats flusher", "diary": "recent accepts", "testimony": "recovery report",
 		"witness": "reporter", "keeper": "reconciler", "complaints": "repair queue", "clerk": "order service",
-		"cashier": "payment service", "storefront": "direct sales", "convoy": "pipeliner", "passenger": "pending call",
+		"cashier": "payment service", "storefront": "direct sales", "convoy": "shared calls", "passenger": "pending batch",
 		"tongue": "language", "workbench": "tool env", "errand": "request", "volley": "burst", "contestant": "candidate",
 		"whoever": "the user, the caller", "of whom": "whose, of which",
 	}

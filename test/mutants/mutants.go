@@ -40,7 +40,7 @@ func inAdmission() []mutant.Mutant {
 		}
 	}
 	if admitted > 0 {
-		err = s.commands.HSet(ctx, keys[0], "stock", result.View.Stock).Err()
+		err = s.commands.HSet(ctx, s.keys.sale(b.Sale), "stock", result.View.Stock).Err()
 	}
 	return result, err
 }`},

@@ -1,0 +1,222 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/batch"
+	"seckill/internal/order"
+)
+
+const (
+	// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are read
+	// and its successor is gathered.
+	maxSends = 2
+	// maxSales is how many sales scripts/seckill.lua takes in one call. Redis serves a send to its end before anybody else.
+	maxSales = 64
+)
+
+// sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends are under
+// way share the next one: one call of the script, as a rule, of MaxRequests requests at most. A rush on one sale, whose
+// batcher makes one call after the other, never shares a call; a rush on a thousand sales does.
+//
+// The batches of a call have nothing else in common: each has its own answer, and its own error where Redis refuses it. When
+// the connection fails, all of them are unknown, as each would be by itself. Where replicas are to confirm what was done,
+// they are asked once for each send, behind its last call.
+type sharedCalls struct {
+	client   redis.UniversalClient
+	cluster  bool // whose client repeats a pipeline that it got no answer for
+	script   script
+	keys     keys
+	replicas Replicas
+	sends    *batch.Batcher[*pendingBatch, struct{}]
+}
+
+// pendingBatch is a batch of one sale, and what came of it.
+type pendingBatch struct {
+	batch      order.Batch
+	quantities string    // as the script reads them
+	deadline   time.Time // until when its caller waits; zero: without end
+	answer     any
+	err        error // or why there is none; translated
+	doubt      error // wraps errUnconfirmed when the answer is one that too few replicas have confirmed
+}
+
+// sharedCall is one call of the script.
+type sharedCall struct {
+	batches []*pendingBatch // of one partition
+	cmd     *redis.Cmd
+}
+
+func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
+	_, cluster := client.(*redis.ClusterClient)
+	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
+	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
+		batches := make([]*pendingBatch, len(items))
+		for i, it := range items {
+			batches[i] = it.Request
+		}
+		c.send(ctx, batches)
+		return nil // each batch has its own error
+	})
+	return c
+}
+
+// run has the script decide about the batch, and returns its answer. The errors are those of script.run; together with an
+// answer that too few replicas have confirmed comes one that wraps errUnconfirmed. The batch may be read until the answer is
+// there, even if ctx ends sooner: it must not change.
+func (c *sharedCalls) run(ctx context.Context, b order.Batch) (any, error) {
+	p := &pendingBatch{batch: b, quantities: quantitiesOf(b.Requests)}
+	p.deadline, _ = ctx.Deadline()
+	_, err := c.sends.Do(ctx, p)
+	switch {
+	case errors.Is(err, batch.ErrNotSent):
+		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
+	case err != nil:
+		return nil, fmt.Errorf("redis: %w", err)
+	case p.err != nil:
+		return nil, p.err
+	default:
+		return p.answer, p.doubt
+	}
+}
+
+// send sends batches together and waits for their answers.
+func (c *sharedCalls) send(ctx context.Context, batches []*pendingBatch) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = withLongest(ctx, batches)
+		defer cancel()
+	}
+	var calls []*sharedCall
+	for len(batches) > 0 {
+		n := together(batches)
+		calls = append(calls, c.newCall(ctx, batches[:n], "evalsha", c.script.digest))
+		batches = batches[n:]
+	}
+	c.process(ctx, calls)
+	if again := c.again(ctx, calls); len(again) > 0 {
+		c.process(ctx, again)
+	}
+}
+
+// together returns how many of the batches, from the first on, one call takes.
+func together(batches []*pendingBatch) int {
+	n, requests, partition := 0, 0, batches[0].batch.Sale.Partition
+	for _, p := range batches {
+		requests += len(p.batch.Requests)
+		if n > 0 && (requests > MaxRequests || p.batch.Sale.Partition != partition) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// again returns what is to be called once more, as these calls had no effect: by its source, a script that Redis does not
+// have; and each sale by itself, where one of them was not there as a whole while its slot moves to another node.
+func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*sharedCall) {
+	for _, call := range calls {
+		switch err := call.cmd.Err(); {
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			again = append(again, c.newCall(ctx, call.batches, "eval", c.script.source))
+		case redis.HasErrorPrefix(err, "TRYAGAIN") && len(call.batches) > 1:
+			for i := range call.batches {
+				again = append(again, c.newCall(ctx, call.batches[i:i+1], "eval", c.script.source))
+			}
+		}
+	}
+	return again
+}
+
+// process makes calls, and gives each batch its answer.
+func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
+	var doubt error
+	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster) {
+		for _, call := range calls {
+			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
+		}
+	} else {
+		doubt = c.pipeline(ctx, calls)
+	}
+	for _, call := range calls {
+		call.read(doubt)
+	}
+}
+
+// pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have confirmed
+// them.
+func (c *sharedCalls) pipeline(ctx context.Context, calls []*sharedCall) error {
+	pipe := c.client.Pipeline()
+	for _, call := range calls {
+		_ = pipe.Process(ctx, call.cmd) // it is queued; a command has its own error
+	}
+	doubt := func() error { return nil }
+	if c.replicas.Count > 0 {
+		doubt = c.replicas.ask(ctx, pipe, c.keys.confirmed()).err
+	}
+	_, _ = pipe.Exec(ctx) // as above
+	return doubt()
+}
+
+// read gives each batch what the call was answered for it.
+func (call *sharedCall) read(doubt error) {
+	reply, err := call.cmd.Slice()
+	if err == nil && len(reply) != len(call.batches) {
+		err = fmt.Errorf("a script answered for %d sales instead of %d", len(reply), len(call.batches))
+	}
+	err = translate(err)
+	for i, p := range call.batches {
+		p.answer, p.err, p.doubt = nil, err, doubt
+		if err != nil {
+			continue
+		}
+		if refused, is := reply[i].(error); is {
+			p.err = translate(refused)
+		} else {
+			p.answer = reply[i]
+		}
+	}
+}
+
+// newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which therefore
+// must not change during the call: ids are written to the socket from there.
+func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
+	size := 4 + 8*len(batches)
+	for _, p := range batches {
+		size += 2 * len(p.batch.Requests)
+	}
+	line := make([]any, 0, size)
+	line = append(line, verb, text, 1+2*len(batches), c.keys.orders(batches[0].batch.Sale.Partition))
+	for _, p := range batches {
+		line = append(line, c.keys.sale(p.batch.Sale), c.keys.buyers(p.batch.Sale))
+	}
+	for _, p := range batches {
+		b := &p.batch
+		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)
+		for i := range b.Requests {
+			line = append(line, &b.Requests[i].UserID, &b.Requests[i].OrderID)
+		}
+	}
+	cmd := redis.NewCmd(ctx, line...)
+	cmd.SetFirstKeyPos(3) // the cluster client finds the slot there
+	return &sharedCall{batches: batches, cmd: cmd}
+}
+
+// withLongest ends ctx when the most patient caller gives up; never, if one of them waits without end.
+func withLongest(ctx context.Context, batches []*pendingBatch) (context.Context, context.CancelFunc) {
+	var last time.Time
+	for _, p := range batches {
+		if p.deadline.IsZero() {
+			return ctx, func() {}
+		}
+		if p.deadline.After(last) {
+			last = p.deadline
+		}
+	}
+	return context.WithDeadline(ctx, last)
+}

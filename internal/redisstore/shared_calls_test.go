@@ -1,0 +1,367 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/order"
+	"seckill/internal/testkit"
+)
+
+// block keeps calls of scripts from Redis until it is lifted, and then counts the sales of each.
+type block struct {
+	stopped  chan struct{} // one for each call that has come to it
+	lifted   chan struct{}
+	together chan int // how many sales each later call has
+}
+
+func (b *block) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (b *block) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		b.pass(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (b *block) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			b.pass(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (b *block) pass(cmd redis.Cmder) {
+	if cmd.Name() != "evalsha" {
+		return
+	}
+	select {
+	case <-b.lifted:
+		b.together <- (cmd.Args()[2].(int) - 1) / 2
+	default:
+		b.stopped <- struct{}{}
+		<-b.lifted
+	}
+}
+
+// busyRig is a rig with maxSends sends under way, which come no further until the block is lifted.
+type busyRig struct {
+	*rig
+	*block
+	t     *testing.T
+	first errgroup.Group // the sends under way
+}
+
+// newBusyRig opens so many sales, 1, 2, 3…, with five units each.
+func newBusyRig(t *testing.T, clients *Clients, sales int64) *busyRig {
+	t.Helper()
+	j := &busyRig{t: t, rig: rigOn(t, clients, ""), block: &block{
+		stopped: make(chan struct{}, 1000), lifted: make(chan struct{}), together: make(chan int, 1000),
+	}}
+	for id := range sales {
+		j.sale.VoucherID = id + 1
+		j.open(1, j.hour(5))
+		j.admit(requests(100, 1)...) // so that the script is there
+	}
+	clients.Commands.AddHook(j.block)
+	for range maxSends {
+		j.first.Go(func() error { return second(j.admitTo(j.ctx(), 1, 200)) })
+	}
+	for range maxSends {
+		<-j.stopped
+	}
+	return j
+}
+
+// admitTo sends one request to a sale.
+func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchResult, error) {
+	return j.Admit(ctx, order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
+}
+
+// awaitWaiting returns once so many wait for the next send.
+func (j *busyRig) awaitWaiting(n int) {
+	j.t.Helper()
+	eventually(j.t, func() bool { return j.admissions.sends.Waiting() == n })
+}
+
+// lift lets the first sends through.
+func (j *busyRig) lift() {
+	j.t.Helper()
+	close(j.lifted)
+	j.must(j.first.Wait())
+}
+
+// Batches that come while sends are under way share the next calls, and each gets its own answer: a sale that cannot be read
+// harms no other.
+func TestSalesShareCalls(t *testing.T) {
+	t.Parallel()
+	const sales = maxSales + 10
+	server := testkit.StartRedis(t)
+	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), sales)
+	broken := int64(sales)
+	j.must(j.commands.Set(j.ctx(), j.keys.buyers(order.SaleRef{VoucherID: broken}), "not a hash", 0).Err())
+	j.must(j.commands.ScriptFlush(j.ctx()).Err())
+	var group errgroup.Group
+	for id := int64(1); id <= sales; id++ {
+		group.Go(func() error {
+			v, err := j.admitTo(j.ctx(), id, 300+id)
+			if id == broken {
+				equal(t, []string{"2"}, codes(v.Results))
+				return err
+			}
+			if err == nil {
+				equal(t, []string{"0"}, codes(v.Results))
+			}
+			return err
+		})
+	}
+	j.awaitWaiting(sales)
+	j.lift()
+	j.must(group.Wait())
+	sent := 0
+	for sent < sales {
+		n := <-j.together
+		if n > maxSales {
+			t.Errorf("%d sales in one call", n)
+		}
+		sent += n
+	}
+	if n := len(j.together); n > 0 {
+		t.Errorf("%d more calls", n)
+	}
+	for id := int64(1); id < broken; id++ {
+		j.sale.VoucherID = id
+		if place := j.holders()[300+id]; place == 0 {
+			t.Errorf("sale %d: the buyer has no order", id)
+		}
+	}
+	equal(t, 0, j.admissions.sends.Waiting())
+}
+
+// A caller that gives up before its call was sent is not sent, and that is known.
+func TestSharedCallCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	server := testkit.StartRedis(t)
+	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), 4)
+	ctx, cancel := context.WithCancel(j.ctx())
+	var group errgroup.Group
+	var gaveUp errgroup.Group
+	gaveUp.Go(func() error { return second(j.admitTo(ctx, 2, 300)) })
+	j.awaitWaiting(1)
+	for sale := int64(3); sale <= 4; sale++ {
+		group.Go(func() error { return second(j.admitTo(j.ctx(), sale, 301)) })
+	}
+	j.awaitWaiting(3)
+	cancel()
+	if err := gaveUp.Wait(); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("gave up before it was sent: %v", err)
+	}
+	j.lift()
+	j.must(group.Wait())
+	equal(t, 2, <-j.together)
+	j.sale.VoucherID = 2
+	equal(t, 1, len(j.holders()))
+}
+
+// When the answer of a send is lost, the outcome of all its calls is unknown; the identical call tells.
+func TestSharedCallAnswerLost(t *testing.T) {
+	t.Parallel()
+	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
+	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), 4)
+	var group errgroup.Group
+	errs := make([]error, 5)
+	for id := int64(2); id <= 4; id++ {
+		group.Go(func() error { errs[id] = second(j.admitTo(j.ctx(), id, 300)); return nil })
+	}
+	j.awaitWaiting(3)
+	proxy.DropRepliesTo("buyers:3", 1)
+	j.lift()
+	j.must(group.Wait())
+	equal(t, 1, proxy.Lost())
+	for id := int64(2); id <= 4; id++ {
+		if err := errs[id]; err == nil || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("sale %d: the answer was lost: %v", id, err)
+		}
+		v, err := j.admitTo(j.ctx(), id, 300)
+		j.must(err)
+		equal(t, []string{"0"}, codes(v.Results))
+		j.sale.VoucherID = id
+		equal(t, 2, len(j.holders()))
+	}
+}
+
+// What is wrong with one sale of a call concerns no other, whatever it is; and a sale that is twice in a call is decided in
+// order.
+func TestSalesOfACallAreApart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for id := int64(1); id <= 6; id++ {
+		r.sale.VoucherID = id
+		r.open(1, r.hour(3))
+	}
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(order.SaleRef{VoucherID: 2}), "not a hash", 0).Err())
+	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 3}), "not a hash", 0).Err())
+	batch := func(id int64, requests ...order.Request) *pendingBatch {
+		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests}}
+	}
+	ahead := batch(4, requests(1, 1)...)
+	ahead.batch.Known = order.Mark{Epoch: 1, Sequence: 5}
+	stale := batch(5, requests(1, 1)...)
+	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 5}), "server", "another").Err())
+	two := order.QuantityOf(2)
+	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two}, order.Request{UserID: 2, OrderID: 1002, Quantity: two})
+	several.quantities = quantitiesOf(several.batch.Requests)
+	sent := []*pendingBatch{
+		batch(1, requests(1, 2)...), batch(2, requests(1, 1)...), batch(3, requests(1, 1)...), ahead, stale, several,
+		batch(99, requests(1, 1)...), batch(1, requests(3, 2)...),
+	}
+	r.admissions.send(r.ctx(), sent)
+	want := [][]string{{"0", "0"}, {"2"}, {"2"}, {"3"}, {"3"}, {"0", "11"}, {"2"}, {"0", "9"}}
+	for i, p := range sent {
+		r.must(p.err)
+		result, err := readResult(p.answer, p.batch)
+		r.must(err)
+		equal(t, want[i], codes(result.Results))
+	}
+	var entries []string
+	for _, c := range r.stream() {
+		entries = append(entries, fmt.Sprintf("%d:%d", c.VoucherID, c.UserID))
+	}
+	equal(t, []string{"1:1", "1:2", "6:1", "1:3"}, entries)
+}
+
+// An error of Redis's own is that of each sale, and nothing was written then.
+func TestSharedCallRefused(t *testing.T) {
+	t.Parallel()
+	const last = "18446744073709551615"
+	for name, tc := range map[string]struct {
+		breaks    func(j *rig) error
+		available bool // what is wrong is not Redis's own state
+	}{
+		"full": {func(r *rig) error { return r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err() }, false},
+		"no more ids": {func(r *rig) error {
+			return r.commands.Do(r.ctx(), "xadd", r.keys.orders(0), last+"-"+last, "x", "y").Err()
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.StartRedis(t).Addr}}), "")
+			sent := make([]*pendingBatch, 3)
+			for i := range sent {
+				r.sale.VoucherID = int64(i + 1)
+				r.open(1, r.hour(3))
+				sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+			}
+			r.must(tc.breaks(r))
+			r.admissions.send(r.ctx(), sent)
+			for i, p := range sent {
+				if p.err == nil || errors.Is(p.err, order.ErrUnavailable) == tc.available {
+					t.Errorf("sale %d: %v", i+1, p.err)
+				}
+				r.sale = p.batch.Sale
+				equal(t, 0, len(r.holders()))
+				equal(t, int64(3), r.view().Stock)
+			}
+		})
+	}
+}
+
+// Arguments that make no sense are refused before anything is done for any sale.
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.open(1, r.hour(3))
+	keys := []string{r.keys.orders(0), r.keys.sale(r.sale), r.keys.buyers(r.sale)}
+	two := append(slices.Clone(keys), keys[1:]...)
+	good := []any{7, 0, 0, 1000, 1, "", 1, 1001}
+	for name, tc := range map[string]struct {
+		keys []string
+		args []any
+	}{
+		"no sale":                 {keys[:1], nil},
+		"no arguments":            {keys, nil},
+		"one sale's for two":      {two, good},
+		"two sales' for one":      {keys, slices.Concat(good, good)},
+		"no requests":             {keys, []any{7, 0, 0, 1000, 0, ""}},
+		"half a request":          {keys, good[:7]},
+		"more than there are":     {keys, []any{7, 0, 0, 1000, 2, "", 1, 1001}},
+		"no number of requests":   {keys, []any{7, 0, 0, 1000, "x", "", 1, 1001}},
+		"no whole number":         {keys, []any{7, 0, 0, 1000, "0.5", "", 1, 1001}},
+		"an epoch that is none":   {keys, []any{7, "x", 0, 1000, 1, "", 1, 1001}},
+		"too many units":          {keys, []any{7, 0, 0, 1000, 1, "21", 1, 1001}},
+		"units of other requests": {keys, []any{7, 0, 0, 1000, 1, "1 1", 1, 1001}},
+		"a second sale's":         {two, slices.Concat(good, []any{7, 0, 0, 1000, 1, "x", 2, 1002})},
+	} {
+		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil || !strings.Contains(err.Error(), "bad arguments") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	equal(t, 0, len(r.holders()))
+}
+
+// moving answers calls of several sales as a cluster does while their slot moves to another node.
+type moving struct{ *block }
+
+func (moving) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" && cmd.Args()[2].(int) > 3 {
+			cmd.SetErr(replyError("TRYAGAIN Multiple keys request during rehashing of slot"))
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A sale of which a node does not have all keys yet keeps no other from selling.
+func TestSharedCallWhileTheSlotMoves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	sent := make([]*pendingBatch, 3)
+	for i := range sent {
+		r.sale.VoucherID = int64(i + 1)
+		r.open(1, r.hour(3))
+		sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+	}
+	r.commands.AddHook(moving{&block{}})
+	r.admissions.send(r.ctx(), sent)
+	for _, p := range sent {
+		r.must(p.err)
+		result, err := readResult(p.answer, p.batch)
+		r.must(err)
+		equal(t, []string{"0"}, codes(result.Results))
+	}
+}
+
+// A call has MaxRequests requests at most, unless one sale has, and only sales of one partition: the keys of a call are in
+// one slot.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	of := func(partition, n int) *pendingBatch {
+		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{Partition: partition}, Requests: make([]order.Request, n)}}
+	}
+	for name, tc := range map[string]struct {
+		batches []*pendingBatch
+		want    int
+	}{
+		"one":                {[]*pendingBatch{of(0, 1)}, 1},
+		"a full one":         {[]*pendingBatch{of(0, MaxRequests), of(0, 1)}, 1},
+		"as many as allowed": {[]*pendingBatch{of(0, MaxRequests-2), of(0, 1), of(0, 1), of(0, 1)}, 3},
+		"two partitions":     {[]*pendingBatch{of(0, 1), of(0, 1), of(1, 1), of(0, 1)}, 2},
+	} {
+		if got := together(tc.batches); got != tc.want {
+			t.Errorf("%s: %d together, want %d", name, got, tc.want)
+		}
+	}
+}
