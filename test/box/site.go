@@ -42,7 +42,10 @@ func Kinds() []Kind {
 	}
 }
 
-// EmbeddedSite starts a server with nothing but a data directory, and waits for its demonstration sale.
+// demoVouchers are what the embedded mode has at its first start.
+const demoVouchers = 3
+
+// EmbeddedSite starts a server with nothing but a data directory, and waits for its demonstration vouchers.
 func EmbeddedSite(tb testing.TB) *Site {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "data")
@@ -54,9 +57,9 @@ func EmbeddedSite(tb testing.TB) *Site {
 	})}
 	s.Start(tb)
 	s.Ledger = OpenLedger(tb, "sqlite", "file:"+filepath.Join(dir, "seckill.db")+"?mode=ro&_pragma=busy_timeout(5000)")
-	Eventually(tb, "the demonstration sale", func() error {
+	Eventually(tb, "the demonstration vouchers", func() error {
 		n, err := s.Ledger.Vouchers(tb.Context())
-		if err == nil && n != 1 {
+		if err == nil && n != demoVouchers {
 			err = fmt.Errorf("%d vouchers", n)
 		}
 		return err
