@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/audit.
+// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -15,6 +15,7 @@ import { Session } from './session.js';
 import { SignIn, linkCode } from './signin.js';
 import { TEXTS } from './texts.js';
 import { Vouchers } from './vouchers.js';
+import { Webhook, Webhooks } from './webhooks.js';
 
 const session = new Session();
 const client = new AdminClient(session, preferred);
@@ -25,15 +26,15 @@ const code = linkCode();
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, audit: Audit };
+const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, audit: Audit };
 
-/** Pages of one voucher, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
-const OF_VOUCHER = { voucher: { page: Live, of: 'vouchers' }, report: { page: Report, of: 'sales' } };
+/** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
+const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
 
-/** The section in the address, and for a page of a voucher its number. */
+/** The section in the address, and for a page of one voucher or endpoint its number. */
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
-  if (Object.hasOwn(OF_VOUCHER, name) && Number(rest) > 0) return { name, id: Number(rest) };
+  if (Object.hasOwn(OF_ONE, name) && Number(rest) > 0) return { name, id: Number(rest) };
   return { name: Object.hasOwn(SECTIONS, name) ? name : 'vouchers', id: 0 };
 }
 
@@ -59,7 +60,7 @@ function Console({ words }) {
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${why ? '' : code} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
   }
-  const Section = SECTIONS[at.name], Page = OF_VOUCHER[at.name];
+  const Section = SECTIONS[at.name], Page = OF_ONE[at.name];
   return html`
     <nav class="places" aria-label=${t('places')}>
       ${Object.keys(SECTIONS).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}

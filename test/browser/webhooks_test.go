@@ -1,0 +1,169 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// hook is a receiver of webhooks that answers with a status.
+func hook(tb testing.TB) (address string, status *atomic.Int32) {
+	tb.Helper()
+	status = new(atomic.Int32)
+	status.Store(http.StatusNoContent)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
+	tb.Cleanup(server.Close)
+	return server.URL + "/hooks/coupons", status
+}
+
+// TestConsoleWebhooks: an endpoint is created, with a wrong form first, tried, changed, given a new secret, disabled by a 410,
+// enabled, and deleted; events are listed and sent again.
+func TestConsoleWebhooks(t *testing.T) {
+	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
+	address, status := hook(t)
+	w := open(t, s.url("/admin#/webhooks"), s.asAdmin(desktop()))
+	w.sees(".note", "No endpoint")
+	w.accessible()
+	w.click("[data-act=create]")
+	w.enter("#f-url", "ftp://shop.example")
+	w.enter("#f-shopId", "one")
+	w.click("dialog [data-act=yes]")
+	w.sees("#f-shopId-wrong", "a whole number")
+	evaluate[bool](w, "document.querySelector('#f-shopId').value = '1', true")
+	w.click("dialog [data-act=yes]")
+	w.sees("#f-url-wrong", "https://host/path")
+	w.accessible()
+	evaluate[bool](w, "document.querySelector('#f-url').value = '', true")
+	w.enter("#f-url", address)
+	w.enter("#f-description", "Mails to buyers")
+	w.click("dialog input[value='order.paid']")
+	w.click("dialog input[value='order.unpaid']")
+	w.picture("console-webhook-form-desktop", false)
+	w.click("dialog [data-act=yes]")
+	w.sees("[data-secret]", "whsec_")
+	w.accessible()
+	w.click("[data-act=close]")
+	w.sees("tr[data-webhook]", "Nothing sent yet")
+	w.sees("tr[data-webhook]", "Unpaid, Paid")
+	w.click("tr[data-webhook] a")
+	w.sees(".note", "No order of the shop has changed")
+
+	w.click("[data-act=test]")
+	w.sees("[data-tried]", "The endpoint took it")
+	w.click("dialog .button.primary")
+	status.Store(http.StatusInternalServerError)
+	w.click("[data-act=test]")
+	w.sees("[data-tried]", "answered 500")
+	w.accessible()
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+	status.Store(http.StatusNoContent)
+
+	voucher := s.onSale("100 for 10", 20)
+	s.startBuyers(voucher, 1000, 5)()
+	for evaluate[bool](w, "document.querySelectorAll('tr[data-event] .tag.good').length < 5") {
+		w.click("[data-act=reload]") // until all were sent
+	}
+	w.sees(".head .tag", "Takes events")
+	w.accessible()
+	w.picture("console-webhook-desktop", false)
+	w.click("tr[data-event] [data-act=again]")
+	w.sees("dialog", "order-")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
+
+	w.click("[data-act=edit]")
+	w.until("document.querySelector('dialog input[value=\"order.paid\"]').checked")
+	w.click("dialog input[value='order.paid']")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Types of events') && !r.innerText.includes('Paid,'))")
+	w.click("[data-act=rotate]")
+	w.click("dialog [data-act=yes]")
+	w.sees("[data-secret]", "whsec_")
+	w.sees("dialog", "the old one signs too")
+	w.click("[data-act=close]")
+	w.click("[data-act=rotate]")
+	w.click("dialog [data-act=yes]")
+	w.sees("dialog [role=alert]", "less than a day ago")
+	w.click("dialog [name=atOnce]")
+	w.click("dialog [data-act=yes]")
+	w.sees("[data-secret]", "whsec_")
+	w.click("[data-act=close]")
+	w.click("[data-act=replay]")
+	w.click("dialog [data-act=yes]")
+	w.sees("dialog [role=alert]", "From when is missing")
+	w.accessible()
+	w.keys(kb.Escape)
+
+	status.Store(http.StatusGone)
+	s.startBuyers(voucher, 2000, 1)()
+	for evaluate[bool](w, "document.querySelector('.head .tag.bad') === null") {
+		w.click("[data-act=reload]")
+	}
+	w.sees(".plain", "answered 410")
+	w.accessible()
+	w.picture("console-webhook-disabled-desktop", false)
+	status.Store(http.StatusNoContent)
+	w.click("[data-act=enable]")
+	w.click("dialog [data-act=yes]")
+	for evaluate[bool](w, "document.querySelectorAll('tr[data-event] .tag.good').length < 6") {
+		w.click("[data-act=reload]")
+	}
+	w.click("[data-list=deadletter]")
+	w.sees(".note", "There are none")
+	w.click("[data-act=delete]")
+	w.sees("dialog", "dead letters, go too")
+	w.click("dialog [data-act=yes]")
+	w.sees(".note", "No endpoint")
+	w.visit(s.url("/admin#/audit"))
+	for _, action := range []string{"create", "change", "rotate", "replay", "delete"} {
+		w.sees("tr[data-action="+action+"]", "Admin 1")
+	}
+}
+
+// TestConsoleWebhooksVariants: endpoints in Chinese, in dark colours, on a phone, and with the keyboard only.
+func TestConsoleWebhooksVariants(t *testing.T) {
+	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
+	address, status := hook(t)
+	var made struct{ ID int64 }
+	s.must(http.MethodPost, "/admin/webhook", admin, map[string]any{"shopId": 1, "url": address, "description": "Mails"}, &made)
+	s.must(http.MethodPost, "/admin/webhook", admin, map[string]any{"shopId": 0, "url": "https://erp.example/orders", "disabled": true}, nil)
+	status.Store(http.StatusInternalServerError)
+	voucher := s.onSale("五折优惠券", 40)
+	s.startBuyers(voucher, 100, 25)()
+	one := s.url(fmt.Sprintf("/admin#/webhook/%d", made.ID))
+
+	zh := open(t, one, s.asAdmin(desktop().in("zh-CN").inDark()))
+	for evaluate[bool](zh, "!document.body.innerText.includes('连续失败')") {
+		zh.click("[data-act=reload]")
+	}
+	zh.sees(".plain", "answered 500")
+	zh.accessible()
+	zh.picture("console-webhook-dark-zh-desktop", false)
+
+	small := open(t, s.url("/admin#/webhooks"), s.asAdmin(phone()))
+	small.sees("tr[data-webhook]", "Fails")
+	small.accessible()
+	small.picture("console-webhooks-phone", false)
+	small.visit(one)
+	small.sees("[data-act=test]", "Send a test")
+	small.accessible()
+	small.picture("console-webhook-phone", false)
+
+	w := open(t, s.url("/admin#/webhooks"), s.asAdmin(desktop()))
+	w.sees("tr[data-webhook]", "Fails")
+	w.picture("console-webhooks-desktop", false)
+	evaluate[bool](w, "document.querySelector('tr[data-webhook] a').focus(), true")
+	w.keys(kb.Enter)
+	w.sees("h1", "/hooks/coupons")
+	evaluate[bool](w, "document.querySelector('[data-act=disable]').focus(), true")
+	w.keys(kb.Enter)
+	w.sees("dialog", "Nothing more is sent")
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+}

@@ -1,0 +1,224 @@
+// @ts-check
+// Webhook endpoints: where changes of orders are sent, how each takes them, what was sent to it, and what it did not take.
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { Dialog, announce } from '../shell.js';
+import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
+
+/** The types of events that an endpoint may choose. */
+const TYPES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
+
+/** How an endpoint takes events, as a tag. @param {any} props */
+function Health({ endpoint: e, t, time, number }) {
+  if (e.disabled) return html`<span class="tag bad">${t('hook.disabled')}</span>`;
+  if (e.failures > 0) return html`<span class="tag warn" title=${e.retryTime ? t('hook.again', { at: time(e.retryTime) }) : ''}>${t('hook.failing', { n: number(e.failures) })}</span>`;
+  if (e.replaying) return html`<span class="tag warn">${t('hook.replaying')}</span>`;
+  return html`<span class="tag ${e.successTime ? 'good' : ''}">${t(e.successTime ? 'hook.taking' : 'hook.new')}</span>`;
+}
+
+/** All endpoints. @param {any} props */
+export function Webhooks({ client, words }) {
+  const { t, time, number } = words;
+  const [open, setOpen] = useState(false);
+  const [secret, setSecret] = useState(/** @type {any} */ (null));
+  const [shop, setShop] = useState('');
+  const pages = usePages(client, '/admin/webhook', {});
+  const shown = (pages.rows ?? []).filter((/** @type {any} */ e) => shop === '' || String(e.shopId) === shop || e.shopId === 0);
+  return html`
+    <header class="head"><h1>${t('place.webhooks')}</h1>
+      <div class="row"><label class="unseen" for="hook-shop">${t('shop')}</label>
+        <input id="hook-shop" class="small-input" inputmode="numeric" placeholder=${t('shop.any')} onInput=${(/** @type {any} */ e) => setShop(e.target.value.trim())} />
+        <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>
+        <button type="button" class="button primary small" data-act="create" onClick=${() => setOpen(true)}>${t('hook.create')}</button></div>
+    </header>
+    <p class="soft">${t('hooks.intro')}</p>
+    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.webhooks')}>
+      <table>
+        <thead><tr><th scope="col">${t('field.url')}</th><th scope="col">${t('shop')}</th><th scope="col">${t('state')}</th><th scope="col">${t('hook.success')}</th><th scope="col">${t('field.types')}</th></tr></thead>
+        <tbody>${shown.map((/** @type {any} */ e) => html`<tr key=${e.id} data-webhook=${e.id}>
+          <td class="address"><a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}</td>
+          <td class="figures">${e.shopId === 0 ? t('shop.any') : e.shopId}</td>
+          <td><${Health} endpoint=${e} t=${t} time=${time} number=${number} /></td>
+          <td class="figures nowrap">${e.successTime ? time(e.successTime) : '–'}</td>
+          <td class="small-text">${e.types ? named(e.types, t) : t('hook.all')}</td>
+        </tr>`)}</tbody>
+      </table>
+    </div>
+    <${Foot} pages=${{ ...pages, rows: pages.rows && shown }} t=${t} empty=${t('hooks.none')} />
+    ${open && html`<${EndpointForm} client=${client} t=${t} onClose=${() => setOpen(false)} onDone=${(/** @type {any} */ e) => (setSecret(e), pages.again())} />`}
+    ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
+  `;
+}
+
+/** The names of types of events. @param {string} types @param {(key: string) => string} t */
+const named = (types, t) => types.split(',').map((type) => t(type)).join(t('comma'));
+
+/** The secret of an endpoint, which is shown this once. @param {any} props */
+function Secret({ endpoint, t, onClose }) {
+  return html`<${Dialog} title=${t('hook.secret')} closeLabel=${t('close')} onClose=${onClose}>
+    <div class="stack"><p>${t('hook.secret.says')}</p>
+      <p class="note"><code class="wrap" data-secret>${endpoint.secret}</code></p>
+      ${endpoint.oldSecretUntil && html`<p>${t('hook.secret.old')}</p>`}
+      <div class="row end"><button type="button" class="button primary" data-act="close" onClick=${onClose}>${t('hook.secret.kept')}</button></div></div>
+  <//>`;
+}
+
+/** What an admin decides about an endpoint: a new one, or one that there is. @param {any} props */
+function EndpointForm({ client, t, endpoint, onClose, onDone }) {
+  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
+  const chosen = endpoint?.types ? endpoint.types.split(',') : [];
+  /** @param {FormData} form */
+  const run = async (form) => {
+    const shop = String(form.get('shopId') ?? '').trim();
+    const body = {
+      url: String(form.get('url')).trim(), description: String(form.get('description')).trim(), types: form.getAll('types').join(','),
+      ...(!endpoint && { shopId: /^\d+$/.test(shop) ? Number(shop) : shop }),
+    };
+    const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body }) : await client.ask('POST', '/admin/webhook', { body });
+    const found = problems(answer);
+    setWrong(found);
+    if (!answer.success) return answer.errors ? found.types || t('form.wrong', { n: answer.errors.length }) : answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t);
+    announce(t('done'));
+    onDone(answer.data);
+    return '';
+  };
+  /** @param {string} name @param {string} value @param {any} [more] */
+  const input = (name, value, more = {}) => html`<${Field} name=${name} label=${t(`field.${name}`)} hint=${more.hint} wrong=${wrong[name]}>
+    <input ...${tied(name, wrong[name], Boolean(more.hint))} defaultValue=${value} autocomplete="off" inputmode=${more.mode ?? 'text'} /><//>`;
+  return html`<${Ask} title=${t(endpoint ? 'hook.edit' : 'hook.create')} yes=${t(endpoint ? 'save' : 'create.it')} t=${t} run=${run} onClose=${onClose}>
+    ${input('url', endpoint?.url ?? '', { hint: t('hint.url'), mode: 'url' })}
+    ${!endpoint && input('shopId', '', { hint: t('hint.shop'), mode: 'numeric' })}
+    ${input('description', endpoint?.description ?? '')}
+    <fieldset class="kinds row types"><legend>${t('field.types')} <span class="soft small-text">${t('hint.types')}</span></legend>
+      ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${`order.${type}`} defaultChecked=${chosen.includes(`order.${type}`)} /> ${t(`order.${type}`)}</label>`)}
+    </fieldset>
+  <//>`;
+}
+
+/** One endpoint: how it does, what was sent to it, what it did not take. @param {any} props */
+export function Webhook({ id, client, words }) {
+  const { t, time, number } = words;
+  const [page, setPage] = useState(/** @type {any} */ ({ endpoint: null, answer: null }));
+  const [version, setVersion] = useState(0);
+  const [list, setList] = useState('delivery');
+  const [open, setOpen] = useState(/** @type {any} */ (null));
+  const [secret, setSecret] = useState(/** @type {any} */ (null)); // not in open: a dialog that closes clears that a moment later
+  const load = async () => {
+    const answer = await client.ask('GET', '/admin/webhook');
+    const endpoint = answer.success && answer.data.find((/** @type {any} */ e) => e.id === id);
+    setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? endpoint : p.endpoint, answer }));
+  };
+  useEffect(() => void load(), [version]);
+  const again = () => setVersion((n) => n + 1);
+  const e = page.endpoint;
+  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.success ? t('hook.gone') : trouble(page.answer, t)}</p>`;
+  /** @param {string} act @param {string} [kind] */
+  const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen({ act })}>${t(`hook.act.${act}`)}</button>`;
+  return html`
+    <p class="crumb"><a href="#/webhooks">${t('place.webhooks')}</a></p>
+    <header class="head"><h1><code class="wrap">${e.url}</code> <${Health} endpoint=${e} t=${t} time=${time} number=${number} /></h1>
+      <button type="button" class="button quiet small" data-act="reload" onClick=${again}>${t('reload')}</button></header>
+    <${Facts} endpoint=${e} words=${words} />
+    <div class="row actions spaced">${button('test', 'primary')}${button('edit')}${e.disabled ? button('enable') : button('disable', 'danger')}${button('rotate')}${button('replay')}${button('delete', 'danger')}</div>
+    <section>
+      <div class="head"><div class="row" role="group" aria-label=${t('hook.lists')}>
+        ${['delivery', 'deadletter'].map((name) => html`<button type="button" class="button small ${name === list ? 'primary' : 'quiet'}" data-list=${name} aria-pressed=${String(name === list)} onClick=${() => setList(name)}>${t(`hook.${name}`)}</button>`)}
+      </div></div>
+      <${Events} key=${list} id=${id} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.event })} />
+    </section>
+    ${open && html`<${Act} ...${open} endpoint=${e} client=${client} words=${words} onClose=${() => setOpen(null)} onDone=${again} onSecret=${setSecret} />`}
+    ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
+  `;
+}
+
+/** @param {any} props */
+function Facts({ endpoint: e, words }) {
+  const { t, time } = words;
+  const facts = [
+    ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, t) : t('hook.all')],
+    ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
+    ['hook.error', e.lastError], ['hook.why', e.disabledWhy], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
+  ].filter(([, value]) => value);
+  return html`<div class="panel flat"><table class="plain facts"><tbody>${facts.map(([name, value]) => html`<tr key=${name}><th scope="row" class="soft">${t(name)}</th><td class="wrap">${value}</td></tr>`)}</tbody></table></div>`;
+}
+
+/** The colour of the state of a delivery. @type {Record<string, string>} */
+const STATES = { delivered: 'good', retrying: 'warn', dead: 'bad' };
+
+/** Events for an endpoint, newest first. @param {any} props */
+function Events({ id, list, version, client, words, onReplay }) {
+  const { t, time, number } = words;
+  const pages = usePages(client, `/admin/webhook/${id}/${list}`, { limit: '30' });
+  useEffect(() => void (version && pages.again()), [version]);
+  return html`
+    <div class="sheet" tabindex="0" role="region" aria-label=${t(`hook.${list}`)}>
+      <table>
+        <thead><tr><th scope="col">${t('when')}</th><th scope="col">${t('what')}</th><th scope="col">${t('letter.order')}</th><th scope="col">${t('state')}</th><th scope="col">${t('hook.error')}</th><th scope="col"><span class="unseen">${t('hook.act.again')}</span></th></tr></thead>
+        <tbody>${(pages.rows ?? []).map((/** @type {any} */ d) => html`<tr key=${d.number} data-event=${d.event}>
+          <td class="figures nowrap">${time(d.at)}</td>
+          <td class="nowrap">${t(d.type)}</td>
+          <td class="figures">${d.orderId}</td>
+          <td><span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}</td>
+          <td lang="en" class="small-text">${d.error}</td>
+          <td>${d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`}</td>
+        </tr>`)}</tbody>
+      </table>
+    </div>
+    <${Foot} pages=${pages} t=${t} empty=${t(`hook.${list}.none`)} />
+  `;
+}
+
+/** The dialog of one action. @param {any} props */
+function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
+  const { t } = words;
+  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
+  /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
+  const send = async (path, body, method = 'POST') => {
+    const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
+    setWrong(problems(answer));
+    if (!answer.success) return answer.errors ? Object.entries(problems(answer)).map(([f, p]) => `${t(`field.${f}`)} ${p}`).join('; ') : trouble(answer, t);
+    announce(t('done'));
+    onDone();
+    return '';
+  };
+  const asks = { t, onClose, title: t(`hook.ask.${act}`), yes: t(`hook.act.${act}`), says: t(`hook.says.${act}`, { event }) };
+  switch (act) {
+    case 'test': return html`<${Tried} endpoint=${e} client=${client} words=${words} onClose=${onClose} />`;
+    case 'edit': return html`<${EndpointForm} client=${client} t=${t} endpoint=${e} onClose=${onClose} onDone=${onDone} />`;
+    case 'enable': return html`<${Ask} ...${asks} run=${() => send('', { disabled: false }, 'PATCH')} />`;
+    case 'disable': return html`<${Ask} ...${asks} danger=${true} run=${() => send('', { disabled: true }, 'PATCH')} />`;
+    case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { event })} />`;
+    case 'delete': return html`<${Ask} ...${asks} danger=${true} run=${async () => {
+      const problem = await send('/delete', {});
+      if (!problem) location.hash = '#/webhooks';
+      return problem;
+    }} />`;
+    case 'rotate': return html`<${Ask} ...${asks} run=${async (/** @type {FormData} */ form) => {
+      const answer = await client.ask('POST', `/admin/webhook/${e.id}/rotate`, { body: { atOnce: form.get('atOnce') !== null } });
+      if (!answer.success) return answer.status === 0 ? t('hook.rotate.unknown') : trouble(answer, t);
+      onDone();
+      onSecret(answer.data);
+      return '';
+    }}><label class="pick"><input type="checkbox" name="atOnce" /> ${t('hook.at.once')}</label><//>`;
+    default: return html`<${Ask} ...${asks} run=${(/** @type {FormData} */ form) => {
+      /** @param {string} name */
+      const moment = (name) => (form.get(name) ? { [name]: new Date(String(form.get(name))).toISOString() } : {});
+      return form.get('from') ? send('/replay', { ...moment('from'), ...moment('to') }) : t('hook.from.missing');
+    }}>${['from', 'to'].map((name) => html`<${Field} name=${name} label=${t(`field.${name}`)} wrong=${wrong[name]}>
+      <input ...${tied(name, wrong[name])} type="datetime-local" step="1" /><//>`)}<//>`;
+  }
+}
+
+/** Sends a test event and says what the endpoint made of it. @param {any} props */
+function Tried({ endpoint: e, client, words, onClose }) {
+  const { t, number } = words;
+  const [answer, setAnswer] = useState(/** @type {any} */ (null));
+  useEffect(() => void client.ask('POST', `/admin/webhook/${e.id}/test`, { body: {} }).then(setAnswer), []);
+  const result = answer?.data;
+  const says = !answer ? t('hook.trying') : !answer.success ? trouble(answer, t)
+    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : t('hook.not.taken', { why: result.error });
+  return html`<${Dialog} title=${t('hook.act.test')} closeLabel=${t('close')} onClose=${onClose}>
+    <div class="stack"><p class="note ${!answer ? '' : result?.taken ? 'good' : 'bad'}" role="status" data-tried=${answer ? 'yes' : undefined}>${says}</p>
+      <div class="row end"><button type="button" class="button primary" onClick=${onClose}>${t('close')}</button></div></div>
+  <//>`;
+}
