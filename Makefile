@@ -106,7 +106,7 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 20m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-crowds
 test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows
@@ -129,6 +129,16 @@ test-stores: ## other stores: the tests of the ledger on MySQL 9, and sales on G
 	@SECKILL_TEST_FAULTS=stores SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
+# make test-cluster RUN=F07 SEED=42 replays one; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
+.PHONY: test-cluster
+test-cluster: ## F01-F08 on a Redis Cluster of 3+3 while its slot moves and a Galera cluster of 3, then nodes killed for good
+	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
+		go test -count=1 -v -timeout 20m -run '^TestCluster$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
+
+.PHONY: test-cluster-quick
+test-cluster-quick: ## those of them that take seconds
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 10m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
+
 # A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
 .PHONY: test-faults-mix
 test-faults-mix: ## COUNT mixes of three faults that seeds choose
@@ -137,7 +147,7 @@ test-faults-mix: ## COUNT mixes of three faults that seeds choose
 .PHONY: test-long
 test-long: cc ## everything COUNT times on one, two and four processors, then longer fuzzing
 	@$(WITH_SERVICES) go test -race -timeout 60m -count=$(COUNT) -cpu 1,2,4 $(TESTFLAGS) $(PKG)
-	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) $(TESTFLAGS) $(BOX) ./test/faults
+	@$(WITH_SERVICES) go test -p 1 -timeout 60m -count=$(COUNT) -skip '^TestCluster$$' $(TESTFLAGS) $(BOX) ./test/faults
 	@$(MAKE) fuzz FUZZTIME=60s
 
 .PHONY: races

@@ -119,26 +119,81 @@ func (c *RedisCluster) Failover(replica int) {
 // other, with a pause before each, while both nodes serve the slot.
 func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	c.tb.Helper()
-	slot, from := c.slot(key), c.Master(key)
-	c.do(to, "cluster", "setslot", slot, "importing", c.id(from))
-	c.do(from, "cluster", "setslot", slot, "migrating", c.id(to))
-	host, port, err := net.SplitHostPort(c.Nodes[to].Addr)
+	if err := c.Mover(key, to, pause)(); err != nil {
+		c.tb.Fatalf("testkit: moving a slot: %v", err)
+	}
+}
+
+// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine.
+func (c *RedisCluster) Mover(key string, to int, pause time.Duration) func() error {
+	c.tb.Helper()
+	from := c.Master(key)
+	m := slotMove{from: c.client(from), to: c.client(to), fromID: c.id(from), toID: c.id(to), slot: c.slot(key), pause: pause}
+	return func() error { return m.run(c.tb.Context()) }
+}
+
+// slotMove is a slot's way from one node to another.
+type slotMove struct {
+	from, to     *redis.Client
+	fromID, toID string
+	slot         int
+	pause        time.Duration
+}
+
+func (m slotMove) run(ctx context.Context) error {
+	if err := m.to.Do(ctx, "cluster", "setslot", m.slot, "importing", m.fromID).Err(); err != nil {
+		return err
+	}
+	if err := m.from.Do(ctx, "cluster", "setslot", m.slot, "migrating", m.toID).Err(); err != nil {
+		return err
+	}
+	if err := m.moveKeys(ctx); err != nil {
+		return err
+	}
+	for _, node := range []*redis.Client{m.to, m.from} {
+		if err := node.Do(ctx, "cluster", "setslot", m.slot, "node", m.toID).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m slotMove) moveKeys(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(m.to.Options().Addr)
 	if err != nil {
-		c.tb.Fatal(err)
+		return err
 	}
 	for {
-		<-time.After(pause)
-		keys, err := c.client(from).ClusterGetKeysInSlot(c.tb.Context(), slot, 1).Result()
-		if err != nil {
-			c.tb.Fatal(err)
+		<-time.After(m.pause)
+		keys, err := m.from.ClusterGetKeysInSlot(ctx, m.slot, 1).Result()
+		if err != nil || len(keys) == 0 {
+			return err
 		}
-		if len(keys) == 0 {
-			break
+		if err = m.from.Do(ctx, "migrate", host, port, keys[0], 0, 10_000, "replace").Err(); err != nil {
+			return err
 		}
-		c.do(from, "migrate", host, port, keys[0], 0, 10_000, "replace")
 	}
-	c.do(to, "cluster", "setslot", slot, "node", c.id(to))
-	c.do(from, "cluster", "setslot", slot, "node", c.id(to))
+}
+
+// Empty removes all keys from all masters that answer.
+func (c *RedisCluster) Empty() {
+	c.tb.Helper()
+	for i := range c.Nodes {
+		role, err := c.try(i, "role").Slice()
+		if err == nil && role[0] == "master" {
+			c.do(i, "flushall")
+		}
+	}
+}
+
+// For returns the same cluster for a part of the test that started it. What does not happen in time fails that part.
+func (c *RedisCluster) For(tb testing.TB) *RedisCluster {
+	tb.Helper()
+	part := &RedisCluster{tb: tb, args: c.args, known: map[int]*redis.Client{}}
+	for _, n := range c.Nodes {
+		part.Nodes = append(part.Nodes, &RedisServer{Redis: n.Redis, tb: tb})
+	}
+	return part
 }
 
 // AwaitReady waits until each node that answers says that all slots are served, and knows all others.

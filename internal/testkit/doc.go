@@ -5,7 +5,7 @@
 // sets both), else one that is started on first use. [StartRedis], [StartRedisCluster] and [StartMariaDB] start a
 // server for one test, which may kill it; [StartRedisBy] one that goes by a [Clock] that the test sets, [StartMariaDBOnDisk]
 // one whose disk can be filled. [NewProxy] is between a client and a server and loses replies, delays,
-// cuts, or stops a certain request until the test continues it.
+// cuts, or stops a certain request until the test continues it; [NewClusterProxy] is one to all nodes of a Redis Cluster.
 //
 // Every package that uses it has
 //

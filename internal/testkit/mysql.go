@@ -71,10 +71,10 @@ type GaleraCluster struct {
 }
 
 // StartGalera starts a Galera cluster of so many nodes for the test, which takes about ten seconds for three; it is killed at
-// the end. It installs what it needs.
-func StartGalera(tb testing.TB, nodes int) *GaleraCluster {
+// the end. The nodes share a configuration file. It installs what it needs.
+func StartGalera(tb testing.TB, nodes int, conf string) *GaleraCluster {
 	tb.Helper()
-	g, err := server.StartGalera(tb.Context(), nodes)
+	g, err := server.StartGalera(tb.Context(), nodes, conf)
 	if err != nil {
 		tb.Fatalf("testkit: %v", err)
 	}

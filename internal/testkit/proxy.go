@@ -18,9 +18,9 @@ type Proxy struct {
 	// Addr is the proxy's host:port.
 	Addr string
 
-	target   string
-	listener net.Listener
-	wg       sync.WaitGroup
+	gates []gate
+	names []rename // of addresses in replies
+	wg    sync.WaitGroup
 
 	mu          sync.Mutex
 	conns       map[*link]struct{} // nil once closed
@@ -34,6 +34,12 @@ type Proxy struct {
 	refuse      []byte        // lower case; requests that contain it end their connections; nil for none
 	refused     int           // how many so far
 	breakpoints []*Breakpoint
+}
+
+// gate is a listener of a proxy and the host:port behind it.
+type gate struct {
+	listener net.Listener
+	target   string
 }
 
 // link is one client's connection and its counterpart to the target.
@@ -50,14 +56,26 @@ type link struct {
 // NewProxy starts a proxy to the target, a host:port; it is closed at the end of the test.
 func NewProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("testkit: proxy: %v", err)
-	}
-	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[*link]struct{}{}}
-	p.wg.Go(p.accept)
+	return newProxy(tb, target)
+}
+
+// newProxy starts a proxy to several targets, each with a listener of its own.
+func newProxy(tb testing.TB, targets ...string) *Proxy {
+	tb.Helper()
+	p := &Proxy{conns: map[*link]struct{}{}}
 	tb.Cleanup(p.close)
+	var lc net.ListenConfig
+	for _, target := range targets {
+		l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatalf("testkit: proxy: %v", err)
+		}
+		p.gates = append(p.gates, gate{l, target})
+	}
+	p.Addr = p.gates[0].listener.Addr().String()
+	for _, g := range p.gates {
+		p.wg.Go(func() { p.accept(g) })
+	}
 	return p
 }
 
@@ -160,7 +178,9 @@ func (p *Proxy) links() []*link {
 
 // close ends the proxy and waits for its goroutines.
 func (p *Proxy) close() {
-	_ = p.listener.Close() // accept returns
+	for _, g := range p.gates {
+		_ = g.listener.Close() // accept returns
+	}
 	p.mu.Lock()
 	links := p.links()
 	p.conns = nil
@@ -172,22 +192,22 @@ func (p *Proxy) close() {
 }
 
 // accept makes a link for every connection until the listener is closed.
-func (p *Proxy) accept() {
+func (p *Proxy) accept(g gate) {
 	for {
-		client, err := p.listener.Accept()
+		client, err := g.listener.Accept()
 		if err != nil {
 			return
 		}
-		p.wg.Go(func() { p.serve(client) })
+		p.wg.Go(func() { p.serve(client, g.target) })
 	}
 }
 
 // serve forwards one connection's bytes until either side ends it.
-func (p *Proxy) serve(client net.Conn) {
+func (p *Proxy) serve(client net.Conn, addr string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var d net.Dialer
-	target, err := d.DialContext(ctx, "tcp", p.target)
+	target, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		reset(client)
 		return
@@ -281,7 +301,8 @@ func (p *Proxy) request(l *link, b []byte) bool {
 }
 
 // reply reports whether the client may see this reply.
-func (p *Proxy) reply(l *link, _ []byte) bool {
+func (p *Proxy) reply(l *link, b []byte) bool {
+	p.renameIn(b)
 	l.mu.Lock()
 	lose, held := l.lose, l.held
 	l.held = nil

@@ -125,7 +125,7 @@ func TestFaults(t *testing.T) {
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
 			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
-			r := &run{TB: t, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second, full: os.Getenv(envFull) != ""}
+			r := newRun(t, seed)
 			defer func() { results.add(sc, r.result, !t.Failed()) }()
 			sc.run(r)
 		})

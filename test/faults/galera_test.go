@@ -32,7 +32,7 @@ func galeraNodesLost(r *run) {
 func (r *run) openGalera(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
-	r.galera = testkit.StartGalera(r, on.instances)
+	r.galera = testkit.StartGalera(r, on.instances, galeraConf)
 	r.Logf("MariaDB %s", r.galera.Version)
 	r.mysql = r.galera.Nodes[0]
 	r.redis = testkit.StartRedis(r, on.redis...)

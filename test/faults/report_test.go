@@ -62,7 +62,11 @@ func (r results) with(table string) string {
 	}
 	var rows strings.Builder
 	slowest, longest, broken := "", -1.0, 0
-	for _, sc := range append(scenarios(), onOtherStores()...) {
+	all := append(scenarios(), onOtherStores()...)
+	for _, sc := range onCluster() {
+		all = append(all, sc.scenario)
+	}
+	for _, sc := range all {
 		line := r[sc.number]
 		if line == "" {
 			line = old[sc.number]

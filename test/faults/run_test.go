@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,7 +35,11 @@ type run struct {
 	proxies []proxyPair // of each instance
 	buyers  *box.Buyers
 	units   int64
-	perUser int64 // units that a user may have; 0: one
+
+	stack   *stack // whose stores open uses, instead of starting some; nil for none
+	moveAt  int
+	moved   <-chan struct{} // closed when the sale's slot has moved; nil where it stays
+	perUser int64           // units that a user may have; 0: one
 
 	full bool // scenarios in full size
 
@@ -86,6 +91,12 @@ type deployment struct {
 	perUser    int64            // units that a user may have; 0: one
 }
 
+// newRun returns a run whose choices come from the seed.
+func newRun(tb testing.TB, seed uint64) *run {
+	tb.Helper()
+	return &run{TB: tb, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second, full: os.Getenv(envFull) != ""}
+}
+
 // durable returns the arguments of a Redis that flushes before it answers.
 func durable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
@@ -106,6 +117,10 @@ func (on deployment) withDefaults() deployment {
 // open starts stores, instances with proxies of their own, and a sale.
 func (r *run) open(on deployment) {
 	r.Helper()
+	if r.stack != nil {
+		r.openStack(on)
+		return
+	}
 	on = on.withDefaults()
 	switch {
 	case on.mysql9:
@@ -262,6 +277,7 @@ func (r *run) finish() checker.Evidence {
 	if r.faultOver.IsZero() {
 		r.Fatal("the scenario did not call faultEnded")
 	}
+	r.awaitMoved()
 	r.endLoad()
 	e := r.awaitSettled()
 	r.result.recovery = time.Since(r.faultOver)

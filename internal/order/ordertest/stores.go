@@ -60,6 +60,7 @@ type FakeStores struct {
 	Acknowledged []string
 	DeadLetters  []string
 	Left         bool
+	Heartbeats   int           // sent so far
 	Owns         int           // how often own entries were read from the first on
 	changed      chan struct{} // gets a value after each acknowledgement, if there is room
 
@@ -162,7 +163,13 @@ func (f *FakeStores) MoveToDeadLetters(_ context.Context, e order.Entry) error {
 	})
 }
 
-func (f *FakeStores) Heartbeat(context.Context) error { return nil }
+// Heartbeat counts.
+func (f *FakeStores) Heartbeat(context.Context) error {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Heartbeats++
+	return nil
+}
 
 func (f *FakeStores) Leave(context.Context) error {
 	f.Mu.Lock()

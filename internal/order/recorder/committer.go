@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -22,6 +23,7 @@ type committer struct {
 	observer Observer
 	log      *slog.Logger
 
+	busy   *busySince
 	epochs map[int64]int64 // by voucher id: the sale's epoch when last seen; only a hint, for outdated
 }
 
@@ -31,7 +33,9 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 	defer close(out)
 	for b := range in {
 		if len(b.claimed) > 0 {
+			c.busy.begin()
 			c.record(ctx, b, b.claimed)
+			c.busy.end()
 		}
 		close(b.committed)
 		out <- b
@@ -140,4 +144,26 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 	b.settled = append(b.settled, entries...)
 	c.notifier.Notify(outcomes)
 	c.observer.Recorded(orders, failed, took)
+}
+
+// busySince is since when the committer has been at one batch.
+type busySince struct {
+	mu    sync.Mutex
+	since time.Time // zero: it waits for one
+}
+
+func (b *busySince) begin() { b.set(time.Now()) }
+func (b *busySince) end()   { b.set(time.Time{}) }
+
+func (b *busySince) set(t time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.since = t
+}
+
+// longer reports whether it has been at one batch for longer than that.
+func (b *busySince) longer(than time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.since.IsZero() && time.Since(b.since) > than
 }

@@ -8,6 +8,7 @@
 //	the process dies while recording  the entry stays pending and is taken over once the heartbeat has stopped
 //	COMMIT's answer is lost           the batch is retried, and found recorded
 //	the ledger is away                recording waits and retries; admission goes on until the backlog's limit
+//	it is away for one instance       its heartbeat stops, and others take over what it has read
 //	the ledger contradicts Redis      the order becomes a failed row with its reason; the sale is rebuilt (resolution.go)
 //	the ledger rejects a batch        it is halved until the order at fault stands alone and becomes a failed row
 //	a cancelled order is redelivered  its operation is applied first; only what a late admission took goes back besides

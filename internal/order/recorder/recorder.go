@@ -75,6 +75,7 @@ type Observer interface {
 const (
 	nextWait       = time.Second           // how long a read waits for new entries
 	heartbeatEvery = time.Second           // others take over after several are missing
+	silentAfter    = 10 * time.Second      // a batch that is not committed for so long: no more heartbeats, so that others take over
 	orphanEvery    = time.Second           // how often entries of dead consumers are looked for
 	gatherTime     = 15 * time.Millisecond // from one read to the next, while nobody waits for a row and the stream is not full
 	ownEvery       = time.Minute           // how often own entries that could not be finished are read again
@@ -116,7 +117,8 @@ type Options struct {
 // one after the other and in stream order, and a stage that is stuck stops those before it.
 //
 // The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to the
-// same end, because the order's id decides.
+// same end, because the order's id decides. For the same reason a recorder that cannot commit lets others take over what it
+// has read, by sending no heartbeats: its database may be a node of a cluster that is dead, while theirs live.
 type Recorder struct {
 	stores   Stores
 	options  Options
@@ -139,14 +141,15 @@ func New(stores Stores, options Options, repairs order.RepairRequester, callers 
 // Run records until ctx ends, then finishes the batches in progress and leaves the group. It never returns an error: it
 // retries what fails.
 func (r *Recorder) Run(ctx context.Context) error {
+	busy := new(busySince)
 	heartbeats, stopHeartbeats := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopHeartbeats()
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		r.heartbeat(heartbeats)
+		r.heartbeat(heartbeats, busy)
 	}()
-	r.record(ctx)
+	r.record(ctx, busy)
 	stopHeartbeats()
 	<-stopped
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), order.RedisTimeout)
@@ -158,7 +161,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // record runs the stages until ctx ends and no batch is in progress.
-func (r *Recorder) record(ctx context.Context) {
+func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	// Batches in progress when ctx ends may be finished, all of them within finishTimeout.
 	work, cancel := order.WithGrace(ctx, r.finishTimeout)
 	defer cancel()
@@ -169,7 +172,7 @@ func (r *Recorder) record(ctx context.Context) {
 	fetcher := fetcher{queue: r.stores.Queue, callers: r.callers, options: r.options, again: again, log: r.log}
 	committer := committer{
 		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.callers,
-		observer: r.observer, log: r.log, epochs: make(map[int64]int64),
+		observer: r.observer, log: r.log, busy: busy, epochs: make(map[int64]int64),
 	}
 	finisher := finisher{
 		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,
@@ -182,20 +185,30 @@ func (r *Recorder) record(ctx context.Context) {
 	stages.Wait()
 }
 
-// heartbeat sends one heartbeat a second, until ctx ends.
-func (r *Recorder) heartbeat(ctx context.Context) {
+// heartbeat sends one heartbeat a second, until ctx ends, but none while a batch cannot be committed.
+func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
+	silent := false
 	for {
-		call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
-		if err := r.stores.Membership.Heartbeat(call); err != nil && ctx.Err() == nil {
-			r.log.WarnContext(ctx, "the recorder's heartbeat failed", "error", err)
+		was := silent
+		if silent = busy.longer(silentAfter); !silent {
+			r.beat(ctx)
+		} else if !was {
+			r.log.WarnContext(ctx, "a batch is not committed; others may take its entries over", "after", silentAfter)
 		}
-		cancel()
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+func (r *Recorder) beat(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+	defer cancel()
+	if err := r.stores.Membership.Heartbeat(call); err != nil && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "the recorder's heartbeat failed", "error", err)
 	}
 }

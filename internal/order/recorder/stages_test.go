@@ -293,3 +293,32 @@ func TestRecorderDrains(t *testing.T) {
 		t.Errorf("%d acknowledged, %d recorded; want all 9", len(f.Acknowledged), len(f.Rows))
 	}
 }
+
+// A recorder that cannot commit sends no heartbeats after a while, so that others take over, and some again when it can.
+func TestRecorderIsSilentWhileItCannotCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := ordertest.NewFakeStores(100, numbered(2)...)
+		g := gates{FakeStores: f, insert: make(chan struct{})}
+		r := run(t, g, Options{Batch: 2})
+		beats := func(during time.Duration) (n int) {
+			g.look(func() { n = f.Heartbeats })
+			time.Sleep(during)
+			g.look(func() { n = f.Heartbeats - n })
+			return n
+		}
+		if n := beats(silentAfter); n < 9 {
+			t.Errorf("%d heartbeats within %v, want one each second", n, silentAfter)
+		}
+		time.Sleep(2 * heartbeatEvery)
+		if n := beats(time.Minute); n != 0 {
+			t.Errorf("%d heartbeats while nothing is committed, want none", n)
+		}
+		close(g.insert)
+		synctest.Wait()
+		if n := beats(5 * time.Second); n < 4 {
+			t.Errorf("%d heartbeats within 5 s after the commit", n)
+		}
+		r.end(t)
+	})
+}

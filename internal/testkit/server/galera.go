@@ -33,9 +33,9 @@ type Galera struct {
 	Version string // of MariaDB, and of the library
 }
 
-// StartGalera starts so many nodes on 127.0.0.1, one after the other. The error says that a Galera cluster could not be had, if
-// so.
-func StartGalera(ctx context.Context, nodes int) (*Galera, error) {
+// StartGalera starts so many nodes on 127.0.0.1, one after the other, with the configuration that they share: the path of a
+// file. The error says that a Galera cluster could not be had, if so.
+func StartGalera(ctx context.Context, nodes int, conf string) (*Galera, error) {
 	scripts, err := galeraPrograms(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("a Galera cluster could not be had: %w", err)
@@ -44,9 +44,13 @@ func StartGalera(ctx context.Context, nodes int) (*Galera, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := os.ReadFile(filepath.Clean(conf))
+	if err != nil {
+		return nil, err
+	}
 	g, password := &Galera{}, rand.Text()
 	for i := range nodes {
-		join := func(m *MariaDB) error { return m.joinGalera(i, ports, scripts, password) }
+		join := func(m *MariaDB) error { return m.joinGalera(i, ports, scripts, password, shared) }
 		m, err := startMariaDB(ctx, join, nil)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("node %d of a Galera cluster: %w; %s", i+1, err, g.logs()), g.Close())
@@ -101,17 +105,20 @@ func (g *Galera) version(ctx context.Context) (string, error) {
 	return g.Nodes[0].Version + " with Galera " + library, err
 }
 
-// joinGalera adds to a node's command line what makes it one, with the ports of all nodes. Its user comes from the first.
-func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string) error {
+// joinGalera adds to a node's command line what makes it one, with the ports of all nodes, and gives it the configuration that
+// they share. Its user comes from the first.
+func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string, shared []byte) error {
 	members := make([]string, 0, len(ports))
 	for _, p := range ports {
 		members = append(members, freeport.Addr(p[0]))
 	}
 	group, missed, all := freeport.Addr(ports[node][0]), freeport.Addr(ports[node][1]), freeport.Addr(ports[node][2])
-	m.proc.args = append(m.proc.args,
-		"--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON",
-		"--wsrep-provider="+galeraLibrary, "--wsrep-cluster-name=seckill", "--wsrep-sst-method=rsync",
-		"--wsrep-cluster-address=gcomm://"+strings.Join(members, ","), fmt.Sprintf("--wsrep-node-name=node-%d", node+1),
+	conf := filepath.Join(m.Dir, "galera.cnf") // the original may be closed to the user who runs the node
+	if err := os.WriteFile(conf, shared, 0o600); err != nil {
+		return err
+	}
+	m.proc.args[0] = "--defaults-file=" + conf // in the place of --no-defaults
+	m.proc.args = append(m.proc.args, "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","), fmt.Sprintf("--wsrep-node-name=node-%d", node+1),
 		"--wsrep-node-address="+group, "--wsrep-sst-receive-address="+all,
 		fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s;ist.recv_addr=%s;base_port=%d;gcache.size=32M",
 			group, missed, ports[node][0]))

@@ -1,0 +1,164 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// The configuration of the cluster's nodes, the same as in deploy/cluster/compose.yml.
+const (
+	redisConf  = "../../deploy/cluster/redis.conf"
+	galeraConf = "../../deploy/cluster/galera.cnf"
+)
+
+// envCluster chooses the scenarios of TestCluster: "all" of them, or the quick ones.
+const envCluster = "SECKILL_TEST_CLUSTER"
+
+// stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each, and a
+// Galera cluster of three nodes that all take writes.
+type stack struct {
+	redis  *testkit.RedisCluster
+	galera *testkit.GaleraCluster
+	sites  int // so many have used it
+}
+
+// startStack starts all nodes. Masters are replaced sooner than in production.
+func startStack(t *testing.T) *stack {
+	t.Helper()
+	conf, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stack{}
+	s.redis = testkit.StartRedisClusterOf(t, 3, nodeTimeout, "--include", conf+"/"+redisConf,
+		"--cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()))
+	s.galera = testkit.StartGalera(t, 3, galeraConf)
+	t.Logf("Redis %s, MariaDB %s", s.redis.Nodes[0].Version, s.galera.Version)
+	return s
+}
+
+// clusterScenario is a scenario on the stack. The sale's slot moves to another master meanwhile: it begins to when so many
+// purchases are accepted, which is when the fault comes. 0: it stays.
+type clusterScenario struct {
+	scenario
+	moveAt int
+}
+
+// onCluster are the scenarios of make test-cluster, in order. The last one leaves dead nodes behind.
+func onCluster() []clusterScenario {
+	moved := func(number, fault, aim string, long bool, do func(*run), moveAt int) clusterScenario {
+		return clusterScenario{scenario{number + "-cluster", fault + "; its slot moves", aim, long, do}, moveAt}
+	}
+	return []clusterScenario{
+		moved("F01", "5,000 users at once on 100 units", "all", false, faultless, 20),
+		moved("F02", "one user asks 400 times", "I2 I6", true, repeatedClicks, 1),
+		moved("F03", "the script's answer is lost", "I1 I2 I6 I12", false, admissionAnswersLost, 5),
+		moved("F04", "buyers hang up after they were accepted", "I3 I6", true, buyersHangUp, 30),
+		moved("F05", "SIGKILL after the script, before its answer", "I3 I5", true, killedAfterTheScript, 400),
+		moved("F06", "SIGKILL after the read, before the INSERT", "I3 I8", true, killedAt(batchSent()), 300),
+		moved("F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent()), 300),
+		moved("F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", true, killedAt(commitAnswered()), 300),
+		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 I3 I6", true, nodesDead}, 0},
+	}
+}
+
+// TestCluster sells on clusters: three instances, each at a Galera node of its own, and one Redis Cluster. Its stores are started
+// once; each scenario has keys, a schema and instances of its own.
+func TestCluster(t *testing.T) {
+	asked := onCluster()
+	if os.Getenv(envCluster) != "all" {
+		asked = slices.DeleteFunc(asked, func(sc clusterScenario) bool { return sc.long })
+	}
+	seed, stores, results := seedOf(t), startStack(t), results{}
+	for _, sc := range asked {
+		t.Run(sc.number, func(t *testing.T) {
+			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d", sc.fault, sc.number, seed)
+			r := newRun(t, seed)
+			r.stack, r.moveAt = stores, sc.moveAt
+			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()
+			sc.run(r)
+		})
+	}
+	results.write(t)
+}
+
+// openStack is open on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its Galera node.
+func (r *run) openStack(on deployment) {
+	r.Helper()
+	on = on.withDefaults()
+	r.stack.sites++
+	r.cluster, r.galera = r.stack.redis.For(r), r.stack.galera
+	r.cluster.Empty()
+	r.mysql = r.galera.Nodes[0]
+	schema := fmt.Sprintf("seckill_%d", r.stack.sites)
+	r.site = box.EmptySiteOn(r, redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: r.cluster.Addrs(), ClusterStateReloadInterval: time.Second,
+	}), "", r.mysql.DSN(schema))
+	for i := range on.instances {
+		node := r.galera.Nodes[i]
+		p := proxyPair{testkit.NewClusterProxy(r, r.cluster.Addrs()), testkit.NewProxy(r, node.Addr)}
+		r.proxies = append(r.proxies, p)
+		r.site.Add(r, strings.Join(p.redis.Addrs(), ","), throughProxy(r, node.MariaDB.DSN(schema), p.mysql),
+			map[string]string{"SECKILL_REDIS_MODE": "cluster"})
+	}
+	r.start(on)
+	if r.moveAt > 0 {
+		r.moveMeanwhile()
+	}
+}
+
+// moveMeanwhile moves the sale's slot to another master, key by key, from the moment at which moveAt purchases are accepted.
+func (r *run) moveMeanwhile() {
+	r.Helper()
+	r.rebuilt, r.rebuilds = true, plannedRebuilds
+	key := r.site.Redis.StreamKey()
+	to := (r.cluster.Master(key) + 1 + r.rand.IntN(2)) % 3
+	move := r.cluster.Mover(key, to, 200*time.Millisecond)
+	moved, done := make(chan struct{}), sync.WaitGroup{}
+	r.moved = moved
+	r.buyers.Record.After(r.moveAt, func() {
+		done.Go(func() {
+			defer close(moved)
+			if err := move(); err != nil {
+				r.Errorf("moving the sale's slot: %v", err)
+			}
+		})
+	})
+	r.Cleanup(done.Wait) // the test's context has ended by then
+}
+
+// awaitMoved waits until the sale's slot has moved, if it is to. The recovery time starts again.
+func (r *run) awaitMoved() {
+	r.Helper()
+	if r.moved != nil {
+		r.await("the end of the slot's move", r.moved)
+		r.faultOver = time.Now()
+	}
+}
+
+// nodesDead kills the sale's Redis master and the Galera node of an instance, for good. The instances go on, the one without its
+// database too: what it accepts, the others record.
+func nodesDead(r *run) {
+	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
+	r.open(deployment{})
+	r.load(32, 40*time.Millisecond)
+	r.awaitAccepted(300)
+	hot := r.hotNode()
+	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
+	r.galera.Nodes[1+r.rand.IntN(2)].Kill()
+	r.cluster.Nodes[hot].Kill()
+	key := r.site.Redis.StreamKey() + ":probe"
+	box.Eventually(r, "a replica that takes writes", func() error { return replica.Set(r.Context(), key, 1, 0).Err() })
+	r.awaitSelling()
+	r.finish()
+}
