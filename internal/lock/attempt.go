@@ -2,20 +2,18 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
-
-	"seckill/internal/batch"
 )
 
-// Time limits of calls to Redis, where the caller's context does not set a shorter one.
+// Time limits of calls to Redis, where the caller's context does not set a shorter one. What is asked twice has
+// patientTime for each.
 const (
-	acquireTimeout = 3 * time.Second
+	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
 )
 
@@ -40,7 +38,7 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 		owner: l.owner, request: request, lease: l.settings.lease, asks: l.settings.replicas > 0 || l.elected,
 		latched: l.locker.repeats,
 	}
-	if l.traits.owned {
+	if l.kind.owned {
 		if l.owner == "" {
 			return claim{}, fmt.Errorf("lock %q: %w", l.name, ErrNoOwner)
 		}
@@ -54,91 +52,47 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	return c, nil
 }
 
-// attempted is what came of one attempt.
-type attempted struct {
-	hold   *Hold
-	err    error
-	unsure bool          // of the claim, from now on
-	wait   time.Duration // with ErrNotObtained: when to ask again at the latest
-	lapsed bool          // with ErrNotObtained: this process had lost its places in the queue
-}
-
-// attempt asks for the lock once, and once more if the answer was lost. It returns soon after ctx is over: the first
-// time it waits only for as long as a call may last after that, which costs less than to be ready to leave, and is
-// enough for almost every answer.
-func (l *Lock) attempt(ctx context.Context, c *claim) attempted {
-	tries := 2
-	if l.settings.replicas == 0 && l.locker.prompt(ctx) { // replicas take their time
-		a := l.askFor(ctx, *c, 1, promptTime)
-		c.unsure, c.latched = a.unsure, c.latched || a.unsure // it may arrive yet
-		sent := !errors.Is(a.err, batch.ErrNotSent)
-		if !a.unsure && sent || ownFailure(a.err) && over(ctx) == nil {
-			return a
-		}
-		l.locker.silent()
-		if err := over(ctx); err != nil {
-			return attempted{err: l.refused(err)}
-		}
-		tries = 1
+// attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask again.
+// It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
+func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
+	if err := l.locker.mayLeave(ctx); err != nil {
+		return nil, answer{}, l.refused(err)
 	}
-	asked := *c // the call may go on after this one has returned, and c has changed
-	a, err := leavable(ctx, l.locker, func() attempted {
-		return l.askFor(ctx, asked, tries, acquireTimeout)
-	}, func(late attempted) {
-		if late.err == nil {
-			_ = late.hold.Release(ctx) // if that fails the lease ends it
-		}
-	})
-	if err != nil {
-		c.unsure, c.latched = true, true // it may arrive yet
-		return attempted{err: l.refused(err)}
-	}
-	c.unsure, c.latched = c.unsure || a.unsure, c.latched || a.unsure
-	return a
-}
-
-// abandon is giveUp for a wait or an attempt whose context may be over.
-func (l *Lock) abandon(ctx context.Context, c claim) {
-	_, _ = leavable(ctx, l.locker, func() struct{} { l.giveUp(ctx, c); return struct{}{} }, func(struct{}) {})
-}
-
-// askFor asks so many times, and waits for each answer for so long.
-func (l *Lock) askFor(ctx context.Context, c claim, tries int, within time.Duration) attempted {
-	if err := ctx.Err(); err != nil {
-		return attempted{err: l.refused(err)}
-	}
-	sent := time.Now()
-	a, err := l.acquire(ctx, c, within)
-	if tries > 1 && ctx.Err() == nil && l.locker.again(err) {
-		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
-		c.latched = c.latched || c.unsure
+	var sent time.Time
+	err = l.locker.retry(ctx, func(again bool) (err error) {
+		c.remember(again) // the first may arrive yet
 		sent = time.Now()
-		a, err = l.acquire(ctx, c, within)
-	}
-	failed := func(err error) attempted {
-		return attempted{err: fmt.Errorf("lock %q: %w", l.name, err), unsure: c.unsure}
-	}
+		a, err = l.acquire(ctx, *c)
+		return err
+	})
 	switch {
 	case err != nil:
-		c.unsure = c.unsure || uncertain(err)
+		c.remember(uncertain(err))
 		if ended := over(ctx); ended != nil { // a socket's timeout says less
 			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
 		}
-		return failed(err)
 	case a.upgrade:
-		return failed(fmt.Errorf("%w: %w", ErrNotObtained, ErrUpgrade))
-	case !a.obtained:
-		refused := failed(ErrNotObtained)
-		refused.wait, refused.lapsed = a.wait, a.lapsed
-		return refused
-	}
-	if err := l.unsound(a, sent); err != nil {
+		err = fmt.Errorf("%w: %w", ErrNotObtained, ErrUpgrade)
+	case a.token == 0:
+		err = ErrNotObtained
+	default:
+		if err = l.unsound(a, sent); err == nil {
+			return newHold(l, *c, a, sent), a, nil
+		}
 		c.unsure = true // it has the lock
-		return failed(err)
 	}
-	h := newHold(l, c, a.token, sent)
-	h.server = a.server.id
-	return attempted{hold: h}
+	return nil, a, fmt.Errorf("lock %q: %w", l.name, err)
+}
+
+// remember makes a claim unsure one of whose acquires may have taken the lock, or may take it yet.
+func (c *claim) remember(unsure bool) {
+	c.unsure, c.latched = c.unsure || unsure, c.latched || unsure
+}
+
+// abandon releases what an acquire without an answer may have taken or may still take, soon after ctx is over in the
+// background. If that fails too, the lease ends it.
+func (l *Lock) abandon(ctx context.Context, c claim) {
+	_, _ = leavable(ctx, l.locker, func() (bool, error) { return l.release(ctx, c, ending{}) }, nil)
 }
 
 // unsound returns why a lock that was obtained cannot be kept, if it cannot.
@@ -162,37 +116,31 @@ func (l *Lock) refused(why error) error {
 
 // answer is what an acquire was told.
 type answer struct {
-	obtained bool
-	token    int64         // if obtained
+	token    int64         // 0 when it was refused
 	replicas int           // if obtained, and there are to be some: how many have it
 	server   server        // if obtained, and it is one of a Redlock
 	upgrade  bool          // if not: its owner is in its own way
 	wait     time.Duration // if not: when the lease of the present holder ends, unless they renew it
-	lapsed   bool          // if not: as in attempted
+	lapsed   bool          // if not: this process had lost its places in the queue
 }
 
-func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answer, error) {
-	ctx = limit(ctx, within)
-	acquire := l.protocol.acquire(c, l.locker.highest.Load())
-	var a answer
-	var cmd *redis.Cmd
-	var err error
+// acquire asks once.
+func (l *Lock) acquire(ctx context.Context, c claim) (a answer, err error) {
+	acquire := l.callAcquire(c)
 	if c.asks {
-		cmd, a.replicas, a.server, err = l.runObserved(ctx, acquire)
+		a, err = leavable(ctx, l.locker, func() (answer, error) { return l.runObserved(limit(ctx, patientTime), acquire) }, nil)
 	} else {
-		cmd = l.locker.run(ctx, acquire)
+		a, err = read(l.locker.run(ctx, acquire))
 	}
-	if err != nil {
-		return answer{}, err
-	}
+	l.locker.sawToken(a.token)
+	return a, err
+}
+
+// read returns what an acquire was told.
+func read(cmd *redis.Cmd) (a answer, err error) {
 	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
 		a.token, err = strconv.ParseInt(token, 10, 64)
-		if err != nil {
-			return answer{}, fmt.Errorf("acquire script answered %w", err)
-		}
-		l.locker.sawToken(a.token)
-		a.obtained = true
-		return a, nil
+		return a, err
 	}
 	got, err := cmd.Int64Slice()
 	if err != nil {
@@ -207,9 +155,13 @@ func (l *Lock) acquire(ctx context.Context, c claim, within time.Duration) (answ
 
 // ask runs a script that may be left at any time. The answer's error is ctx's then.
 func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
-	answer, err := leavable(ctx, l.locker, func() *redis.Cmd {
-		return c.run(limit(ctx, acquireTimeout), l.locker.client)
-	}, func(*redis.Cmd) {})
+	err := l.locker.mayLeave(ctx)
+	var answer *redis.Cmd
+	if err == nil {
+		answer, err = leavable(ctx, l.locker, func() (*redis.Cmd, error) {
+			return c.run(limit(ctx, askTimeout), l.locker.client), nil
+		}, nil)
+	}
 	if err != nil {
 		answer = redis.NewCmd(ctx)
 		answer.SetErr(err)
@@ -218,19 +170,27 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 }
 
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
-// answer is lost it asks once more.
+// answer is lost it asks once more, of which there is time left.
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
-	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
-	n, err := l.locker.run(ctx, l.protocol.release(c, e)).Int()
-	if l.locker.again(err) && inTime(ctx) {
-		e.again = true
-		n, err = l.protocol.release(c, e).run(ctx, l.locker.client).Int()
-	}
-	return n == 1, err
+	held, _, err = l.releaseTo(ctx, c, e)
+	return held, err
 }
 
-// giveUp releases what an acquire without an answer may have taken or may still take. If that fails too, the lease
-// ends it.
-func (l *Lock) giveUp(ctx context.Context, c claim) {
-	_, _ = l.release(ctx, c, ending{})
+// releaseTo is release for an ending that names the next one. It also returns what that one has obtained, nil for nothing.
+func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *offer, err error) {
+	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
+	err = l.locker.retry(ctx, func(again bool) error {
+		e.again = e.again || again
+		sent := time.Now()
+		answer := l.locker.run(ctx, l.callRelease(c, e))
+		if token, ok := answer.Val().(string); ok && answer.Err() == nil {
+			held, o = true, &offer{sent: sent}
+			o.token, err = strconv.ParseInt(token, 10, 64)
+			return err
+		}
+		n, err := answer.Int()
+		held = n == 1
+		return err
+	})
+	return held, o, err
 }

@@ -113,6 +113,7 @@ func heldLockIsRefused(t *testing.T, s stage) {
 func waiterIsWoken(t *testing.T, s stage) {
 	const rounds, tries = 100, 3
 	var worst time.Duration
+	untold := 0
 	for range tries { // a busy machine stops a process for as long
 		var delays []time.Duration
 		stalled := measureStalls(t)
@@ -132,6 +133,9 @@ func waiterIsWoken(t *testing.T, s stage) {
 			released := time.Now()
 			mustRelease(t, h)
 			next := mustReceive(t, got)
+			if untold += int(next.at.Sub(released) / unaided); untold > 3 {
+				t.Fatalf("obtained %v after the release, want that waiters are told", next.at.Sub(released))
+			}
 			delays = append(delays, next.at.Sub(released)-2*stalled()) // this process's stalls, and Redis's
 			mustRelease(t, next.hold)
 		}
@@ -184,8 +188,10 @@ func cancelEndsTheWait(t *testing.T, s stage) {
 		t.Errorf("%d scripts were called", n)
 	}
 	if s.kind.rival == "" { // one is woken, and not all
-		quickly(t, "a wait behind one who left while asking", unaided, func() { cancelledWhileAsking(t, s) })
-		quickly(t, "a wait behind one who left when it was their turn", unaided, func() { cancelledWhilePassed(t, s) })
+		quickly(t, "a wait behind one who left while asking", func() { cancelledWhileAsking(t, s) })
+		quickly(t, "a wait behind one who left when it was their turn", func() { cancelledWhilePassed(t, s, false) })
+		quickly(t, "the same in another process", func() { cancelledWhilePassed(t, s, true) })
+		quickly(t, "a wait behind one of another process who was handed the lock", func() { handedOn(t, s) })
 	}
 }
 
@@ -217,30 +223,39 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 	mustRelease(t, mustReceive(t, second).hold)
 }
 
-// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to him from the same process.
-func cancelledWhilePassed(t *testing.T, s stage) {
+// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to them from the same process. The
+// second one waits there or elsewhere.
+func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var releasing atomic.Bool
 	gone := make(chan struct{})
-	watched := &spy{Client: s.client, failScript: func() error {
+	pass := func() error {
 		if releasing.CompareAndSwap(true, false) {
 			cancel()
 			<-gone
 		}
 		return nil
-	}}
+	}
+	watched := &spy{Client: s.client, failScript: pass, failPipeline: pass}
 	locker := lock.New(watched, s.prefix)
 	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first := s.lockAsync(ctx, t, open())
 	watched.settled(t, before)
-	second := make(chan locked, 1)
+	second, last := make(chan locked, 1), open()
+	other := &spy{Client: s.client}
+	if elsewhere {
+		last = s.through(other)
+	}
 	go func() {
-		h, err := open().Lock(t.Context())
+		h, err := last.Lock(t.Context())
 		second <- locked{h, err, time.Now()}
 	}()
+	if elsewhere {
+		other.settled(t, 0)
+	}
 	eventually(t, "quiet", watched.quiet)
 	go func() {
 		<-ctx.Done()
@@ -252,6 +267,25 @@ func cancelledWhilePassed(t *testing.T, s stage) {
 	}()
 	releasing.Store(true)
 	mustRelease(t, h)
+	mustRelease(t, mustReceive(t, second).hold)
+}
+
+// handedOn waits in another process behind one who is handed the lock by its own, without a message.
+func handedOn(t *testing.T, s stage) {
+	watched, other := &spy{Client: s.client}, &spy{Client: s.client}
+	locker := lock.New(watched, s.prefix)
+	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
+	h := mustLock(t, open())
+	before := watched.answers.Load()
+	first, second := s.lockAsync(t.Context(), t, open()), make(chan locked, 1)
+	watched.settled(t, before)
+	go func() {
+		h, err := s.through(other).Lock(t.Context())
+		second <- locked{h, err, time.Now()}
+	}()
+	other.settled(t, 0)
+	mustRelease(t, h)
+	mustRelease(t, mustReceive(t, first).hold)
 	mustRelease(t, mustReceive(t, second).hold)
 }
 

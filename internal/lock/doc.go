@@ -85,19 +85,32 @@
 // cost one script each second, or 4 s where there is no queue in Redis.
 //
 // Acquires and releases of a Locker that come while two requests are under way share the next one: who is alone waits for
-// nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms each of
-// them asks again by itself, and for ten seconds nothing is shared. That needs a client that ends a call at its
-// deadline (ContextTimeoutEnabled).
+// nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms they ask
+// again, and for ten seconds a request may take 1.5 s, and eight are under way: nobody waits behind one that is not
+// answered, and thousands of calls do not wait for a connection each. Without a client that ends a call at its deadline
+// (ContextTimeoutEnabled) it is always so.
 //
-// # What can go wrong
+// # Answers that do not come
 //
-//	the acquire's answer is lost     asked again once; then given up: released under a timeout of its own, and an acquire
-//	                                 that arrives later is refused. If Redis cannot be reached for that either, the lock
-//	                                 is free after the lease
-//	the release's answer is lost     asked again once, and again by the next call of Release; success is success
-//	the caller's context is over     every call returns within 100 ms, also when Redis is silent; what was sent is given
-//	                                 back in the background. Release does not mind, it has its own timeout
-//	Redis leaves calls unanswered    256 may go on in the background; then calls that could be left fail at once
+// Every call is asked twice at most, and what may have been done is given up under its request's name. The numbers are
+// those of the rows in the tests.
+//
+//	acquire, its answer is lost      asked again once; then given up, and an acquire that arrives later is refused (14).
+//	                                 If Redis cannot be reached for that either, the lock is free after the lease
+//	acquire, cancelled               returns within 100 ms, also when Redis is silent (54). What was not sent never is;
+//	                                 what was is given up in the background, in whichever order the two arrive (13, 24)
+//	acquire, cancelled in a queue    the place is given up in the same way (33, 37)
+//	many are cancelled               256 give up in the background; then calls that could be left fail at once (54)
+//	release, its answer is lost      asked again once, and again by the next call of Release; success is success, and a
+//	                                 successor is not touched (15)
+//	release, while Redis is slow     has 3 s, whatever became of its caller's context: half of them for each try, so that
+//	                                 a connection that says nothing costs one (15)
+//	release to the next one, lost    asked again: it says what the next one has got. They ask themselves as well. One that
+//	                                 arrives later does nothing, as the mutex is not its owner's any more (14)
+//	the next one was cancelled       before: the mutex is freed, for all; meanwhile: they give it up (12)
+//
+// # What else can go wrong
+//
 //	the holder dies                  the lock is free after the lease; waiters know how long that is
 //	the same, and Redis's clock is   a mutex is free after two leases: who asks for it sees that its time to live is
 //	set back                         longer than its lease, and ends it a lease later. Other kinds: when the clock has
@@ -130,10 +143,10 @@
 //
 // # Another kind of lock
 //
-// It is a file with a [Locker] method and a protocol, which says what scripts the kind is made of, and those scripts.
-// Attempts, waiting, renewal and release are written once, for all of them. Scripts are put together from preludes, so
+// It is a [Locker] method, and the scripts that the kind is made of (kinds.go), which take and return what those of the
+// others do (protocol.go). Attempts, waiting, renewal and release are written once. Scripts are put together from preludes, so
 // that one text takes and releases holds whether one owner has them or many, and whether there is a queue or not. In
 // the tests it is an entry in kinds with the rows that it claims, and perhaps new rows.
 //
-// It is one package because every kind is a small file over the same attempts, waiting and renewal, which nobody else uses.
+// It is one package because every kind is a few scripts over the same attempts, waiting and renewal, which nobody else uses.
 package lock

@@ -1,10 +1,17 @@
 package lock
 
+import (
+	"slices"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
 // Left returns how many calls of a Locker go on though nobody waits for them, and how many there may be.
 func Left(l *Locker) (n, most int) { return int(l.left.Load()), mostLeft }
 
 // Unsent returns how many calls of the locker wait to be sent together.
-func Unsent(l *Locker) int { return l.sends.Waiting() }
+func Unsent(l *Locker) int { return l.prompt.Waiting() }
 
 // OneServer makes a Redlock of one server's locks: what servers say of themselves is not asked.
 func OneServer(l *Lock) *Lock {
@@ -13,3 +20,14 @@ func OneServer(l *Lock) *Lock {
 	}
 	return l
 }
+
+// IsRenewal reports whether a command renews holds.
+func IsRenewal(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	return len(args) > 1 && slices.Contains(renewals(), args[1])
+}
+
+var renewals = sync.OnceValue(func() []any {
+	k := newKinds()
+	return []any{k.mutex.renew.Hash(), k.reentrant.renew.Hash()}
+})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -82,8 +83,7 @@ func acquireReplyLost(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 		p.DropRepliesTo("evalsha", lost)
-		// Under a context that can end it would ask once more when a busy machine takes 50 ms.
-		h, err := s.through(through).TryLock(context.WithoutCancel(t.Context()))
+		h, err := s.through(through).TryLock(t.Context())
 		if p.Lost() != lost {
 			t.Fatalf("%d answers were lost, want %d", p.Lost(), lost)
 		}
@@ -113,6 +113,9 @@ func acquireReplyLost(t *testing.T, s stage) {
 	if s.kind.parts == 0 {
 		sharedReplyLost(t, s)
 	}
+	if s.kind.name == "Mutex" {
+		handOffArrivesLate(t, s)
+	}
 }
 
 // sharedReplyLost takes many locks at the same moment, and gives them back at the same moment. The answer to those that
@@ -124,11 +127,11 @@ func sharedReplyLost(t *testing.T, s stage) {
 	for _, releases := range []bool{false, true} {
 		own := s
 		own.prefix += fmt.Sprint("shared", releases, ":")
-		watched := &spy{Client: s.client, losePipelines: true}
+		watched := &spy{Client: s.client, losePipelines: 1, unhurried: true}
 		locker := lock.New(watched, own.prefix)
 		open := func(i int) *lock.Lock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
 		take := func(i int) (err error) {
-			holds[i], err = open(i).TryLock(context.WithoutCancel(t.Context())) // else it asks again after 50 ms
+			holds[i], err = open(i).TryLock(t.Context())
 			return err
 		}
 		shared := take
@@ -165,8 +168,8 @@ func sharedReplyLost(t *testing.T, s stage) {
 		if t.Failed() {
 			return
 		}
-		if n := watched.pipelines.Load(); n != 1 {
-			t.Errorf("%d calls shared %d requests, want 1", locks-2, n)
+		if n := watched.lost.Load(); n != locks-2 {
+			t.Errorf("%d calls shared one request, want %d", n, locks-2)
 		}
 		for i, h := range holds {
 			state, err := s.kind.open(lock.New(s.client, own.prefix), strconv.Itoa(i), "").State(t.Context())
@@ -238,12 +241,94 @@ func firstAcquireArrivesLast(t *testing.T, s stage) {
 	}
 }
 
+// stuckHandOff keeps the first hand-off of a mutex back, and says that its answer was lost.
+type stuckHandOff struct {
+	lock.Client
+	kept atomic.Pointer[func() error]
+}
+
+func (*stuckHandOff) Options() *redis.Options { return &redis.Options{} }
+
+func (s *stuckHandOff) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	late := func() error { return s.Client.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err() }
+	const handOffKeys = 4
+	if len(keys) != handOffKeys || !s.kept.CompareAndSwap(nil, &late) {
+		return s.Client.EvalSha(ctx, sha, keys, args...)
+	}
+	lost := redis.NewCmd(ctx)
+	lost.SetErr(io.ErrUnexpectedEOF)
+	return lost
+}
+
+// handOffArrivesLate delivers a hand-off that was asked again after the next one has released as well.
+func handOffArrivesLate(t *testing.T, s stage) {
+	network := &stuckHandOff{Client: s.client}
+	locker := lock.New(network, s.prefix)
+	h := mustLock(t, locker.Mutex("m"))
+	waiting := s.lockAsync(t.Context(), t, locker.Mutex("m"))
+	eventually(t, "handed on", func() bool { // the waiter may not be in line yet
+		mustRelease(t, h)
+		h = mustReceive(t, waiting).hold
+		if network.kept.Load() != nil {
+			return true
+		}
+		waiting = s.lockAsync(t.Context(), t, locker.Mutex("m"))
+		return false
+	})
+	mustRelease(t, h)
+	if err := (*network.kept.Load())(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.owner(t); got != "" {
+		t.Errorf("a ghost took the lock: %q", got)
+	}
+}
+
 func releaseReplyLost(t *testing.T, s stage) {
 	for _, repeats := range []bool{false, true} {
 		p, through := s.viaProxy(t)
 		watched := &spy{Client: through, repeats: repeats}
 		releaseIsRepeated(t, s, p, watched)
 		lossIsToldAllTheSame(t, s, p, watched)
+	}
+	releaseIsUnheard(t, s)
+}
+
+// unheard is a client whose connection says nothing after the next script, which is done.
+type unheard struct {
+	lock.Client
+	next atomic.Bool
+}
+
+func (*unheard) Options() *redis.Options {
+	return &redis.Options{ContextTimeoutEnabled: true}
+}
+
+func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := u.Client.EvalSha(ctx, sha, keys, args...)
+	if !u.next.CompareAndSwap(true, false) {
+		return cmd
+	}
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		deadline = time.Now().Add(soon)
+	}
+	time.Sleep(time.Until(deadline))
+	lost := redis.NewCmd(ctx)
+	lost.SetErr(os.ErrDeadlineExceeded)
+	return lost
+}
+
+// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one.
+func releaseIsUnheard(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "unheard:"
+	network := &unheard{Client: s.client}
+	h := mustLock(t, s.through(network))
+	network.next.Store(true)
+	mustRelease(t, h)
+	if got := s.owner(t); got != "" {
+		t.Errorf("owner %q after the release", got)
 	}
 }
 

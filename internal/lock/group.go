@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,26 @@ import (
 	"sync"
 	"time"
 )
+
+// Multi returns the lock that is had by those who have all of these, of any kind, from one Locker or several, each held as its
+// own options say. It is taken as a whole or not at all. Who waits for it waits for one of them and has none, so that
+// two who name them in different orders do not wait for each other; it also means that somebody who takes them one by
+// one, often enough, can keep them waiting. With one lock among them twice it is refused, with ErrDuplicate.
+//
+// The hold is lost as soon as one of them is; the others are not renewed from then on. A release tries each of them, and
+// its error says what became of each that failed. ErrNotObtained may come from a lock that is held only until another
+// caller has found out that they do not get all of theirs.
+//
+// The token of a hold is the highest of its locks'. It is higher than that of earlier holds of the same locks; a
+// resource that is written under one of them alone as well has to be given that one's, from TokenOf. State shows owners who
+// have all of them; where they are held in the name of different ones, as a Mutex beside a Reentrant, it shows nobody, and
+// the locks themselves have to be asked.
+func Multi(first *Lock, more ...*Lock) *Lock {
+	members := append([]*Lock{first}, more...)
+	// Those who want the same locks begin with the same one, and mostly do not meet at the others.
+	slices.SortStableFunc(members, func(a, b *Lock) int { return cmp.Compare(a.key, b.key) })
+	return newGroup(members, len(members))
+}
 
 // group is what a lock that is made of others has instead of keys: its members, of which so many are needed to have it.
 type group struct {
@@ -145,35 +166,33 @@ func (l *Lock) contended() bool {
 
 // forceGroup frees the members, the first one last, as a release does.
 func (l *Lock) forceGroup(ctx context.Context) (wasHeld bool, err error) {
-	members := l.group.members
-	held, errs := make([]bool, len(members)), make([]error, len(members))
-	firstLast(len(members), func(i int) { held[i], errs[i] = members[i].ForceUnlock(ctx) })
-	if l.group.answered(errs) {
-		return slices.Contains(held, true), nil
-	}
-	return slices.Contains(held, true), l.wrap("force", errors.Join(errs...))
+	held, err := askAll(l, "force", func(m *Lock) (bool, error) { return m.ForceUnlock(ctx) })
+	return slices.Contains(held, true), err
 }
 
 // stateOfGroup asks the members who has them.
 func (l *Lock) stateOfGroup(ctx context.Context) (State, error) {
-	members := l.group.members
-	states, errs := make([]State, len(members)), make([]error, len(members))
-	firstLast(len(members), func(i int) { states[i], errs[i] = members[i].State(ctx) })
-	if !l.group.answered(errs) {
-		return State{}, l.wrap("state", errors.Join(errs...))
+	states, err := askAll(l, "state", func(m *Lock) (State, error) { return m.State(ctx) })
+	if err != nil {
+		return State{}, err
 	}
 	return l.group.state(states), nil
 }
 
-// answered reports whether as many members answered as are needed.
-func (g *group) answered(errs []error) bool {
-	failed := 0
-	for _, err := range errs {
-		if err != nil {
-			failed++
-		}
+// askAll asks every member, and returns their errors when fewer answer than are needed.
+func askAll[T any](l *Lock, doing string, ask func(m *Lock) (T, error)) ([]T, error) {
+	members := l.group.members
+	answers, errs := make([]T, len(members)), make([]error, len(members))
+	firstLast(len(members), func(i int) { answers[i], errs[i] = ask(members[i]) })
+	if failed := failures(errs); len(errs)-len(failed) < l.group.need {
+		return answers, l.wrap(doing, errors.Join(failed...))
 	}
-	return len(errs)-failed >= g.need
+	return answers, nil
+}
+
+// failures returns the errors that are not nil.
+func failures(errs []error) []error {
+	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 }
 
 // state says who has as many members as are needed: as often, and for as long, as they have that many.

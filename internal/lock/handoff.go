@@ -10,11 +10,8 @@ import (
 // those of other processes.
 const handOffLimit = 16
 
-// handOffer is a protocol that can give a lock from a claim to the next one of the same process in one step: {1, token};
-// {2, 0} when it is released and the next one does not have it; {0, 0} when the claim did not hold.
-type handOffer interface {
-	handOff(from claim, e ending, to claim, floor int64) call
-}
+// othersTurn is what a process publishes when it has handed a lock on among its own as often as it may.
+const othersTurn = "turn"
 
 // offer is a lock that was handed to a waiter by a request sent at the given time.
 type offer struct {
@@ -24,38 +21,25 @@ type offer struct {
 
 // finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
 func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
-	p, ok := l.protocol.(handOffer)
-	if !ok {
+	if l.kind.handOn == nil {
 		return l.release(ctx, c, e)
 	}
-	q, next := l.locker.pubsub.successor(l.key)
+	t, next := l.locker.pubsub.successor(l.key)
 	if next == nil {
-		e.turn = l.locker.pubsub.waiting(l.key)
+		if l.locker.pubsub.waiting(l.key) {
+			e.publish = othersTurn
+		}
 		return l.release(ctx, c, e)
 	}
-	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
-	sent := time.Now()
-	got, err := l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
-	if l.locker.again(err) && inTime(ctx) {
-		e.again = true
-		sent = time.Now()
-		got, err = l.runHandOff(ctx, p.handOff(c, e, next.claim, l.locker.highest.Load()))
+	e.next = &next.claim
+	held, o, err := l.releaseTo(ctx, c, e)
+	if o == nil {
+		signal(t.events) // they may have it all the same, or it is free: they have to ask
+		return held, err
 	}
-	if err != nil || got[0] != 1 {
-		q.notify() // they may have it all the same, or it is free: they have to ask
-		return err == nil && got[0] == 2, err
-	}
-	l.locker.sawToken(got[1])
-	next.offers <- offer{got[1], sent}
-	return true, nil
-}
-
-func (l *Lock) runHandOff(ctx context.Context, pass call) ([]int64, error) {
-	got, err := l.locker.run(ctx, pass).Int64Slice()
-	if err == nil && len(got) != 2 {
-		err = fmt.Errorf("hand-off script answered %v", got)
-	}
-	return got, err
+	l.locker.sawToken(o.token)
+	next.offers <- *o
+	return held, err
 }
 
 // accept makes a hold of a lock that was handed to the claim, unless its lease may be over.
@@ -63,5 +47,5 @@ func (l *Lock) accept(c claim, o offer) (*Hold, error) {
 	if time.Since(o.sent) >= l.settings.validity() {
 		return nil, fmt.Errorf("lock %q: %w: it was handed over later than its lease", l.name, ErrLost)
 	}
-	return newHold(l, c, o.token, o.sent), nil
+	return newHold(l, c, answer{token: o.token}, o.sent), nil
 }

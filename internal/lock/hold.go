@@ -20,6 +20,7 @@ type Hold struct {
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
+	latched   bool       // as in claim, if that was found out later; set before anybody knows the hold
 	settled   bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
@@ -36,8 +37,10 @@ type dependent struct{ cancel context.CancelCauseFunc }
 
 // newHold starts the watch over a lock that was obtained by a request sent at the given time. The
 // watchdog knows it before anybody can end it, so that no renewal outlives its hold.
-func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
-	h := &Hold{lock: l, claim: c, token: token, begin: sent, validUntil: sent.Add(l.settings.validity())}
+func newHold(l *Lock, c claim, a answer, sent time.Time) *Hold {
+	h := &Hold{
+		lock: l, claim: c, token: a.token, server: a.server.id, begin: sent, validUntil: sent.Add(l.settings.validity()),
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.locker.watchdog.add(h)
@@ -106,7 +109,7 @@ func (h *Hold) Refresh(ctx context.Context) error {
 		return h.parts.refresh(ctx)
 	}
 	sent := time.Now()
-	held, err := h.lock.ask(ctx, h.lock.protocol.renew(h.claim, h.lock.settings.lease)).Int()
+	held, err := h.lock.ask(ctx, h.lock.callRenew(h.claim, h.lock.settings.lease)).Int()
 	switch {
 	case err != nil:
 		return h.lock.wrap("refresh", err)
@@ -194,7 +197,9 @@ func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
 	if h.parts != nil {
 		return h.parts.release(ctx)
 	}
-	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
+	c := h.claim
+	c.latched = c.latched || h.latched
+	held, err := h.lock.finish(ctx, c, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
 		return true, ErrNotHeld

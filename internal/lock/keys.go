@@ -17,22 +17,31 @@ type keys struct {
 	// lock is the state, of the kind's own type, with a time to live: "<prefix>{lock:<slot>}:<kind>:<name>". The channel
 	// on which releases are published has the same name.
 	lock       string
-	slot       string // the high water of tokens: string (token.lua), with a time to live of a day
 	kind, name string
+	// all are the scripts' keys: the state; the high water of tokens, string (token.lua), with a time to live of a day; the
+	// latch, which is a request's; and what the kind has besides.
+	all []string
 }
 
 // newKeys returns the keys of a lock. The prefix is escaped.
 func newKeys(prefix, kind, name string) keys {
 	number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots))
 	lock := prefix + "{lock:" + number + "}:" + kind + ":" + name
-	return keys{lock: lock, slot: lock[:len(prefix)+len("{lock:}")+len(number)], kind: kind, name: name}
+	slot := lock[:len(prefix)+len("{lock:}")+len(number)]
+	return keys{lock: lock, kind: kind, name: name, all: []string{lock, slot, slot}}
 }
 
 // latch is of one request that must not be obeyed any more: string with a time to live.
-func (k keys) latch(request string) string { return k.slot + ":" + request }
+func (k keys) latch(request string) string { return k.all[1] + ":" + request }
 
 // more is another key of the lock, which the kind says what is for.
-func (k keys) more(what string) string { return k.slot + ":" + k.kind + "-" + what + ":" + k.name }
+func (k keys) more(what string) string { return k.all[1] + ":" + k.kind + "-" + what + ":" + k.name }
+
+// with returns the keys and those that the kind has besides.
+func (k keys) with(others ...string) keys {
+	k.all = append(k.all, others...)
+	return k
+}
 
 // escape makes braces harmless and different prefixes different.
 func escape(s string) string {

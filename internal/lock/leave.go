@@ -2,61 +2,92 @@ package lock
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
+
+	"seckill/internal/batch"
 )
 
 const (
 	// leaveTime is how long a call goes on at most when its context is over: on a Redis that answers, that is enough to
 	// leave everything in order. What takes longer is done in the background.
 	leaveTime = 30 * time.Millisecond
-	// promptTime is how long the first answer is waited for without being ready to leave. A call whose answer takes
-	// longer loses its connection, so then the next ones are ready, for slowTime.
-	promptTime = 50 * time.Millisecond
-	slowTime   = 10 * time.Second
-	// mostLeft is how many calls of a Locker may be in the background at most. Each ends by its own time limits.
+	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left, too.
+	// Each ends by its own time limits.
 	mostLeft = 256
 )
 
 // errLeft is why nothing was asked.
-var errLeft = errors.New("too many calls that Redis has left unanswered")
+var errLeft = fmt.Errorf("%w: too many calls that Redis has left unanswered", batch.ErrNotSent)
 
-// prompt reports whether a call that cannot be left will end soon after ctx is over.
-func (l *Locker) prompt(ctx context.Context) bool { return ctx.Done() != nil && l.answers() }
+// mayLeave returns why a call with the context should not begin, if it should not.
+func (l *Locker) mayLeave(ctx context.Context) error {
+	if ctx.Done() != nil && l.left.Load() >= mostLeft {
+		return errLeft
+	}
+	return ctx.Err()
+}
 
-// answers reports whether calls end at their deadlines, and are mostly answered long before.
-func (l *Locker) answers() bool { return l.obeys && time.Now().UnixNano() >= l.slow.Load() }
-
-// silent remembers that an answer did not come in time.
-func (l *Locker) silent() { l.slow.Store(time.Now().Add(slowTime).UnixNano()) }
-
-// leavable returns what do returns, or soon after ctx is over its error. Then do goes on, and late has what it returns.
-// The client cannot be told to stop waiting for an answer, so do has a goroutine if ctx can end.
-func leavable[T any](ctx context.Context, l *Locker, do func() T, late func(T)) (result T, err error) {
+// leavable returns what do returns, or soon after ctx is over its error. Then do goes on, and late, if there is one, has
+// what it obtains. The client cannot be told to stop waiting for an answer, so do has a goroutine if ctx can end.
+func leavable[T any](ctx context.Context, l *Locker, do func() (T, error), late func(T)) (result T, err error) {
 	if ctx.Done() == nil {
-		return do(), nil
+		return do()
 	}
-	if l.left.Load() >= mostLeft {
-		return result, errLeft
-	}
-	done := make(chan T, 1)
-	go func() { done <- do() }()
+	done := make(chan struct{})
+	var got T // result and err may be returned before it is there
+	var failed error
+	go func() {
+		defer close(done)
+		got, failed = do()
+	}()
 	select {
-	case result = <-done:
-		return result, nil
+	case <-done:
+		return got, failed
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(leaveTime)
 	defer patience.Stop()
 	select {
-	case result = <-done:
-		return result, nil
+	case <-done:
+		return got, failed
 	case <-patience.C:
 	}
 	l.left.Add(1)
 	go func() {
 		defer l.left.Add(-1)
-		late(<-done)
+		<-done
+		if failed == nil && late != nil {
+			late(got)
+		}
 	}()
 	return result, ctx.Err()
+}
+
+// limited is a context with a deadline, or an earlier one than its own, and nothing that goes off then. It is for calls
+// of Redis alone: the client gives the deadline to its socket, which ends them, so that a timer for each call, which
+// wakes a thread when it is set, would be of no use.
+type limited struct {
+	context.Context //nolint:containedctx // it is a context
+	deadline        time.Time
+}
+
+// limit returns ctx for calls that end within d.
+func limit(ctx context.Context, d time.Duration) context.Context {
+	deadline := time.Now().Add(d)
+	if own, ok := ctx.Deadline(); ok && own.Before(deadline) {
+		return ctx
+	}
+	return limited{ctx, deadline}
+}
+
+// Deadline returns when calls under the context end.
+func (l limited) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// over returns why ctx is over, if it is: by the clock, as a socket notices a deadline before the context does.
+func over(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) && ctx.Err() == nil {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }

@@ -2,7 +2,10 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/google/uuid"
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
@@ -13,20 +16,25 @@ import (
 // then is given back in the background.
 type Lock struct {
 	locker   *Locker
+	kind     *kind
 	name     string
-	key      string // of the lock in Redis
+	key      string // of the lock in Redis, the same for both sides of one; releases are published there
+	keys     keys
 	settings settings
-	protocol protocol
-	traits   traits
 	owner    Owner  // of all calls; "" where each has its own
 	elected  bool   // it is one of a Redlock, which has to know the server
 	group    *group // of a lock that is made of others, which has a name and nothing else
 }
 
-func (l *Locker) newLock(k keys, p protocol, t traits, owner Owner, opts []Option) *Lock {
-	return &Lock{
-		locker: l, name: k.name, key: k.lock, settings: newSettings(opts), protocol: p, traits: t, owner: owner,
-	}
+// Owner is who holds a lock: a random UUID, never a goroutine, a process or a host. A mutex makes one for every call.
+// Those who are to enter a reentrant lock again pass the same one along. The zero Owner is nobody.
+type Owner string
+
+// NewOwner returns an owner that nobody else has.
+func NewOwner() Owner { return Owner(uuid.NewString()) }
+
+func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
+	return &Lock{locker: l, kind: of, name: k.name, key: k.lock, keys: k, settings: newSettings(opts), owner: owner}
 }
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
@@ -48,11 +56,11 @@ func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := l.attempt(ctx, &c)
-	if a.err != nil && c.unsure {
+	h, _, err := l.attempt(ctx, &c)
+	if err != nil && c.unsure {
 		l.abandon(ctx, c)
 	}
-	return a.hold, a.err
+	return h, err
 }
 
 // Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error. Other errors are as
@@ -72,22 +80,13 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 
 // leave is leavable for a call that may obtain the lock.
 func (l *Lock) leave(ctx context.Context, do func() (*Hold, error)) (*Hold, error) {
-	type result struct {
-		hold *Hold
-		err  error
-	}
-	r, err := leavable(ctx, l.leaf().locker, func() (r result) {
-		r.hold, r.err = do()
-		return r
-	}, func(r result) {
-		if r.err == nil {
-			_ = r.hold.Release(ctx) // if that fails the lease ends it
-		}
+	h, err := leavable(ctx, l.leaf().locker, do, func(h *Hold) {
+		_ = h.Release(ctx) // if that fails the lease ends it
 	})
-	if err != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrNotObtained) {
 		return nil, l.refused(err)
 	}
-	return r.hold, r.err
+	return h, err
 }
 
 // leaf returns a lock that is not made of others: itself, or one of its members.
@@ -125,7 +124,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	if l.group != nil {
 		return l.forceGroup(ctx)
 	}
-	n, err := l.ask(ctx, l.protocol.force()).Int()
+	n, err := l.ask(ctx, l.callForce()).Int()
 	if err != nil {
 		return false, l.wrap("force", err)
 	}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
-
-	"seckill/internal/batch"
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
@@ -27,6 +25,7 @@ type Client interface {
 // or waits.
 type Locker struct {
 	client   Client
+	kinds    kinds
 	prefix   string       // escaped
 	id       string       // names it in queues
 	label    string       // of its process, for State
@@ -37,7 +36,8 @@ type Locker struct {
 	slow     atomic.Int64 // until when answers are not expected at once, Unix nanoseconds
 	watchdog watchdog
 	pubsub   pubsub
-	sends    *batch.Batcher[call, *redis.Cmd]
+	prompt   *sends
+	patient  *sends // while answers are slow
 }
 
 // New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
@@ -47,14 +47,14 @@ func New(client Client, prefix string) *Locker {
 	if err != nil {
 		host = "unknown"
 	}
-	l := &Locker{client: client, prefix: escape(prefix), id: uuid.NewString(), repeats: mayRepeat(client)}
+	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: mayRepeat(client)}
 	l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())
 	if c, plain := client.(interface{ Options() *redis.Options }); plain {
 		l.obeys = c.Options().ContextTimeoutEnabled
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
-	l.sends = l.newSends()
+	l.prompt, l.patient = l.newSends(promptTime, promptSends, true), l.newSends(patientTime, patientSends, false)
 	return l
 }
 

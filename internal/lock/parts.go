@@ -98,7 +98,7 @@ func (p *parts) refresh(ctx context.Context) error {
 	list := p.list()
 	errs := make([]error, len(list))
 	firstLast(len(list), func(i int) { errs[i] = list[i].Refresh(ctx) })
-	if failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(list)-len(failed) < p.need {
+	if failed := failures(errs); len(list)-len(failed) < p.need {
 		return errors.Join(failed...)
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 	for range 3000 {
 		var held [3]*Hold
 		for i, m := range lock.group.members {
-			held[i] = newHold(m, claim{}, 1, time.Now())
+			held[i] = newHold(m, claim{}, answer{token: 1}, time.Now())
 		}
 		whole := &Hold{lock: lock, parts: &parts{need: lock.group.need}} // hears of an end from this test alone
 		whole.parts.add(held[0])

@@ -14,27 +14,6 @@ const (
 	mostOften    = 50 * time.Millisecond // with a lease that is as short
 )
 
-// placeMS is how long the place of a claim is kept, as scripts count it; 0 for one that does not wait.
-func (c claim) placeMS() int64 {
-	if !c.listens {
-		return 0
-	}
-	return placeTime.Milliseconds()
-}
-
-// keepBy makes keepPlaces run by the given time; mu is held.
-func (p *pubsub) keepBy(at time.Time) {
-	switch {
-	case p.places == nil:
-		p.places = time.AfterFunc(time.Until(at), p.keepPlaces)
-	case p.next.IsZero() || at.Before(p.next):
-		p.places.Reset(time.Until(at))
-	default:
-		return
-	}
-	p.next = at
-}
-
 // kept is one topic whose places are to be kept, and the call that does it.
 type kept struct {
 	channel string
@@ -53,10 +32,10 @@ func (p *pubsub) keepPlaces() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next = time.Time{}
+	p.places.at = time.Time{}
 	for _, t := range p.topics {
-		if t.refresher != nil && len(t.queues) > 0 {
-			p.keepBy(t.due)
+		if t.queued() && len(t.waiters) > 0 {
+			p.places.set(t.due, p.keepPlaces)
 		}
 	}
 }
@@ -66,13 +45,10 @@ func (p *pubsub) duePlaces(now time.Time) (due []kept) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for channel, t := range p.topics {
-		if t.refresher == nil || len(t.queues) == 0 || now.Before(t.due.Add(-afterLease)) {
+		if !t.queued() || len(t.waiters) == 0 || now.Before(t.due.Add(-afterLease)) {
 			continue
 		}
-		for request := range t.queues { // any one of them
-			due = append(due, kept{channel, t.refresher.stay(request, t.gone)})
-			break
-		}
+		due = append(due, kept{channel, t.lock.callStay(t.waiters[0].claim.request, t.gone)})
 		t.gone, t.due = nil, now.Add(placeRenewal)
 	}
 	return due
@@ -111,6 +87,3 @@ func (t *topic) stayed(got []any) {
 	}
 	t.tell(turns)
 }
-
-// again makes all requests of a topic ask again: their process had lost its places.
-func (p *pubsub) again(channel string) { p.on(channel, (*topic).notify) }

@@ -2,48 +2,33 @@ package lock
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// protocol is one kind of lock on its keys: which scripts it is made of, and what they are given. All kinds answer in
-// the same way, so that attempts, waiting, renewal and release are written once. Each script is safe to repeat with the
-// same claim.
-type protocol interface {
-	// acquire takes the lock for the claim: its token, as text; or {0, ms} when it must wait, at most so long before it
-	// asks again (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given
-	// up already; or {-2, 0} when it would wait for its own owner. floor is the highest token that this client has seen.
-	acquire(c claim, floor int64) call
-	// renew gives the claim a whole lease again, or with a lease of 0 only looks: 1, or 0 when it does not hold.
-	renew(c claim, lease time.Duration) call
-	// release ends the claim, which cannot acquire any more, and publishes on the channel if somebody else may now:
-	// 1, or 0 when it did not hold.
-	release(c claim, e ending) call
-	// raise raises the token of a claim that holds: 1, or 0 when it does not hold.
-	raise(c claim, token int64) call
-	// channel is where a claim that waits listens, and the name of its queue there (topic).
-	channel(c claim) (channel, queue string)
-	inspector
-}
-
-// inspector is what a protocol has for operators.
-type inspector interface {
-	// force frees the lock, no matter who has it: 1, or 0 when it was free.
-	force() call
-	// state says who has the lock, from one hold on, counted from 1: {token, "request label owner", ms, ...}, statePage
-	// holds at most.
-	state(from int) call
+// kind is a kind of lock: the scripts that it is made of. All kinds' scripts take the same keys and arguments and answer
+// in the same way, so that attempts, waiting, renewal and release are written once. Each is safe to repeat with the same
+// claim; package lua says what they do.
+type kind struct {
+	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
+	owned bool
+	// acquire answers with the claim's token, as text; or {0, ms} when it must wait, at most so long before it asks again
+	// (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given up already; or
+	// {-2, 0} when it would wait for its own owner.
+	acquire *redis.Script
+	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A release that
+	// names the next one is handOn, and answers with their token, as text, when they have the lock; nil for a kind that
+	// cannot.
+	release, handOn, renew, raise, force *redis.Script
+	state                                *redis.Script // {token, "request label owner", ms, ...}, statePage holds at most
+	stay                                 *redis.Script // keeps places in the queue; nil for a kind without one in Redis
 }
 
 // statePage is how many holds one script says at most.
 const statePage = 500
-
-// traits are what attempts have to know about a kind of lock.
-type traits struct {
-	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
-	owned bool
-}
 
 // claim is one call of TryLock or Lock, and the hold that it becomes.
 type claim struct {
@@ -62,17 +47,112 @@ type claim struct {
 
 // ending is what a release says besides the claim.
 type ending struct {
-	token int64 // that the claim was given, 0 when it is not known to hold
-	again bool  // this was asked before, and may have been done
-	turn  bool  // somebody of this process waits, but others are to have their turn
+	token   int64  // that the claim was given, 0 when it is not known to hold
+	again   bool   // this was asked before, and may have been done
+	publish string // by a mutex: othersTurn, or "", which tells those who are known to listen
+	next    *claim // who is to have the lock, nil for nobody
 }
-
-// ms is the lease as scripts count it.
-func (c claim) ms() int64 { return c.lease.Milliseconds() }
 
 // latchTime is how long it is remembered at least that a request was released or given up: longer than it is repeated,
 // or stuck in the network.
 const latchTime = 15 * time.Second
+
+// held is how scripts know a hold.
+func (l *Lock) held(c claim) string {
+	if !l.kind.owned {
+		return c.request
+	}
+	return c.request + " " + l.locker.label + " " + string(c.owner)
+}
+
+// place is what a claim has in the queue while it waits.
+func (l *Lock) place(request string) string { return l.locker.id + " " + request }
+
+// names returns the names of the scripts' keys for a request.
+func (l *Lock) names(request string) []string {
+	names := append(make([]string, 0, len(l.keys.all)), l.keys.all...)
+	names[2] = l.keys.latch(request)
+	return names
+}
+
+// signature says whose a mutex is, and for how long: other processes see by it that a time to live is longer.
+func (l *Lock) signature(c claim) string {
+	return " " + l.locker.label + " " + strconv.FormatInt(c.lease.Milliseconds(), 10)
+}
+
+// callAcquire takes the lock for the claim.
+func (l *Lock) callAcquire(c claim) call {
+	listens := int64(0)
+	if c.listens {
+		listens = placeTime.Milliseconds()
+	}
+	names, ms, floor := l.names(c.request), c.lease.Milliseconds(), l.locker.highest.Load()
+	if !l.kind.owned {
+		return call{l.kind.acquire, names, []any{c.request, ms, floor, l.signature(c), listens}}
+	}
+	args := []any{string(c.owner), ms, floor, l.held(c), listens}
+	if l.kind.stay != nil {
+		args = append(args, l.place(c.request), l.key)
+	}
+	return call{l.kind.acquire, names, args}
+}
+
+// callRenew gives the claim a whole lease again, or with a lease of 0 only looks.
+func (l *Lock) callRenew(c claim, lease time.Duration) call {
+	return call{l.kind.renew, l.keys.all, []any{lease.Milliseconds(), l.held(c)}}
+}
+
+// callRelease ends the claim, which cannot acquire any more, and publishes if somebody else may now.
+func (l *Lock) callRelease(c claim, e ending) call {
+	if l.kind.owned {
+		return call{l.kind.release, l.names(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)}}
+	}
+	names, before := l.keys.all[:2], ""
+	switch {
+	case c.latched || e.token == 0:
+		names, before = l.names(c.request), "latched"
+	case e.again:
+		before = strconv.FormatInt(e.token, 10)
+	}
+	args := []any{e.publish, latchTime.Milliseconds(), l.key, c.request, before}
+	if e.next == nil {
+		return call{l.kind.release, names, args}
+	}
+	return call{
+		l.kind.handOn, append(l.names(c.request), l.keys.latch(e.next.request)),
+		append(args, e.next.request, e.next.lease.Milliseconds(), l.locker.highest.Load(), l.signature(*e.next)),
+	}
+}
+
+// callRaise raises the token of a claim that holds.
+func (l *Lock) callRaise(c claim, token int64) call {
+	return call{l.kind.raise, l.keys.all, []any{strconv.FormatInt(token, 10), l.held(c)}}
+}
+
+// callForce frees the lock, no matter who has it.
+func (l *Lock) callForce() call {
+	return call{l.kind.force, l.keys.all, []any{l.key, latchTime.Milliseconds()}}
+}
+
+// callState asks who has the lock, from one hold on, counted from 1.
+func (l *Lock) callState(from int) call { return call{l.kind.state, l.keys.all, []any{from}} }
+
+// callStay keeps the places of this process, of which one is to be looked at, and removes those of requests that have gone.
+func (l *Lock) callStay(request string, gone []string) call {
+	args := []any{l.locker.id, placeTime.Milliseconds(), l.key, l.place(request)}
+	for _, g := range gone {
+		args = append(args, g)
+	}
+	return call{l.kind.stay, l.keys.all, args}
+}
+
+// channel is where those listen who wait for the lock in this process.
+func (l *Lock) channel() string {
+	if l.kind.stay == nil {
+		return l.key
+	}
+	return l.key + l.locker.id
+}
 
 // call is one run of a script.
 type call struct {
@@ -90,26 +170,19 @@ func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 // stands in each answer.
 func runAll(ctx context.Context, client Client, calls []call) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(calls))
-	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, c := range calls {
-			answers[i] = c.script.EvalSha(ctx, p, c.keys, c.args...)
-		}
-		return nil
-	})
-	var forgotten []int
-	for i, answer := range answers {
-		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
-			forgotten = append(forgotten, i)
-		}
+	send := func(missing bool, run func(c call, p redis.Pipeliner) *redis.Cmd) {
+		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, c := range calls {
+				if !missing || redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
+					answers[i] = run(c, p)
+				}
+			}
+			return nil
+		})
 	}
-	if len(forgotten) == 0 {
-		return answers
+	send(false, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.EvalSha(ctx, p, c.keys, c.args...) })
+	if slices.ContainsFunc(answers, func(a *redis.Cmd) bool { return redis.HasErrorPrefix(a.Err(), "NOSCRIPT") }) {
+		send(true, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.Eval(ctx, p, c.keys, c.args...) })
 	}
-	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, i := range forgotten {
-			answers[i] = calls[i].script.Eval(ctx, p, calls[i].keys, calls[i].args...)
-		}
-		return nil
-	})
 	return answers
 }

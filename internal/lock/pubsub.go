@@ -31,8 +31,7 @@ type pubsub struct {
 	mu      sync.Mutex
 	topics  map[string]*topic // by channel; nil while there is no connection
 	changed chan struct{}     // the topics are others than those that are subscribed to
-	places  *time.Timer       // runs keepPlaces; nil before the first place
-	next    time.Time         // when it runs; zero while it is not set
+	places  alarm             // runs keepPlaces
 }
 
 // waiting reports whether somebody waits for the channel, so that nobody should ask before them.
@@ -40,7 +39,7 @@ func (p *pubsub) waiting(channel string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.topics[channel]
-	return t != nil && t.waiting()
+	return t != nil && len(t.waiters) > 0
 }
 
 // known reports whether messages of the channel are on their way to this process.
@@ -51,22 +50,21 @@ func (p *pubsub) known(channel string) bool {
 }
 
 // successor returns the first of those who wait for the channel, if the lock is to be handed to them.
-func (p *pubsub) successor(channel string) (*queue, *waiter) {
+func (p *pubsub) successor(channel string) (*topic, *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.topics[channel]
 	if t == nil {
 		return nil, nil
 	}
-	q := t.queues[""]
-	w := q.successor()
-	return q, w
+	w := t.successor()
+	return t, w
 }
 
-// join takes a place in the protocol's queue for the claim; leave must follow. ctx carries values only. The pause is how
-// long the lock is known to be taken, 0 when it was not asked for.
-func (p *pubsub) join(ctx context.Context, with protocol, c claim, pause time.Duration) (*queue, *waiter) {
-	channel, name := with.channel(c)
+// join makes the claim wait for the lock; leave must follow. ctx carries values only. The pause is how long the lock is
+// known to be taken, 0 when it was not asked for.
+func (p *pubsub) join(ctx context.Context, l *Lock, c claim, pause time.Duration) (*topic, *waiter) {
+	channel := l.channel()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.topics == nil {
@@ -76,50 +74,22 @@ func (p *pubsub) join(ctx context.Context, with protocol, c claim, pause time.Du
 	}
 	t := p.topics[channel]
 	if t == nil {
-		t = &topic{queues: map[string]*queue{}, due: time.Now().Add(placeRenewal)}
-		if name != "" {
-			t.refresher, _ = with.(queueRefresher)
-		}
+		t = newTopic(l)
 		p.topics[channel] = t
 		p.change()
 	}
-	t.idle = time.Time{}
-	q := t.queues[name]
-	if q == nil {
-		q = newQueue()
-		t.queues[name] = q
+	w := t.push(c, pause)
+	if t.queued() {
+		p.places.set(t.due, p.keepPlaces)
 	}
-	w := q.push(c, pause)
-	if t.refresher != nil {
-		if pause > 0 {
-			t.soonerDue(time.Now().Add(pause))
-		}
-		p.keepBy(t.due)
-	}
-	return q, w
+	return t, w
 }
 
-// leave gives up the place, and reports whether the lock was handed to the waiter, or may still be.
-func (p *pubsub) leave(with protocol, w *waiter, o outcome) (offered bool) {
-	channel, name := with.channel(w.claim)
+// leave ends the wait, and reports whether the lock was handed to the waiter, or may still be.
+func (p *pubsub) leave(t *topic, w *waiter, o outcome) (offered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.topics[channel]
-	if t == nil || t.queues[name] == nil {
-		return w.offered // another one's error was theirs too
-	}
-	t.queues[name].pop(w, o)
-	if name != "" {
-		delete(t.queues, name)
-		if o.broken { // for everybody, as in pop
-			for _, q := range t.queues {
-				q.fail(o.err)
-			}
-		}
-	}
-	if !t.waiting() {
-		t.idle = time.Now()
-	}
+	t.pop(w, o)
 	return w.offered
 }
 
@@ -237,7 +207,7 @@ func (p *pubsub) on(channel string, do func(*topic)) {
 	if t := p.topics[channel]; t != nil {
 		do(t)
 		if len(t.gone) > 0 {
-			p.keepBy(t.due)
+			p.places.set(t.due, p.keepPlaces)
 		}
 	}
 }

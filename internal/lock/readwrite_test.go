@@ -167,9 +167,11 @@ func downgrade(t *testing.T, s stage) {
 			t.Errorf("tokens %d and %d of one stay", reading.Token(), writing.Token())
 		}
 		mustRefuse(t, "of a reader while the writer reads", s.sides().read)
-		waiting := []<-chan locked{
-			s.lineUp(t.Context(), t, s.sides().read), s.lineUp(t.Context(), t, s.sides().read),
-		}
+		watched := &spy{Client: s.client}
+		reader := func() *lock.Lock { return kindOf("Read").open(lock.New(watched, s.prefix), "m", lock.NewOwner()) }
+		waiting := []<-chan locked{s.lineUp(t.Context(), t, reader()), s.lineUp(t.Context(), t, reader())}
+		eventually(t, "listening", func() bool { return len(s.channels(t)) >= len(waiting) })
+		eventually(t, "quiet", watched.quiet) // each looks once more when it is subscribed
 		begin := time.Now()
 		mustRelease(t, writing)
 		for _, reader := range waiting {

@@ -30,8 +30,8 @@ type server struct {
 }
 
 // runObserved runs an acquire and asks on the same connection what else has to be known: how many replicas have what it
-// wrote, within their time, and which server answered. It returns 0 and no server when Redis does not say.
-func (l *Lock) runObserved(ctx context.Context, acquire call) (*redis.Cmd, int, server, error) {
+// wrote, within their time, and which server answered: 0 and none when Redis does not say.
+func (l *Lock) runObserved(ctx context.Context, acquire call) (answer, error) {
 	type cluster interface {
 		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	}
@@ -39,16 +39,16 @@ func (l *Lock) runObserved(ctx context.Context, acquire call) (*redis.Cmd, int, 
 	if nodes, ok := client.(cluster); ok { // its pipelines send what has no key to any node
 		node, err := nodes.MasterForKey(ctx, l.key)
 		if err != nil {
-			return nil, 0, server{}, err
+			return answer{}, err
 		}
 		client = node
 	}
-	var answer, wait *redis.Cmd
+	var told, wait *redis.Cmd
 	var info *redis.StringCmd
 	// What went wrong stands in each answer. The script's text goes along: if Redis had to ask for it, the replicas would
 	// be waited for in vain before.
 	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		answer = acquire.script.Eval(ctx, p, acquire.keys, acquire.args...)
+		told = acquire.script.Eval(ctx, p, acquire.keys, acquire.args...)
 		if n := l.settings.replicas; n > 0 {
 			wait = p.Do(ctx, "WAIT", n, min(replicaTime, l.settings.lease/2).Milliseconds())
 		}
@@ -57,21 +57,20 @@ func (l *Lock) runObserved(ctx context.Context, acquire call) (*redis.Cmd, int, 
 		}
 		return nil
 	})
-	var replicas int
-	var from server
-	if wait != nil {
-		var err error
-		if replicas, err = wait.Int(); uncertain(err) {
-			return nil, 0, server{}, err
+	a, err := read(told)
+	if wait != nil && err == nil {
+		var lost error
+		if a.replicas, lost = wait.Int(); uncertain(lost) {
+			err = lost
 		}
 	}
-	if info != nil {
+	if info != nil && err == nil {
 		if uncertain(info.Err()) {
-			return nil, 0, server{}, info.Err()
+			err = info.Err()
 		}
-		from = parseServer(info.Val())
+		a.server = parseServer(info.Val())
 	}
-	return answer, replicas, from, nil
+	return a, err
 }
 
 // parseServer reads Redis's INFO. It says whole seconds.

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -10,20 +11,29 @@ import (
 )
 
 const (
-	// mostSends is how many requests are under way at once before calls share the next one. Two: while Redis works on one,
-	// the answers of the other are read.
-	mostSends = 2
+	// promptTime is how long an answer is waited for at first, where the caller may leave or others share the request. When it
+	// does not come it takes the call's connection along, so then those that follow have patientTime, for slowTime.
+	promptTime  = 50 * time.Millisecond
+	patientTime = releaseTimeout / 2
+	slowTime    = 10 * time.Second
+	// How many requests are under way at once before calls share the next one. Two: while Redis works on one, the answers of
+	// the other are read. More while answers are slow, so that nobody waits behind one that does not come.
+	promptSends, patientSends = 2, 8
 	// mostShared is how many calls share a request at most: Redis serves it to its end before anybody else's.
 	mostShared = 64
 )
 
-// newSends returns what calls of one process that are made at the same time share: one write, one read, and one turn of
-// Redis's loop for all of them. Where nobody else asks a call is sent at once, by its caller.
-func (l *Locker) newSends() *batch.Batcher[call, *redis.Cmd] {
-	options := batch.Options{Size: mostShared, Calls: mostSends, Inline: true, FailWaiting: true}
+// sends are calls of one process that are made at the same time, and share one write, one read, and one turn of Redis's
+// loop. A caller leaves when their context is over; what was sent goes on for the others, and may be done.
+type sends = batch.Batcher[call, *redis.Cmd]
+
+// newSends returns sends that are answered within the time, or not at all. With inline ones a call is sent at once by its
+// caller, where nobody else asks: they are not ready to leave, which costs less.
+func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
+	options := batch.Options{Size: mostShared, Calls: calls, Inline: inline, FailWaiting: true}
 	return batch.New(options, func(ctx context.Context, items []*batch.Item[call, *redis.Cmd]) error {
 		if _, limited := ctx.Deadline(); !limited {
-			ctx = limit(ctx, promptTime) // who is not answered by then asks again, by itself
+			ctx = limit(ctx, within) // who is not answered by then asks again
 		}
 		if len(items) == 1 {
 			items[0].Answer = items[0].Request.run(ctx, l.client)
@@ -42,8 +52,8 @@ func (l *Locker) newSends() *batch.Batcher[call, *redis.Cmd] {
 	})
 }
 
-// unanswered returns why it is not known what became of a call, nil if it is: then those that wait to be sent are sent by
-// themselves.
+// unanswered returns why it is not known what became of a call, nil if it is: then those that wait to be sent are sent
+// again, by themselves.
 func unanswered(answer *redis.Cmd) error {
 	if err := answer.Err(); uncertain(err) {
 		return err
@@ -51,13 +61,17 @@ func unanswered(answer *redis.Cmd) error {
 	return nil
 }
 
-// run runs a script, together with those of others that come at the same time. The client must end a call at its context's
-// deadline: else one that is not answered would keep all others.
+// run runs a script, together with those of others that come at the same time: also when answers take their time, as
+// thousands that ask one by one would take longer still.
 func (l *Locker) run(ctx context.Context, c call) *redis.Cmd {
-	if !l.answers() {
-		return c.run(ctx, l.client)
+	sends, within := l.patient, patientTime
+	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
+		sends = l.prompt
+		if ctx.Done() != nil { // its caller may leave
+			within = promptTime
+		}
 	}
-	answer, err := l.sends.Do(ctx, c)
+	answer, err := sends.Do(limit(ctx, within), c)
 	if answer == nil {
 		answer = redis.NewCmd(ctx)
 		answer.SetErr(err)
@@ -65,12 +79,18 @@ func (l *Locker) run(ctx context.Context, c call) *redis.Cmd {
 	return answer // with its own error
 }
 
-// again reports whether a call that ended with err is to be made once more, by itself: it may have been done, or was not
-// sent because the one before had failed.
-func (l *Locker) again(err error) bool {
-	again := uncertain(err) || errors.Is(err, batch.ErrNotSent)
-	if again {
-		l.silent()
+// retry does something that asks Redis, and once more, patiently, if it was not answered; then it is told that it may
+// have been done. What was not sent because the request before had failed does not count, once.
+func (l *Locker) retry(ctx context.Context, do func(again bool) error) (err error) {
+	again := false
+	for range 3 {
+		err = do(again)
+		lost := uncertain(err)
+		if again && lost || !lost && !errors.Is(err, batch.ErrNotSent) || over(ctx) != nil {
+			return err
+		}
+		again = again || lost
+		l.slow.Store(time.Now().Add(slowTime).UnixNano())
 	}
-	return again
+	return err
 }

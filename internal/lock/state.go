@@ -3,7 +3,9 @@ package lock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +39,7 @@ func (l *Lock) State(ctx context.Context) (State, error) {
 	var s State
 	index := map[Owner]int{}
 	for from := 1; ; from += statePage {
-		n, err := readState(&s, index, l.ask(ctx, l.protocol.state(from)))
+		n, err := readState(&s, index, l.ask(ctx, l.callState(from)))
 		if err != nil {
 			return State{}, l.wrap("state", err)
 		}
@@ -106,4 +108,37 @@ func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err
 		}
 	}
 	return len(got) / 2, nil
+}
+
+// Mutexes returns the names of the mutexes that somebody has, or had within the last seconds, in order. It is for
+// operators: it looks through all keys of Redis, 1,000 at a time.
+func (l *Locker) Mutexes(ctx context.Context) ([]string, error) {
+	var mu sync.Mutex
+	var names []string
+	look := func(ctx context.Context, node redis.Cmdable) error {
+		pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix) + "{lock:*}:mutex:*"
+		for keys := node.Scan(ctx, 0, pattern, 1000).Iterator(); ; {
+			if !keys.Next(ctx) {
+				return keys.Err()
+			}
+			_, name, _ := strings.Cut(strings.TrimPrefix(keys.Val(), l.prefix), "}:mutex:")
+			mu.Lock()
+			names = append(names, name)
+			mu.Unlock()
+		}
+	}
+	var err error
+	switch c := l.client.(type) {
+	case *redis.ClusterClient:
+		err = c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return look(ctx, node) })
+	case redis.Cmdable:
+		err = look(ctx, c)
+	default:
+		return nil, fmt.Errorf("list locks: a %T cannot look through keys", l.client)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }

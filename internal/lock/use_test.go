@@ -80,12 +80,13 @@ func errorReachesAll(t *testing.T, s stage) {
 	const waiters = 10
 	broken := errors.New("broken")
 	var fail sync.Map
-	watched := &spy{Client: s.client, failScript: func() error {
+	refuse := func() error {
 		if _, on := fail.Load("on"); on {
 			return broken
 		}
 		return nil
-	}}
+	}
+	watched := &spy{Client: s.client, failScript: refuse, failPipeline: refuse}
 	h := mustLock(t, s.rivals().lock(lock.WithLease(30*time.Second)))
 	locker := lock.New(watched, s.prefix)
 	got := make(chan locked, waiters)

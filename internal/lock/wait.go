@@ -24,27 +24,26 @@ const (
 // Redis: when the queue is told of a release, and when the holder's lease should be over. Subscribed first, then tried,
 // then waited: a release in between is not missed, because the confirmation of the subscription is an event like it.
 func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
-	channel, name := l.protocol.channel(c)
-	pubsub := &l.locker.pubsub
+	channel, queued, pubsub := l.channel(), l.kind.stay != nil, &l.locker.pubsub
 	var pause time.Duration // until the holder's lease is over, as far as is known
 	// In a queue of Redis, messages for the request may come as soon as it has a place.
-	if name == "" && (l.traits.owned || !pubsub.waiting(channel)) || name != "" && !pubsub.known(channel) {
-		a := l.attempt(ctx, &c)
-		if !mustWait(a.err) || ctx.Err() != nil {
-			if a.err != nil && c.unsure {
+	if !queued && (l.kind.owned || !pubsub.waiting(channel)) || queued && !pubsub.known(channel) {
+		h, a, err := l.attempt(ctx, &c)
+		if !mustWait(err) || ctx.Err() != nil {
+			if err != nil && c.unsure {
 				l.abandon(ctx, c)
 			}
-			return a.hold, a.err
+			return h, err
 		}
 		pause = untilNextTry(a.wait)
 	}
-	q, w := pubsub.join(context.WithoutCancel(ctx), l.protocol, c, pause)
-	h, err := l.await(ctx, &c, q, w)
-	offered := pubsub.leave(l.protocol, w, outcome{
+	t, w := pubsub.join(context.WithoutCancel(ctx), l, c, pause)
+	h, err := l.await(ctx, &c, t, w)
+	offered := pubsub.leave(t, w, outcome{
 		obtained: err == nil, lease: c.lease, err: err,
 		broken: err != nil && ctx.Err() == nil && !ownFailure(err),
 	})
-	if err != nil && (name != "" || offered || c.unsure) {
+	if err != nil && (queued || offered || c.unsure) {
 		l.abandon(ctx, c)
 	}
 	return h, err
@@ -60,7 +59,7 @@ func ownFailure(err error) bool {
 }
 
 // await waits for the first place in the queue, and there for the lock.
-func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold, error) {
+func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold, error) {
 	select {
 	case <-w.first:
 	case err := <-w.failed:
@@ -68,13 +67,12 @@ func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold,
 	case <-ctx.Done():
 		return nil, l.refused(ctx.Err())
 	}
-	channel, name := l.protocol.channel(*c)
 	leaseOver := time.NewTimer(min(time.Until(w.next), lookAgain))
 	defer leaseOver.Stop()
-	if name != "" {
+	if t.queued() {
 		leaseOver.Stop() // one script looks for all who have places (keepPlaces)
 	}
-	events, calm := q.events, (<-chan time.Time)(nil)
+	events, calm := w.events, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,26 +82,26 @@ func (l *Lock) await(ctx context.Context, c *claim, q *queue, w *waiter) (*Hold,
 		case o := <-w.offers: // from one of this process
 			return l.accept(*c, o)
 		case <-calm:
-			if events = q.events; len(events) == 0 {
-				q.restraint = 0
+			if events = w.events; len(events) == 0 {
+				t.restraint = 0
 			}
 			continue
-		case <-q.turns: // the others have had theirs
+		case <-t.turns: // the others have had theirs
 		case <-events: // released; or subscribed, also again after a lost connection
-			if name == "" {
-				q.restraint = min(max(2*q.restraint, afterRefusal), longAfterRefusal)
-				events, calm = nil, time.After(q.restraint)
+			if !t.queued() {
+				t.restraint = min(max(2*t.restraint, afterRefusal), longAfterRefusal)
+				events, calm = nil, time.After(t.restraint)
 			}
 		case <-leaseOver.C: // the holder may have died
 		}
-		a := l.attempt(ctx, c)
-		if !mustWait(a.err) {
-			return a.hold, a.err
+		h, a, err := l.attempt(ctx, c)
+		if !mustWait(err) {
+			return h, err
 		}
 		if a.lapsed {
-			l.locker.pubsub.again(channel)
+			l.locker.pubsub.on(l.channel(), (*topic).notify) // all of this process have lost their places
 		}
-		if name == "" {
+		if !t.queued() {
 			leaseOver.Reset(min(untilNextTry(a.wait), lookAgain))
 		}
 	}

@@ -27,7 +27,7 @@ var waitingRows = []row{
 }
 
 func earlyRelease(t *testing.T, s stage) {
-	quickly(t, "a lock that was released before the subscription", unaided, func() {
+	quickly(t, "a lock that was released before the subscription", func() {
 		h := mustLock(t, s.rivals().lock())
 		var once sync.Once
 		slow := &spy{Client: s.client, beforeSubscribe: func() { once.Do(func() { mustRelease(t, h) }) }}

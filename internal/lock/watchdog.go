@@ -26,8 +26,7 @@ type watchdog struct {
 
 	mu    sync.Mutex
 	holds map[*Hold]*watch
-	timer *time.Timer // runs tick at next; nil before the first hold
-	next  time.Time   // zero while the timer is not set
+	alarm alarm // runs tick
 }
 
 // watch is what the watchdog knows of one hold.
@@ -50,7 +49,7 @@ func (w *watchdog) add(h *Hold) {
 		w.holds = map[*Hold]*watch{}
 	}
 	w.holds[h] = &h.watch
-	w.schedule(h.watch.due) // before it is over
+	w.alarm.set(h.watch.due, w.tick) // before it is over
 }
 
 // remove ends the watch over a hold, whose mutex is locked. The timer is left as it is: it finds nothing to do.
@@ -60,17 +59,23 @@ func (w *watchdog) remove(h *Hold) {
 	delete(w.holds, h)
 }
 
-// schedule makes the timer run at the given time, or earlier; mu is held.
-func (w *watchdog) schedule(at time.Time) {
-	if !w.next.IsZero() && !at.Before(w.next) {
+// alarm is one timer for what is due at many times. The mutex of its owner guards it.
+type alarm struct {
+	timer *time.Timer // nil before the first time
+	at    time.Time   // when it goes off; zero while it is not set
+}
+
+// set makes ring be called at the given time, or earlier.
+func (a *alarm) set(at time.Time, ring func()) {
+	if !a.at.IsZero() && !at.Before(a.at) {
 		return
 	}
-	w.next = at
-	if w.timer == nil {
-		w.timer = time.AfterFunc(time.Until(at), w.tick)
+	a.at = at
+	if a.timer == nil {
+		a.timer = time.AfterFunc(time.Until(at), ring)
 		return
 	}
-	w.timer.Reset(time.Until(at))
+	a.timer.Reset(time.Until(at))
 }
 
 // tick ends what is over, renews what is due, and sets the timer for what comes next.
@@ -96,10 +101,10 @@ func (w *watchdog) tick() {
 func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold, over []*watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.next = time.Time{}
+	w.alarm.at = time.Time{}
 	for h, e := range w.holds {
 		if now.Before(e.over) {
-			w.schedule(e.over)
+			w.alarm.set(e.over, w.tick)
 		} else {
 			over = append(over, e)
 		}
@@ -113,7 +118,7 @@ func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold, over []*w
 			e.underWay = true
 			due = append(due, e)
 		default:
-			w.schedule(e.due)
+			w.alarm.set(e.due, w.tick)
 		}
 	}
 	return due, done, over
@@ -125,7 +130,7 @@ func (w *watchdog) lookAgain(e *watch, at time.Time) {
 	defer w.mu.Unlock()
 	if _, watched := w.holds[e.hold]; watched {
 		e.over = at
-		w.schedule(at)
+		w.alarm.set(at, w.tick)
 	}
 }
 
@@ -155,7 +160,7 @@ func (e *watch) call() call {
 	if !s.renewed {
 		lease = 0
 	}
-	return e.hold.lock.protocol.renew(e.hold.claim, lease)
+	return e.hold.lock.callRenew(e.hold.claim, lease)
 }
 
 // settle tells a hold what Redis said, and when it is due next. Without an answer that is soon: there is time for some
@@ -179,7 +184,7 @@ func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 		e.over = over // else each hold would have a tick of its own when its first lease is over, for nothing
 	}
 	if _, watched := w.holds[h]; watched && !e.done {
-		w.schedule(e.due)
+		w.alarm.set(e.due, w.tick)
 	}
 }
 

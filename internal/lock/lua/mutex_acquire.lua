@@ -12,13 +12,13 @@
 -- somebody who has left.
 --
 -- KEYS[1]  the lock        string, always with a time to live
--- KEYS[2]  the latch       string, this owner's release; exists for a while after it
--- KEYS[3]  the high water  string (token.lua)
+-- KEYS[2]  the high water  string (token.lua)
+-- KEYS[3]  the latch       string, this owner's release; exists for a while after it
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds
 -- ARGV[3]  the highest token that the client has seen
--- ARGV[4]  "1": the owner listens, and is to hear of the release
--- ARGV[5]  label of the owner's process, without spaces, and the lease again, a space before each
+-- ARGV[4]  label of the owner's process, without spaces, and the lease again, a space before each
+-- ARGV[5]  "0": the owner does not listen; else they are to hear of the release
 --
 -- Returns  token       text: the lock is this owner's for a lease from now
 --          {0, ms}     another owner has it, for so long if they do not renew (-1: for ever, which only a foreign
@@ -42,7 +42,7 @@ if state and string.byte(state) ~= 45 then -- not "-"
     redis.call('PEXPIRE', KEYS[1], lease)
     left = lease
   end
-  if ARGV[4] == '1' and left > 0 and string.sub(state, -2) ~= ' w' then
+  if ARGV[5] ~= '0' and left > 0 and string.sub(state, -2) ~= ' w' then
     redis.call('SET', KEYS[1], state .. ' w', 'KEEPTTL')
   end
   return {0, left}
@@ -51,6 +51,6 @@ local last, since
 if state then
   last, since = string.match(state, '^-(%d+) (%d+)')
 end
-local token = next_token(KEYS[3], redis.call('GET', KEYS[3]), last, ARGV[3])
-redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. ' ' .. (since or token) .. ARGV[5], 'PX', ARGV[2])
+local token = next_token(KEYS[2], redis.call('GET', KEYS[2]), last, ARGV[3])
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. ' ' .. (since or token) .. ARGV[4], 'PX', ARGV[2])
 return token

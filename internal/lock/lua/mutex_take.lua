@@ -5,13 +5,13 @@
 -- Tokens are compared as text: Redis's time in microseconds has sixteen digits until the year 2286. One within the 10 ms
 -- of the last one is covered (token.lua).
 
-local found = redis.call('MGET', KEYS[1], KEYS[2])
+local found = redis.call('MGET', KEYS[1], KEYS[3])
 local state = found[1]
 if state and not found[2] and string.byte(state) == 45 then -- "-"
   local now = redis.call('TIME')
   local token = now[1] .. string.sub('00000', #now[2]) .. now[2]
   if string.sub(token, 1, 12) == string.sub(state, 2, 13) and token > string.sub(state, 2, 17) and token > ARGV[3] then
-    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. string.sub(state, 18) .. ARGV[5], 'PX', ARGV[2])
+    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. string.sub(state, 18) .. ARGV[4], 'PX', ARGV[2])
     return token
   end
 end

@@ -22,16 +22,16 @@ func mutants() []mutation {
 func inScripts() []mutation {
 	return []mutation{
 		{"release without owner check", []change{
-			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[1]) == ARGV[1] then`, `if state then`},
+			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then`, `if state then`},
 		}, "Mutex", 6},
 		{"release without owner check, reentrant", []change{
 			{"lua/release.lua", `if holding(KEYS[1], ARGV[4], now) then`, `if redis.call('EXISTS', KEYS[1]) == 1 then`},
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 6},
 		{"expiry not atomic with acquire", []change{
-			{"lua/mutex_acquire.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
-			{"lua/mutex_take.lua", `ARGV[5], 'PX', ARGV[2])`, `ARGV[5])`},
-			{"attempt.go", `		l.locker.sawToken(a.token)`, `		if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.ms()).Err(); err != nil {
+			{"lua/mutex_acquire.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
+			{"lua/mutex_take.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
+			{"attempt.go", `	l.locker.sawToken(a.token)`, `	if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.lease.Milliseconds()).Err(); err != nil {
 		return answer{}, err
 	}
 	l.locker.sawToken(a.token)`},
@@ -46,10 +46,10 @@ func inScripts() []mutation {
 			{"lua/mutex_take.lua", `if state and not found[2] and`, `if state and`},
 		}, "Mutex", 14},
 		{"a repeated release is not recognised by its token", []change{
-			{"lua/mutex_release.lua", `elseif released(`, `elseif false and released(`},
+			{"lua/mutex_release.lua", `not latched and not released(state, ARGV[5])`, `not latched`},
 		}, "Mutex", 15},
 		{"every repeated release is recognised", []change{
-			{"lua/mutex_release.lua", `elseif released(state, ARGV[5]) then`, `elseif ARGV[5] ~= '' then`},
+			{"lua/mutex_release.lua", `not released(state, ARGV[5]) then`, `ARGV[5] == '' then`},
 		}, "Mutex", 15},
 		{"a lock that was forced counts as released", []change{
 			{"lua/mutex_force.lua", `token + 1)`, `1)`},
@@ -58,10 +58,10 @@ func inScripts() []mutation {
 			{"lua/mutex_acquire.lua", `(since or token)`, `(since or '1')`},
 		}, "Mutex", 15},
 		{"the release's answer is not kept", []change{
-			{"lua/mutex_release.lua", `if redis.call('GET', KEYS[2]) == '1' then`, `if false then`},
+			{"lua/mutex_release.lua", `if latched and redis.call('GET', KEYS[3]) ~= '1' then`, `if latched then`},
 		}, "Mutex", 15},
 		{"the lock's mark is lost on the way", []change{
-			{"lua/mutex_release.lua", `elseif string.sub(state, -2) == ' w' then`, `elseif false then`},
+			{"lua/mutex_release.lua", `elseif mark ~= '' then`, `elseif false then`},
 		}, "Mutex", 3},
 		{"token counted from what is left", []change{
 			{"lua/token.lua", `math.max(now[1] * 1000000 + now[2], tonumber(last or high or 0) + 1, tonumber(floor) + 1)`, `tonumber(last or high or 0) + 1`},
@@ -84,12 +84,18 @@ func inScripts() []mutation {
 		{"the first release frees a reentrant lock", []change{
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
 		}, "Reentrant", 18},
-		{"handed to a waiter who has gone", []change{
-			{"lua/mutex_handoff.lua", `if found[2] then`, `if false then`},
+		{"nobody hears of the release of one who was handed the lock", []change{
+			{"lua/mutex_release.lua", `' ' .. since .. ARGV[9] .. mark, 'PX'`, `' ' .. since .. ARGV[9], 'PX'`},
 		}, "Mutex", 12},
 		{"a hand-off that is repeated is not remembered", []change{
-			{"lua/mutex_handoff.lua", `if before then`, `if false then`},
+			{"attempt.go", `e.again = e.again || again`, `_ = again`},
 		}, "Mutex", 15},
+		{"a release waits for one answer alone", []change{
+			{"share.go", `patientTime = releaseTimeout / 2`, `patientTime = releaseTimeout`},
+		}, "Mutex", 15},
+		{"one who had given up is handed the lock", []change{
+			{"lua/mutex_release.lua", `if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then`, `if ARGV[6] then`},
+		}, "Mutex", 12},
 	}
 }
 
@@ -106,9 +112,7 @@ func inPackage() []mutation {
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease + 100*time.Millisecond`},
 		}, "Mutex", 26},
 		{"nothing is remembered of one who asked twice", []change{
-			{"attempt.go", `		c.unsure = c.unsure || uncertain(err) // the first may arrive yet
-		c.latched = c.latched || c.unsure`, ``},
-			{"attempt.go", `c.unsure, c.latched = a.unsure, c.latched || a.unsure // it`, `c.unsure = a.unsure // it`},
+			{"attempt.go", `c.unsure, c.latched = c.unsure || unsure, c.latched || unsure`, `c.unsure = c.unsure || unsure`},
 		}, "Mutex", 14},
 		{"release under the caller's context", []change{
 			{"attempt.go", `limit(context.WithoutCancel(ctx), releaseTimeout)`, `limit(ctx, releaseTimeout)`},
@@ -123,7 +127,7 @@ func inPackage() []mutation {
 		w.settle(batch[i], sent, held == 1, err)`},
 		}, "Mutex", 27},
 		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if len(forgotten) == 0 {`, `if true {`},
+			{"protocol.go", `if slices.ContainsFunc(answers, `, `if false && slices.ContainsFunc(answers, `},
 		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
@@ -151,7 +155,7 @@ func inPackage() []mutation {
 			{"round.go", `(whole == nil || !whole.adopt(a.hold))`, `whole != nil && !whole.adopt(a.hold)`},
 		}, "Redlock", 45},
 		{"redlock takes the token of its members' clocks", []change{
-			{"raise.go", `if h.parts != nil || h.token >= token {`, `if true {`},
+			{"redlock.go", `if h.parts != nil || h.token >= token {`, `if true {`},
 		}, "Redlock", 45},
 		{"redlock waits for all", []change{
 			{"round.go", `if !decided && r.decided() {`, `if decided {`},
@@ -163,8 +167,8 @@ func inPackage() []mutation {
 			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
 		}, "Multi", 43},
 		{"a waiter who leaves takes the event along", []change{
-			{"queue.go", `	default:
-		q.notify()
+			{"topic.go", `	} else {
+		signal(t.events)
 	}
 	if len`, `	}
 	if len`},
@@ -176,7 +180,7 @@ func inPackage() []mutation {
 func inQueues() []mutation {
 	return []mutation{
 		{"fair queue by client clock", []change{
-			{"reentrant.go", `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock)`, `args = append(args, c.placeMS(), p.place(c.request), p.keys.lock, time.Now().UnixMicro())`},
+			{"protocol.go", `args = append(args, l.place(c.request), l.key)`, `args = append(args, l.place(c.request), l.key, time.Now().UnixMicro())`},
 			{"lua/queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[8])`},
 		}, "Fair", 36},
 		{"a dead head is never skipped", []change{
@@ -190,8 +194,9 @@ func inQueues() []mutation {
       end`},
 		}, "Fair", 34},
 		{"places are not renewed", []change{
-			{"places.go", `		p.places = time.AfterFunc(time.Until(at), p.keepPlaces)`, `		p.places = time.AfterFunc(time.Hour, p.keepPlaces)
-		at = time.Now()`},
+			{"pubsub.go", `	if t.queued() {
+		p.places.set(`, `	if t.queued() && false {
+		p.places.set(`},
 		}, "Fair", 35},
 		{"one who leaves keeps their place", []change{
 			{"lua/release.lua", `if vacate(ARGV[1]) then`, `if false then`},
@@ -253,10 +258,10 @@ func atEdges() []mutation {
 			{"lua/read.lua", `ahead(KEYS[4]) and`, `false and`},
 		}, "Write", 55},
 		{"an error is told only to the first waiter", []change{
-			{"queue.go", `		q.fail(o.err)`, ``},
+			{"topic.go", `if o.broken && (i == 0 || t.queued()) {`, `if o.broken && t.queued() {`},
 		}, "Mutex", 55},
 		{"an error is told only to the first in the queue", []change{
-			{"pubsub.go", `				q.fail(o.err)`, `				_ = q`},
+			{"topic.go", `if o.broken && (i == 0 || t.queued()) {`, `if o.broken && !t.queued() {`},
 		}, "Fair", 55},
 		{"no margin for clocks that drift", []change{
 			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease`},
@@ -296,9 +301,7 @@ func inUse() []mutation {
 			{"leave.go", `leaveTime = 30 * time.Millisecond`, `leaveTime = time.Minute`},
 		}, "Mutex", 54},
 		{"what was obtained too late is kept", []change{
-			{"attempt.go", `		if late.err == nil {
-			_ = late.hold.Release(ctx)`, `		if late.err == nil {
-			_ = ctx`},
+			{"attempt.go", `return l.release(ctx, c, ending{}) }`, `return false, nil }`},
 		}, "Mutex", 54},
 		{"a shared answer that was lost is called a refusal", []change{
 			{"share.go", `			items[i].Answer = answer
@@ -309,7 +312,7 @@ func inUse() []mutation {
 `},
 		}, "Mutex", 14},
 		{"calls that were left are not counted", []change{
-			{"leave.go", `if l.left.Load() >= mostLeft {`, `if false {`},
+			{"leave.go", `l.left.Load() >= mostLeft {`, `false {`},
 		}, "Mutex", 54},
 		{"Err reads a flag", []change{
 			{"hold.go", `		h.expire()
@@ -332,7 +335,7 @@ func inUse() []mutation {
 		}, "Read", 57},
 		{"every waiter looks for itself", []change{
 			{"wait.go", `		leaseOver.Stop() // one`, `		leaseOver.Reset(time.Second) // one`},
-			{"wait.go", `		if name == "" {
+			{"wait.go", `		if !t.queued() {
 			leaseOver.Reset(`, `		if true {
 			leaseOver.Reset(`},
 			{"wait.go", `lookAgain   = 4 * time.Second`, `lookAgain   = time.Second`},

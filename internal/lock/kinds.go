@@ -1,0 +1,114 @@
+package lock
+
+import (
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock/lua"
+)
+
+// script is put together from the named texts.
+func script(names ...string) *redis.Script { return redis.NewScript(lua.Join(names...)) }
+
+// kinds are all kinds of locks that are not made of others.
+type kinds struct{ mutex, reentrant, fair, write, read *kind }
+
+func newKinds() kinds {
+	// A mutex's state is a string, and not the sorted set of the others, which takes Redis less time (docs/locks.md).
+	mutex := &kind{
+		acquire: script("mutex_take", "token", "mutex_acquire"),
+		release: script("mutex_free", "mutex_release"),
+		handOn:  script("token", "mutex_free", "mutex_release"),
+		force:   script("mutex_free", "mutex_force"),
+		renew:   script("mutex_renew"),
+		raise:   script("token", "mutex_raise"),
+		state:   script("mutex_state"),
+	}
+	reentrant := &kind{
+		owned:   true,
+		acquire: script("clock", "token", "holds", "reentrant", "acquire"),
+		release: script("clock", "token", "holds", "reentrant", "release"),
+		force:   script("clock", "holds", "reentrant", "force"),
+		renew:   script("clock", "holds", "renew"),
+		raise:   script("clock", "token", "holds", "raise"),
+		state:   script("clock", "state"),
+	}
+	fair, write := *reentrant, *reentrant
+	fair.acquire = script("clock", "token", "holds", "queue", "fair", "acquire")
+	fair.release = script("clock", "token", "holds", "queue", "fair", "release")
+	fair.force = script("clock", "holds", "queue", "fair", "force")
+	fair.stay = script("clock", "queue", "fair", "stay")
+	write.acquire = script("clock", "token", "holds", "queue", "readwrite", "write", "acquire")
+	write.release = script("clock", "token", "holds", "queue", "readwrite", "release")
+	write.force = script("clock", "holds", "queue", "readwrite", "force")
+	write.stay = script("clock", "holds", "queue", "readwrite", "stay")
+	read := write
+	read.acquire = script("clock", "token", "holds", "queue", "readwrite", "read", "acquire")
+	return kinds{mutex, reentrant, &fair, &write, &read}
+}
+
+// Mutex returns the lock with the name that one holder has at a time, and that lets nobody in again: every call of Lock
+// is a stranger to all others. A call under a context of a hold of the same lock would wait for itself; it is told
+// ErrReentry.
+//
+// The name may be any bytes. Processes that use the same name and prefix on the same Redis exclude each other. Without
+// an option the lock has a lease of DefaultLease, which is renewed.
+func (l *Locker) Mutex(name string, opts ...Option) *Lock {
+	return l.newLock(l.kinds.mutex, newKeys(l.prefix, "mutex", name), "", opts)
+}
+
+// Reentrant returns the lock with the name, as the owner sees it: they may take it again while they have it, and it is
+// free when each of their holds was released. Other owners stay out until then.
+//
+// Each hold has a lease of its own, is renewed or not as its options say, and can be lost alone: the lock is taken as
+// long as one of them lives. All holds of one stay have the same token, that of the first.
+//
+// The owner is a value from NewOwner, to be passed along by those who are to enter again; with the zero Owner the lock
+// is refused, with ErrNoOwner. Goroutines that share it do not exclude each other.
+func (l *Locker) Reentrant(name string, owner Owner, opts ...Option) *Lock {
+	return l.newLock(l.kinds.reentrant, newKeys(l.prefix, "reentrant", name), owner, opts)
+}
+
+// Fair returns the lock with the name, as the owner sees it: a Reentrant that those who wait get in the order in which
+// they came to Redis, from whichever process, by Redis's clock. TryLock returns ErrNotObtained while somebody waits,
+// also when the lock is free; an owner who has it enters again past all who wait.
+//
+// A waiter who dies delays the others by five seconds at most, however many die with them, and one who leaves delays
+// nobody. A process that is stopped for longer than four seconds may lose its places, and lines up again.
+func (l *Locker) Fair(name string, owner Owner, opts ...Option) *Lock {
+	k := newKeys(l.prefix, "fair", name)
+	return l.newLock(l.kinds.fair, k.with(k.more("queue"), k.more("places")), owner, opts)
+}
+
+// Write returns the writing side of the read-write lock with the name, as the owner sees it: they have it alone, may
+// take it again while they have it, and may take Read as well. If they release Write first they read on, and readers
+// who wait are let in.
+//
+// Who reads and does not write would wait for themselves: they are told ErrUpgrade. To write they release Read first,
+// and look again at what they had read.
+//
+// Readers and writers get the lock in the order in which they came to Redis, as with Fair; readers with no writer
+// between them share it. So a writer waits for those who read when they came, and readers who come later wait for the
+// writer: neither is starved. TryLock returns ErrNotObtained while somebody waits.
+func (l *Locker) Write(name string, owner Owner, opts ...Option) *Lock {
+	return l.newLock(l.kinds.write, readWriteKeys(l.prefix, name), owner, opts)
+}
+
+// Read returns the reading side of the read-write lock with the name, as the owner sees it: they share it with all who
+// read, may take it again past all who wait, and keep writers out. Write says in what order it is obtained; TryLock
+// returns ErrNotObtained while a writer waits.
+//
+// Each hold has a lease of its own, which those of others neither lengthen nor shorten: a reader who dies keeps writers
+// out until then. All who share the lock have the same token, and a writer after them has a higher one. State says who
+// reads, that of Write who writes; ForceUnlock ends all reading, that of Write the writing.
+func (l *Locker) Read(name string, owner Owner, opts ...Option) *Lock {
+	k := readWriteKeys(l.prefix, name)
+	k.all[0] = k.more("readers")
+	return l.newLock(l.kinds.read, k, owner, opts)
+}
+
+// readWriteKeys returns the keys of a lock for the side that writes; the holds of the side that reads come first among its
+// own. queue.lua and readwrite.lua say what the others are.
+func readWriteKeys(prefix, name string) keys {
+	k := newKeys(prefix, "readwrite", name)
+	return k.with(k.more("queue"), k.more("places"), k.more("readers-queue"), k.lock, k.more("readers"), k.more("reads"))
+}
