@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Time limits of calls to Redis, where the caller's context does not set a shorter one. What is asked twice has
-// patientTime for each.
+// Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own for
+// each of its tries, so that there is another one when a connection says nothing.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -92,7 +92,7 @@ func (c *claim) remember(unsure bool) {
 // abandon releases what an acquire without an answer may have taken or may still take, soon after ctx is over in the
 // background. If that fails too, the lease ends it.
 func (l *Lock) abandon(ctx context.Context, c claim) {
-	_, _ = leavable(ctx, l.locker, func() (bool, error) { return l.release(ctx, c, ending{}) }, nil)
+	_, _ = leavable(ctx, l.locker, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
 
 // unsound returns why a lock that was obtained cannot be kept, if it cannot.
@@ -128,9 +128,9 @@ type answer struct {
 func (l *Lock) acquire(ctx context.Context, c claim) (a answer, err error) {
 	acquire := l.callAcquire(c)
 	if c.asks {
-		a, err = leavable(ctx, l.locker, func() (answer, error) { return l.runObserved(limit(ctx, patientTime), acquire) }, nil)
+		a, err = leavable(ctx, l.locker, func() (answer, error) { return l.runObserved(limit(ctx, askTimeout), acquire) })
 	} else {
-		a, err = read(l.locker.run(ctx, acquire))
+		a, err = read(l.locker.run(ctx, askTimeout, acquire))
 	}
 	l.locker.sawToken(a.token)
 	return a, err
@@ -160,7 +160,7 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 	if err == nil {
 		answer, err = leavable(ctx, l.locker, func() (*redis.Cmd, error) {
 			return c.run(limit(ctx, askTimeout), l.locker.client), nil
-		}, nil)
+		})
 	}
 	if err != nil {
 		answer = redis.NewCmd(ctx)
@@ -182,7 +182,7 @@ func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *
 	err = l.locker.retry(ctx, func(again bool) error {
 		e.again = e.again || again
 		sent := time.Now()
-		answer := l.locker.run(ctx, l.callRelease(c, e))
+		answer := l.locker.run(ctx, releaseTimeout/2, l.callRelease(c, e))
 		if token, ok := answer.Val().(string); ok && answer.Err() == nil {
 			held, o = true, &offer{sent: sent}
 			o.token, err = strconv.ParseInt(token, 10, 64)

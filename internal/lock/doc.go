@@ -86,7 +86,7 @@
 //
 // Acquires and releases of a Locker that come while two requests are under way share the next one: who is alone waits for
 // nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms they ask
-// again, and for ten seconds a request may take 1.5 s, and eight are under way: nobody waits behind one that is not
+// again, and for ten seconds a request may take 3 s, and eight are under way: nobody waits behind one that is not
 // answered, and thousands of calls do not wait for a connection each. Without a client that ends a call at its deadline
 // (ContextTimeoutEnabled) it is always so.
 //

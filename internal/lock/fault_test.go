@@ -83,7 +83,8 @@ func acquireReplyLost(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 		p.DropRepliesTo("evalsha", lost)
-		h, err := s.through(through).TryLock(t.Context())
+		// Under a context that can end it would ask once more when a busy machine takes 50 ms.
+		h, err := s.through(through).TryLock(context.WithoutCancel(t.Context()))
 		if p.Lost() != lost {
 			t.Fatalf("%d answers were lost, want %d", p.Lost(), lost)
 		}
@@ -319,16 +320,20 @@ func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args .
 	return lost
 }
 
-// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one.
+// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one, also when it
+// is known that answers take their time.
 func releaseIsUnheard(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "unheard:"
 	network := &unheard{Client: s.client}
-	h := mustLock(t, s.through(network))
-	network.next.Store(true)
-	mustRelease(t, h)
-	if got := s.owner(t); got != "" {
-		t.Errorf("owner %q after the release", got)
+	l := s.through(network)
+	for range 2 {
+		h := mustLock(t, l)
+		network.next.Store(true)
+		mustRelease(t, h)
+		if got := s.owner(t); got != "" {
+			t.Errorf("owner %q after the release", got)
+		}
 	}
 }
 
@@ -407,7 +412,7 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 
 func forgottenScripts(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
-	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	const lease = 3 * time.Second // a busy machine stops a process for a second
 	l := s.lock(lock.WithRenewedLease(lease))
 	for range 2 {
 		h := mustLock(t, l)

@@ -49,7 +49,7 @@ func newGroup(members []*Lock, need int) *Lock {
 	slices.Sort(names)
 	name := strings.Join(slices.Compact(names), ", ")
 	g := &group{members: members, need: need}
-	whole := &Lock{name: name, key: strings.Join(keys, ","), group: g}
+	whole := &Lock{locker: members[0].locker, name: name, key: strings.Join(keys, ","), group: g}
 	g.twice = whole.repeated(map[place]bool{})
 	return whole
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -116,13 +117,17 @@ func (s stage) wantKeys(t *testing.T, when string, n int) {
 // highWater returns the key of the highest token.
 func (s stage) highWater(t *testing.T) string {
 	t.Helper()
-	for _, key := range s.keys(t) {
-		if strings.HasSuffix(key, "}") {
-			return key
-		}
+	return s.highWaters(t)[0]
+}
+
+// highWaters returns the keys of the highest tokens, of all members.
+func (s stage) highWaters(t *testing.T) []string {
+	t.Helper()
+	keys := slices.DeleteFunc(s.keys(t), func(key string) bool { return !strings.HasSuffix(key, "}") })
+	if len(keys) == 0 {
+		t.Fatal("there is no high water of tokens")
 	}
-	t.Fatal("there is no high water of tokens")
-	return ""
+	return keys
 }
 
 // channels returns the channels of locks under the prefix that somebody listens to.

@@ -11,7 +11,7 @@ import (
 const (
 	// leaveTime is how long a call goes on at most when its context is over: on a Redis that answers, that is enough to
 	// leave everything in order. What takes longer is done in the background.
-	leaveTime = 30 * time.Millisecond
+	leaveTime = 20 * time.Millisecond
 	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left, too.
 	// Each ends by its own time limits.
 	mostLeft = 256
@@ -28,9 +28,9 @@ func (l *Locker) mayLeave(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// leavable returns what do returns, or soon after ctx is over its error. Then do goes on, and late, if there is one, has
-// what it obtains. The client cannot be told to stop waiting for an answer, so do has a goroutine if ctx can end.
-func leavable[T any](ctx context.Context, l *Locker, do func() (T, error), late func(T)) (result T, err error) {
+// leavable returns what do returns, or soon after ctx is over its error; then do goes on. The client cannot be told to
+// stop waiting for an answer, so do has a goroutine if ctx can end.
+func leavable[T any](ctx context.Context, l *Locker, do func() (T, error)) (result T, err error) {
 	if ctx.Done() == nil {
 		return do()
 	}
@@ -57,9 +57,6 @@ func leavable[T any](ctx context.Context, l *Locker, do func() (T, error), late 
 	go func() {
 		defer l.left.Add(-1)
 		<-done
-		if failed == nil && late != nil {
-			late(got)
-		}
 	}()
 	return result, ctx.Err()
 }

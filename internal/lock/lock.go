@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -15,7 +14,7 @@ import (
 // Every call returns soon after its context is over, also when Redis is silent: within 100 ms. What it had asked for by
 // then is given back in the background.
 type Lock struct {
-	locker   *Locker
+	locker   *Locker // of one that is made of others, that of the first
 	kind     *kind
 	name     string
 	key      string // of the lock in Redis, the same for both sides of one; releases are published there
@@ -41,9 +40,6 @@ func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
 // Redis's, or those of a lock that cannot be had: ErrInvalidLease, ErrNoOwner, ErrDuplicate. Then the lock was not taken,
 // or is free again after the lease at the latest.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
-	if l.group != nil {
-		return l.leave(ctx, func() (*Hold, error) { return l.tryGroup(ctx, newRequest()) })
-	}
 	return l.try(ctx, newRequest())
 }
 
@@ -68,7 +64,7 @@ func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
 // waiters of one Locker are served in the order in which they came, and those of different ones in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	if l.group != nil {
-		return l.leave(ctx, func() (*Hold, error) { return l.waitGroup(ctx) })
+		return l.waitGroup(ctx)
 	}
 	c, err := l.newClaim(ctx, newRequest())
 	if err != nil {
@@ -76,25 +72,6 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	}
 	c.listens = true
 	return l.wait(ctx, c)
-}
-
-// leave is leavable for a call that may obtain the lock.
-func (l *Lock) leave(ctx context.Context, do func() (*Hold, error)) (*Hold, error) {
-	h, err := leavable(ctx, l.leaf().locker, do, func(h *Hold) {
-		_ = h.Release(ctx) // if that fails the lease ends it
-	})
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrNotObtained) {
-		return nil, l.refused(err)
-	}
-	return h, err
-}
-
-// leaf returns a lock that is not made of others: itself, or one of its members.
-func (l *Lock) leaf() *Lock {
-	for l.group != nil {
-		l = l.group.members[0]
-	}
-	return l
 }
 
 // Do waits for the lock and runs f under it, with a context that ends when ctx does or the lock is lost. It returns

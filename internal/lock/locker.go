@@ -54,7 +54,7 @@ func New(client Client, prefix string) *Locker {
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
-	l.prompt, l.patient = l.newSends(promptTime, promptSends, true), l.newSends(patientTime, patientSends, false)
+	l.prompt, l.patient = l.newSends(promptTime, promptSends, true), l.newSends(askTimeout, patientSends, false)
 	return l
 }
 

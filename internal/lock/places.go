@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -24,11 +25,8 @@ type kept struct {
 // second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without an answer
 // there is time for some more tries before places are lost.
 func (p *pubsub) keepPlaces() {
-	due := p.duePlaces(time.Now())
-	for len(due) > 0 {
-		n := min(len(due), renewalBatch)
-		p.keepBatch(due[:n])
-		due = due[n:]
+	for batch := range slices.Chunk(p.duePlaces(time.Now()), renewalBatch) {
+		p.keepBatch(batch)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -60,14 +60,12 @@ func (r *round) raise(ctx context.Context) {
 	r.got = raised
 }
 
-// raise raises the hold's token, also when ctx is over: what was obtained is kept rather than given back. When it is not
-// known whether that was done the hold is given up, under its name alone.
+// raise raises the hold's token. When it is not known whether that was done the hold is given up, under its name alone.
 func (h *Hold) raise(ctx context.Context, token int64) error {
 	if h.parts != nil || h.token >= token {
 		return nil
 	}
-	ctx = limit(context.WithoutCancel(ctx), patience)
-	held, err := h.lock.callRaise(h.claim, token).run(ctx, h.lock.locker.client).Int()
+	held, err := h.lock.ask(limit(ctx, patience), h.lock.callRaise(h.claim, token)).Int()
 	if err == nil && held == 1 {
 		h.token = token
 		h.lock.locker.sawToken(token)

@@ -136,7 +136,10 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	}
 	obtained := len(r.got)
 	if obtained > 0 {
-		firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) }) // if that fails the lease ends it
+		_, _ = leavable(ctx, r.lock.locker, func() (bool, error) { // if that fails the lease ends it
+			firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })
+			return true, nil
+		})
 	}
 	switch err := ctx.Err(); {
 	case r.twice:

@@ -12,10 +12,9 @@ import (
 
 const (
 	// promptTime is how long an answer is waited for at first, where the caller may leave or others share the request. When it
-	// does not come it takes the call's connection along, so then those that follow have patientTime, for slowTime.
-	promptTime  = 50 * time.Millisecond
-	patientTime = releaseTimeout / 2
-	slowTime    = 10 * time.Second
+	// does not come it takes the call's connection along, so then those that follow have the time of a call, for slowTime.
+	promptTime = 50 * time.Millisecond
+	slowTime   = 10 * time.Second
 	// How many requests are under way at once before calls share the next one. Two: while Redis works on one, the answers of
 	// the other are read. More while answers are slow, so that nobody waits behind one that does not come.
 	promptSends, patientSends = 2, 8
@@ -62,16 +61,21 @@ func unanswered(answer *redis.Cmd) error {
 }
 
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
-// thousands that ask one by one would take longer still.
-func (l *Locker) run(ctx context.Context, c call) *redis.Cmd {
-	sends, within := l.patient, patientTime
+// thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the others.
+func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
+	sends := l.patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
-		if ctx.Done() != nil { // its caller may leave
+		if ctx.Done() != nil { // its caller may leave sooner
 			within = promptTime
 		}
+		ctx = limit(ctx, within)
+	} else {
+		own, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		ctx = own
 	}
-	answer, err := sends.Do(limit(ctx, within), c)
+	answer, err := sends.Do(ctx, c)
 	if answer == nil {
 		answer = redis.NewCmd(ctx)
 		answer.SetErr(err)

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,17 +66,22 @@ func sharedSubscription(t *testing.T, s stage) {
 		}
 	}
 	kill()
-	var wg sync.WaitGroup
-	for part := range 10 { // perhaps while nobody listens
-		wg.Go(func() {
-			for i := part; i < waiters; i += 10 {
-				if err := held[i].Release(t.Context()); err != nil {
-					t.Error(err)
+	release := func(held []*lock.Hold) {
+		var wg sync.WaitGroup
+		for part := range slices.Chunk(held, waiters/20) {
+			wg.Go(func() {
+				for _, h := range part {
+					if err := h.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-		})
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+	release(held[:waiters/2]) // perhaps while nobody listens
+	eventually(t, "listening again", func() bool { return watched.subscriptions.Load() > 1 })
+	release(held[waiters/2:])
 	for range waiters {
 		next := mustReceive(t, got)
 		mustRelease(t, next.hold)

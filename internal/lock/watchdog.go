@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -89,9 +90,7 @@ func (w *watchdog) tick() {
 	for _, h := range done {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
 	}
-	for len(due) > 0 {
-		batch := due[:min(len(due), renewalBatch)]
-		due = due[len(batch):]
+	for batch := range slices.Chunk(due, renewalBatch) {
 		go w.renew(batch) // a batch that hangs does not delay the next; it ends within a third of a lease
 	}
 }

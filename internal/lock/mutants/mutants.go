@@ -91,7 +91,7 @@ func inScripts() []mutation {
 			{"attempt.go", `e.again = e.again || again`, `_ = again`},
 		}, "Mutex", 15},
 		{"a release waits for one answer alone", []change{
-			{"share.go", `patientTime = releaseTimeout / 2`, `patientTime = releaseTimeout`},
+			{"attempt.go", `l.locker.run(ctx, releaseTimeout/2, `, `l.locker.run(ctx, releaseTimeout, `},
 		}, "Mutex", 15},
 		{"one who had given up is handed the lock", []change{
 			{"lua/mutex_release.lua", `if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then`, `if ARGV[6] then`},
@@ -298,7 +298,7 @@ func atEdges() []mutation {
 func inUse() []mutation {
 	return []mutation{
 		{"a cancelled call waits for its answer", []change{
-			{"leave.go", `leaveTime = 30 * time.Millisecond`, `leaveTime = time.Minute`},
+			{"leave.go", `leaveTime = 20 * time.Millisecond`, `leaveTime = time.Minute`},
 		}, "Mutex", 54},
 		{"what was obtained too late is kept", []change{
 			{"attempt.go", `return l.release(ctx, c, ending{}) }`, `return false, nil }`},
