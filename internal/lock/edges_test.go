@@ -338,7 +338,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 			}
 		}
 		if best > most {
-			t.Errorf("%s returned %v after it was cancelled, want %v at most", tc.name, best, most)
+			t.Fatalf("%s returned %v after it was cancelled, want %v at most", tc.name, best, most)
 		}
 		t.Logf("%s, %s, ready to leave %v: %v", s.kind.name, tc.name, ready, best)
 	}
@@ -374,7 +374,7 @@ func lateIsNotKept(t *testing.T, s stage) {
 // cancelledAreBounded leaves one call after the other to a Redis that is silent.
 func cancelledAreBounded(t *testing.T, s stage) {
 	p, through := s.viaProxy(t)
-	const atOnce, rounds = 100, 8
+	const atOnce, rounds = 300, 3
 	roomy := *through.Options()
 	roomy.PoolSize = atOnce * (rounds + 1) * s.kind.locks()
 	roomy.MaxConcurrentDials = roomy.PoolSize

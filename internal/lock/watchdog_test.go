@@ -253,7 +253,7 @@ func cancelledIsNotRenewed(t *testing.T, s stage) {
 }
 
 func batchedRenewal(t *testing.T, s stage) {
-	const holds, lease = 1000, 6 * time.Second // renewed every 2 s
+	const holds, lease = 1000, 12 * time.Second // renewed every 4 s
 	watched := &spy{Client: s.client}
 	locker := lock.New(watched, s.prefix)
 	held := make([]*lock.Hold, holds)
