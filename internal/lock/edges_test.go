@@ -384,10 +384,16 @@ func cancelledAreBounded(t *testing.T, s stage) {
 	p.Blackhole()
 	for range rounds {
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Millisecond, cancel)
-		var all sync.WaitGroup
+		var begun, all sync.WaitGroup
+		begun.Add(atOnce)
+		go func() {
+			begun.Wait()
+			time.Sleep(50 * time.Millisecond) // in which they ask
+			cancel()
+		}()
 		for range atOnce {
 			all.Go(func() {
+				begun.Done()
 				if _, err := s.kind.open(locker, "m", lock.NewOwner()).State(ctx); err == nil {
 					t.Error("State of a silent Redis succeeded")
 				}
