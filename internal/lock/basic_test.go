@@ -339,7 +339,7 @@ func leaseEnds(t *testing.T, s stage) {
 
 func foreignRelease(t *testing.T, s stage) {
 	for _, taken := range []bool{false, true} {
-		late := mustLock(t, s.lock(lock.WithLease(300*time.Millisecond)))
+		late := mustLock(t, s.lock(lock.WithLease(2*time.Second))) // a busy machine stops a process for one
 		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
 		var now *lock.Hold
 		want := lock.Owner("")

@@ -353,7 +353,7 @@ func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.
 		"over": func() { eventually(t, "free", func() bool { return !s.state(t).IsLocked() }) },
 	} {
 		for successors := range 3 {
-			h := mustLock(t, s.through(through, lock.WithLease(time.Second)))
+			h := mustLock(t, s.through(through, lock.WithLease(2*time.Second)))
 			lose()
 			for range successors {
 				mustRelease(t, mustLock(t, s.lock()))

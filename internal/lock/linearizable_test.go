@@ -106,7 +106,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 			if k.rival != "" {
 				sidesOf = append(sidesOf, kindOf(k.rival))
 			}
-			// One that asks again after 50 ms on a busy machine has the lock twice if it is forced in between.
+			// One that asks again after 50 ms on a busy machine has the lock twice if it is forced in between; after 3 s, too.
 			patient := &spy{Client: s.client, repeats: true}
 			for n := range histories {
 				var history []porcupine.Operation
@@ -135,6 +135,9 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 				wg.Wait()
 				if t.Failed() {
 					return
+				}
+				if slices.ContainsFunc(history, askedTwice) {
+					continue
 				}
 				switch porcupine.CheckOperationsTimeout(lockModel(), history, soon) {
 				case porcupine.Ok:
@@ -203,6 +206,9 @@ func (c *client) check(err error) {
 		c.t.Error(err)
 	}
 }
+
+// askedTwice reports whether an operation took so long that it may have been done twice.
+func askedTwice(op porcupine.Operation) bool { return time.Duration(op.Return-op.Call) > unaided-slack }
 
 func describe(history []porcupine.Operation) string {
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })

@@ -92,9 +92,8 @@ func allOrNothing(t *testing.T, s stage) {
 		cancel()
 		wantErr(t, "Lock with one taken", err, context.DeadlineExceeded)
 		wantErr(t, "Lock with one taken", err, lock.ErrNotObtained)
-		if n := held(t, members); n != 1 {
-			t.Errorf("%d are held after a wait, want the one that was taken", n)
-		}
+		// A busy machine may be slow to give back what was obtained when the wait ended.
+		eventually(t, "left with the one that was taken", func() bool { return held(t, members) == 1 })
 		waiting := make(chan locked, 1)
 		go func() {
 			h, err := multi(members).Lock(t.Context())

@@ -2,13 +2,13 @@ package lock_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
@@ -41,14 +41,11 @@ func sharedSubscription(t *testing.T, s stage) {
 	s, _ = s.onOwnServer(t)
 	watched := &spy{Client: s.client}
 	holder, waiter := lock.New(s.client, s.prefix), lock.New(watched, s.prefix)
-	var held []*lock.Hold
-	for i := range waiters {
-		h, err := s.rivals().kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, h)
-	}
+	held := make([]*lock.Hold, waiters)
+	atOnce(t, waiters, func(i int) (err error) {
+		held[i], err = s.rivals().kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
+		return err
+	})
 	got := make(chan locked, waiters)
 	for i := range waiters {
 		go func() {
@@ -67,30 +64,36 @@ func sharedSubscription(t *testing.T, s stage) {
 	}
 	kill()
 	release := func(held []*lock.Hold) {
-		var wg sync.WaitGroup
-		for part := range slices.Chunk(held, waiters/20) {
-			wg.Go(func() {
-				for _, h := range part {
-					if err := h.Release(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(t, len(held), func(i int) error { return held[i].Release(t.Context()) })
 	}
 	release(held[:waiters/2]) // perhaps while nobody listens
 	eventually(t, "listening again", func() bool { return watched.subscriptions.Load() > 1 })
 	release(held[waiters/2:])
-	for range waiters {
-		next := mustReceive(t, got)
-		mustRelease(t, next.hold)
-	}
+	atOnce(t, waiters, func(int) error {
+		next := <-got
+		if next.err != nil {
+			return next.err
+		}
+		return next.hold.Release(t.Context())
+	})
 	if n := watched.subscriptions.Load(); n != 2 {
 		t.Errorf("%d connections were made, want one, and one when it was lost", n)
 	}
 	s.nobodyListens(t)
 	eventually(t, "disconnected", func() bool { return pubsubClients(t, s.client) == 0 })
+}
+
+// atOnce does something for each number below n, twenty at a time, and fails with the errors.
+func atOnce(t *testing.T, n int, do func(i int) error) {
+	t.Helper()
+	var all errgroup.Group
+	all.SetLimit(20)
+	for i := range n {
+		all.Go(func() error { return do(i) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // pubsubClients returns how many connections have subscriptions.
