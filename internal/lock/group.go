@@ -182,8 +182,11 @@ func (l *Lock) stateOfGroup(ctx context.Context) (State, error) {
 // askAll asks every member, and returns their errors when fewer answer than are needed.
 func askAll[T any](l *Lock, doing string, ask func(m *Lock) (T, error)) ([]T, error) {
 	members := l.group.members
-	answers, errs := make([]T, len(members)), make([]error, len(members))
-	firstLast(len(members), func(i int) { answers[i], errs[i] = ask(members[i]) })
+	answers := make([]T, len(members))
+	errs := firstLast(members, func(i int, m *Lock) (err error) {
+		answers[i], err = ask(m)
+		return err
+	})
 	if failed := failures(errs); len(errs)-len(failed) < l.group.need {
 		return answers, l.wrap(doing, errors.Join(failed...))
 	}
@@ -241,13 +244,20 @@ func (g *group) token(tokens []int64) int64 {
 	return tokens[len(tokens)-g.need]
 }
 
-// firstLast does something for each number below n, at the same time, and for 0 only when that is done: others begin
-// with the first, and find the rest as it is to be.
-func firstLast(n int, do func(i int)) {
-	var rest sync.WaitGroup
-	for i := 1; i < n; i++ {
-		rest.Go(func() { do(i) })
+// each does something with each of several, at the same time, and returns what went wrong with it.
+func each[T any](all []T, do func(i int, of T) error) []error {
+	errs := make([]error, len(all))
+	var tries sync.WaitGroup
+	for i, of := range all {
+		tries.Go(func() { errs[i] = do(i, of) })
 	}
-	rest.Wait()
-	do(0)
+	tries.Wait()
+	return errs
+}
+
+// firstLast is each, and comes to the first only when the others are done: who begins with that one, as those do who try,
+// finds the rest as it is to be.
+func firstLast[T any](all []T, do func(i int, of T) error) []error {
+	rest := each(all[1:], func(i int, of T) error { return do(i+1, of) })
+	return append([]error{do(0, all[0])}, rest...)
 }

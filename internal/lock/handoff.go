@@ -21,9 +21,6 @@ type offer struct {
 
 // finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
 func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
-	if l.kind.handOn == nil {
-		return l.release(ctx, c, e)
-	}
 	t, next := l.locker.pubsub.successor(l.key)
 	if next == nil {
 		if l.locker.pubsub.waiting(l.key) {

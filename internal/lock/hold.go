@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,9 +15,10 @@ type Hold struct {
 	claim  claim
 	token  int64
 	begin  time.Time
-	watch  watch  // the watchdog's
-	parts  *parts // of a hold of a group; lease and watch are theirs
-	server string // that gave it, if it is one of a Redlock
+	valid  atomic.Int64 // how long from then the lock may be relied on, nanoseconds; moved by renewals
+	watch  watch        // the watchdog's
+	parts  *parts       // of a hold of a group; lease and watch are theirs
+	server string       // that gave it, if it is one of a Redlock
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
@@ -24,7 +26,6 @@ type Hold struct {
 	settled   bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
-	validUntil time.Time     // the lock may be relied on until then; moved by renewals
 	renewErr   error         // why the last renewal failed, nil if it did not
 	err        error         // nil while held; then ErrLost or ErrNotHeld, wrapped
 	isLost     bool          // it ended without a release
@@ -38,9 +39,8 @@ type dependent struct{ cancel context.CancelCauseFunc }
 // newHold starts the watch over a lock that was obtained by a request sent at the given time. The
 // watchdog knows it before anybody can end it, so that no renewal outlives its hold.
 func newHold(l *Lock, c claim, a answer, sent time.Time) *Hold {
-	h := &Hold{
-		lock: l, claim: c, token: a.token, server: a.server.id, begin: sent, validUntil: sent.Add(l.settings.validity()),
-	}
+	h := &Hold{lock: l, claim: c, token: a.token, server: a.server.id, begin: sent}
+	h.extend(sent)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.locker.watchdog.add(h)
@@ -93,9 +93,7 @@ func (h *Hold) ValidUntil() time.Time {
 	if h.parts != nil {
 		return h.parts.validUntil()
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.validUntil
+	return h.begin.Add(time.Duration(h.valid.Load()))
 }
 
 // Refresh gives the hold a whole lease again, from now: for one with a given lease, which nothing else renews. The error
@@ -248,35 +246,28 @@ func (h *Hold) endLocked(err error, lost bool) {
 	h.dependents = nil
 }
 
-// note keeps the reason why there was no renewal, for the error of the loss that may follow.
+// note keeps the reason why there was no renewal, nil if there was, for the error of the loss that may follow.
 func (h *Hold) note(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.renewErr = err
 }
 
-// extend says that the lease was renewed by a request sent at the given time, and returns when it is over now.
-func (h *Hold) extend(sent time.Time) time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.validUntil, h.renewErr = sent.Add(h.lock.settings.validity()), nil
-	return h.validUntil
+// extend says that the lease began anew with a request sent at the given time.
+func (h *Hold) extend(sent time.Time) {
+	h.valid.Store(int64(sent.Sub(h.begin) + h.lock.settings.validity()))
 }
 
-// expire ends the hold if its lease may be over, and reports when to look again if it is not.
-func (h *Hold) expire() (next time.Time, held bool) {
+// expire ends the hold if its lease may be over.
+func (h *Hold) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil {
-		return time.Time{}, false
-	}
-	if time.Now().Before(h.validUntil) {
-		return h.validUntil, true
+	if h.err != nil || time.Now().Before(h.ValidUntil()) {
+		return
 	}
 	err := fmt.Errorf("lock %q: %w: its lease is over", h.lock.name, ErrLost)
 	if h.renewErr != nil {
 		err = fmt.Errorf("%w: %w", err, h.renewErr)
 	}
 	h.endLocked(err, true)
-	return time.Time{}, false
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,13 @@ func newKeys(prefix, kind, name string) keys {
 	lock := prefix + "{lock:" + number + "}:" + kind + ":" + name
 	slot := lock[:len(prefix)+len("{lock:}")+len(number)]
 	return keys{lock: lock, kind: kind, name: name, all: []string{lock, slot, slot}}
+}
+
+// of returns the keys of a request's scripts.
+func (k keys) of(request string) []string {
+	names := slices.Clone(k.all)
+	names[2] = k.latch(request)
+	return names
 }
 
 // latch is of one request that must not be obeyed any more: string with a time to live.

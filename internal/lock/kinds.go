@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"slices"
+
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock/lua"
@@ -19,31 +21,31 @@ func newKinds() kinds {
 		release: script("mutex_free", "mutex_release"),
 		handOn:  script("token", "mutex_free", "mutex_release"),
 		force:   script("mutex_free", "mutex_force"),
-		renew:   script("mutex_renew"),
-		raise:   script("token", "mutex_raise"),
+		renew:   script("token", "mutex_renew"),
 		state:   script("mutex_state"),
 	}
-	reentrant := &kind{
-		owned:   true,
-		acquire: script("clock", "token", "holds", "reentrant", "acquire"),
-		release: script("clock", "token", "holds", "reentrant", "release"),
-		force:   script("clock", "holds", "reentrant", "force"),
-		renew:   script("clock", "holds", "renew"),
-		raise:   script("clock", "token", "holds", "raise"),
-		state:   script("clock", "state"),
+	owned := func(last string, turn ...string) *redis.Script {
+		return script(slices.Concat([]string{"clock", "token", "holds"}, turn, []string{last})...)
 	}
-	fair, write := *reentrant, *reentrant
-	fair.acquire = script("clock", "token", "holds", "queue", "fair", "acquire")
-	fair.release = script("clock", "token", "holds", "queue", "fair", "release")
-	fair.force = script("clock", "holds", "queue", "fair", "force")
-	fair.stay = script("clock", "queue", "fair", "stay")
-	write.acquire = script("clock", "token", "holds", "queue", "readwrite", "write", "acquire")
-	write.release = script("clock", "token", "holds", "queue", "readwrite", "release")
-	write.force = script("clock", "holds", "queue", "readwrite", "force")
-	write.stay = script("clock", "holds", "queue", "readwrite", "stay")
-	read := write
-	read.acquire = script("clock", "token", "holds", "queue", "readwrite", "read", "acquire")
-	return kinds{mutex, reentrant, &fair, &write, &read}
+	reentrant := kind{
+		owned:   true,
+		acquire: owned("acquire", "reentrant"),
+		release: owned("release", "reentrant"),
+		force:   owned("force", "reentrant"),
+		renew:   owned("renew"),
+		state:   owned("state"),
+	}
+	queued := func(turn ...string) *kind {
+		k := reentrant
+		k.acquire = owned("acquire", turn...)
+		k.release = owned("release", turn[:2]...)
+		k.force = owned("force", turn[:2]...)
+		k.stay = owned("stay", turn[:2]...)
+		return &k
+	}
+	return kinds{
+		mutex, &reentrant, queued("queue", "fair"), queued("queue", "readwrite", "write"), queued("queue", "readwrite", "read"),
+	}
 }
 
 // Mutex returns the lock with the name that one holder has at a time, and that lets nobody in again: every call of Lock

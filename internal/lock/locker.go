@@ -29,7 +29,7 @@ type Locker struct {
 	prefix   string       // escaped
 	id       string       // names it in queues
 	label    string       // of its process, for State
-	repeats  bool         // the client may send a command more than once
+	repeats  bool         // the client may send a command more than once: all do, but a plain one that was told not to
 	highest  atomic.Int64 // of all tokens that were handed out here
 	left     atomic.Int64 // calls that go on though nobody waits for them
 	obeys    bool         // the client ends a call at its context's deadline
@@ -47,22 +47,16 @@ func New(client Client, prefix string) *Locker {
 	if err != nil {
 		host = "unknown"
 	}
-	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: mayRepeat(client)}
+	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: true}
 	l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())
 	if c, plain := client.(interface{ Options() *redis.Options }); plain {
 		l.obeys = c.Options().ContextTimeoutEnabled
+		l.repeats = c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
 	l.prompt, l.patient = l.newSends(promptTime, promptSends, true), l.newSends(askTimeout, patientSends, false)
 	return l
-}
-
-// mayRepeat reports whether the client may send a command again by itself: all do, but a plain one that was told not
-// to.
-func mayRepeat(client Client) bool {
-	c, plain := client.(interface{ Options() *redis.Options })
-	return !plain || c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
 }
 
 // sawToken remembers the highest token: the next one is higher, whatever became of the high water and the clock in Redis.

@@ -95,10 +95,8 @@ func (p *parts) validUntil() time.Time {
 
 // refresh refreshes every part. As many as are needed are enough.
 func (p *parts) refresh(ctx context.Context) error {
-	list := p.list()
-	errs := make([]error, len(list))
-	firstLast(len(list), func(i int) { errs[i] = list[i].Refresh(ctx) })
-	if failed := failures(errs); len(list)-len(failed) < p.need {
+	errs := each(p.list(), func(_ int, part *Hold) error { return part.Refresh(ctx) })
+	if failed := failures(errs); len(errs)-len(failed) < p.need {
 		return errors.Join(failed...)
 	}
 	return nil
@@ -129,8 +127,7 @@ func (p *parts) release(ctx context.Context) (settled bool, err error) {
 	p.mu.Lock()
 	kept := p.kept
 	p.mu.Unlock()
-	errs := make([]error, len(kept))
-	firstLast(len(kept), func(i int) { errs[i] = kept[i].Release(ctx) })
+	errs := firstLast(kept, func(_ int, part *Hold) error { return part.Release(ctx) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept = nil

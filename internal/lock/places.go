@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -15,18 +14,20 @@ const (
 	mostOften    = 50 * time.Millisecond // with a lease that is as short
 )
 
-// kept is one topic whose places are to be kept, and the call that does it.
-type kept struct {
-	channel string
-	stay    call
-}
-
 // keepPlaces keeps the places of all who wait, those that are due together in one request: one script for each lock and
 // second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without an answer
 // there is time for some more tries before places are lost.
 func (p *pubsub) keepPlaces() {
-	for batch := range slices.Chunk(p.duePlaces(time.Now()), renewalBatch) {
-		p.keepBatch(batch)
+	for due, stays := p.duePlaces(time.Now()); len(due) > 0; {
+		n := min(len(due), renewalBatch)
+		ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
+		for i, answer := range runAll(ctx, p.client, stays[:n]) {
+			if got, err := answer.Slice(); err == nil && len(got) >= 3 {
+				p.on(due[i].lock.channel(), func(t *topic) { t.stayed(got) })
+			}
+		}
+		cancel()
+		due, stays = due[n:], stays[n:]
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,32 +39,18 @@ func (p *pubsub) keepPlaces() {
 	}
 }
 
-// duePlaces returns the topics that are due, or nearly so.
-func (p *pubsub) duePlaces(now time.Time) (due []kept) {
+// duePlaces returns the topics that are due, or nearly so, and what keeps their places.
+func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for channel, t := range p.topics {
+	for _, t := range p.topics {
 		if !t.queued() || len(t.waiters) == 0 || now.Before(t.due.Add(-afterLease)) {
 			continue
 		}
-		due = append(due, kept{channel, t.lock.callStay(t.waiters[0].claim.request, t.gone)})
+		due, stays = append(due, t), append(stays, t.lock.callStay(t.waiters[0].claim.request, t.gone))
 		t.gone, t.due = nil, now.Add(placeRenewal)
 	}
-	return due
-}
-
-func (p *pubsub) keepBatch(batch []kept) {
-	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
-	defer cancel()
-	calls := make([]call, len(batch))
-	for i, k := range batch {
-		calls[i] = k.stay
-	}
-	for i, answer := range runAll(ctx, p.client, calls) {
-		if got, err := answer.Slice(); err == nil && len(got) >= 3 {
-			p.on(batch[i].channel, func(t *topic) { t.stayed(got) })
-		}
-	}
+	return due, stays
 }
 
 // stayed acts on what stay.lua returned.

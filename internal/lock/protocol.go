@@ -22,9 +22,9 @@ type kind struct {
 	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A release that
 	// names the next one is handOn, and answers with their token, as text, when they have the lock; nil for a kind that
 	// cannot.
-	release, handOn, renew, raise, force *redis.Script
-	state                                *redis.Script // {token, "request label owner", ms, ...}, statePage holds at most
-	stay                                 *redis.Script // keeps places in the queue; nil for a kind without one in Redis
+	release, handOn, renew, force *redis.Script
+	state                         *redis.Script // {token, "request label owner", ms, ...}, statePage holds at most
+	stay                          *redis.Script // keeps places in the queue; nil for a kind without one in Redis
 }
 
 // statePage is how many holds one script says at most.
@@ -68,13 +68,6 @@ func (l *Lock) held(c claim) string {
 // place is what a claim has in the queue while it waits.
 func (l *Lock) place(request string) string { return l.locker.id + " " + request }
 
-// names returns the names of the scripts' keys for a request.
-func (l *Lock) names(request string) []string {
-	names := append(make([]string, 0, len(l.keys.all)), l.keys.all...)
-	names[2] = l.keys.latch(request)
-	return names
-}
-
 // signature says whose a mutex is, and for how long: other processes see by it that a time to live is longer.
 func (l *Lock) signature(c claim) string {
 	return " " + l.locker.label + " " + strconv.FormatInt(c.lease.Milliseconds(), 10)
@@ -86,7 +79,7 @@ func (l *Lock) callAcquire(c claim) call {
 	if c.listens {
 		listens = placeTime.Milliseconds()
 	}
-	names, ms, floor := l.names(c.request), c.lease.Milliseconds(), l.locker.highest.Load()
+	names, ms, floor := l.keys.of(c.request), c.lease.Milliseconds(), l.locker.highest.Load()
 	if !l.kind.owned {
 		return call{l.kind.acquire, names, []any{c.request, ms, floor, l.signature(c), listens}}
 	}
@@ -102,15 +95,20 @@ func (l *Lock) callRenew(c claim, lease time.Duration) call {
 	return call{l.kind.renew, l.keys.all, []any{lease.Milliseconds(), l.held(c)}}
 }
 
+// callRaise raises the token of a claim that holds.
+func (l *Lock) callRaise(c claim, token int64) call {
+	return call{l.kind.renew, l.keys.all, []any{0, l.held(c), strconv.FormatInt(token, 10)}}
+}
+
 // callRelease ends the claim, which cannot acquire any more, and publishes if somebody else may now.
 func (l *Lock) callRelease(c claim, e ending) call {
 	if l.kind.owned {
-		return call{l.kind.release, l.names(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)}}
+		return call{l.kind.release, l.keys.of(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)}}
 	}
 	names, before := l.keys.all[:2], ""
 	switch {
 	case c.latched || e.token == 0:
-		names, before = l.names(c.request), "latched"
+		names, before = l.keys.of(c.request), "latched"
 	case e.again:
 		before = strconv.FormatInt(e.token, 10)
 	}
@@ -119,14 +117,9 @@ func (l *Lock) callRelease(c claim, e ending) call {
 		return call{l.kind.release, names, args}
 	}
 	return call{
-		l.kind.handOn, append(l.names(c.request), l.keys.latch(e.next.request)),
+		l.kind.handOn, append(l.keys.of(c.request), l.keys.latch(e.next.request)),
 		append(args, e.next.request, e.next.lease.Milliseconds(), l.locker.highest.Load(), l.signature(*e.next)),
 	}
-}
-
-// callRaise raises the token of a claim that holds.
-func (l *Lock) callRaise(c claim, token int64) call {
-	return call{l.kind.raise, l.keys.all, []any{strconv.FormatInt(token, 10), l.held(c)}}
 }
 
 // callForce frees the lock, no matter who has it.

@@ -30,35 +30,26 @@ type pubsub struct {
 
 	mu      sync.Mutex
 	topics  map[string]*topic // by channel; nil while there is no connection
-	changed chan struct{}     // the topics are others than those that are subscribed to
+	changed chan struct{}     // the topics are others than those that are subscribed to; tells run
 	places  alarm             // runs keepPlaces
 }
 
 // waiting reports whether somebody waits for the channel, so that nobody should ask before them.
-func (p *pubsub) waiting(channel string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.topics[channel]
-	return t != nil && len(t.waiters) > 0
+func (p *pubsub) waiting(channel string) (yes bool) {
+	p.on(channel, func(t *topic) { yes = len(t.waiters) > 0 })
+	return yes
 }
 
 // known reports whether messages of the channel are on their way to this process.
-func (p *pubsub) known(channel string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.topics[channel] != nil
+func (p *pubsub) known(channel string) (yes bool) {
+	p.on(channel, func(*topic) { yes = true })
+	return yes
 }
 
 // successor returns the first of those who wait for the channel, if the lock is to be handed to them.
-func (p *pubsub) successor(channel string) (*topic, *waiter) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.topics[channel]
-	if t == nil {
-		return nil, nil
-	}
-	w := t.successor()
-	return t, w
+func (p *pubsub) successor(channel string) (in *topic, w *waiter) {
+	p.on(channel, func(t *topic) { in, w = t, t.successor() })
+	return in, w
 }
 
 // join makes the claim wait for the lock; leave must follow. ctx carries values only. The pause is how long the lock is
@@ -76,7 +67,7 @@ func (p *pubsub) join(ctx context.Context, l *Lock, c claim, pause time.Duration
 	if t == nil {
 		t = newTopic(l)
 		p.topics[channel] = t
-		p.change()
+		signal(p.changed)
 	}
 	w := t.push(c, pause)
 	if t.queued() {
@@ -91,14 +82,6 @@ func (p *pubsub) leave(t *topic, w *waiter, o outcome) (offered bool) {
 	defer p.mu.Unlock()
 	t.pop(w, o)
 	return w.offered
-}
-
-// change tells run that it has something to do; mu is held.
-func (p *pubsub) change() {
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
 }
 
 // run keeps a connection, and makes another one when it is lost or says nothing, until nobody waits any more.

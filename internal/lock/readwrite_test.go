@@ -212,7 +212,7 @@ func noUpgrade(t *testing.T, s stage, reader sides) {
 }
 
 func readersLeaseAlone(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	const lease = 2 * time.Second // a busy machine stops a process for a second
 	// Others hold for longer, and release: the dead one's lease is what counts.
 	begin := time.Now()
 	mustTry(t, s.sides(lock.WithLease(lease)).read)

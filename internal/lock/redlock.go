@@ -2,7 +2,7 @@ package lock
 
 import (
 	"context"
-	"sync"
+	"slices"
 )
 
 // Redlock returns the lock that is had by those who have most of these, the same lock on Redis servers that do not depend on each
@@ -41,23 +41,13 @@ func (r *round) raise(ctx context.Context) {
 	for _, a := range r.got {
 		highest = max(highest, a.hold.token)
 	}
-	var mu sync.Mutex
-	var raised []reply
-	var tries sync.WaitGroup
-	for _, a := range r.got {
-		tries.Go(func() {
-			err := a.hold.raise(ctx, highest)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				r.errs = append(r.errs, err)
-				return
-			}
-			raised = append(raised, a)
-		})
+	errs := each(r.got, func(_ int, a reply) error { return a.hold.raise(ctx, highest) })
+	r.errs = append(r.errs, failures(errs)...)
+	for i, err := range slices.Backward(errs) {
+		if err != nil {
+			r.got = slices.Delete(r.got, i, i+1)
+		}
 	}
-	tries.Wait()
-	r.got = raised
 }
 
 // raise raises the hold's token. When it is not known whether that was done the hold is given up, under its name alone.

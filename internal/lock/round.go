@@ -137,7 +137,7 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	obtained := len(r.got)
 	if obtained > 0 {
 		_, _ = leavable(ctx, r.lock.locker, func() (bool, error) { // if that fails the lease ends it
-			firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })
+			firstLast(r.got, func(_ int, a reply) error { return a.hold.Release(ctx) })
 			return true, nil
 		})
 	}

@@ -113,28 +113,28 @@ func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err
 // Mutexes returns the names of the mutexes that somebody has, or had within the last seconds, in order. It is for
 // operators: it looks through all keys of Redis, 1,000 at a time.
 func (l *Locker) Mutexes(ctx context.Context) ([]string, error) {
+	nodes, ok := l.client.(redis.Cmdable)
+	if !ok {
+		return nil, fmt.Errorf("list locks: a %T cannot look through keys", l.client)
+	}
 	var mu sync.Mutex
 	var names []string
 	look := func(ctx context.Context, node redis.Cmdable) error {
 		pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix) + "{lock:*}:mutex:*"
-		for keys := node.Scan(ctx, 0, pattern, 1000).Iterator(); ; {
-			if !keys.Next(ctx) {
-				return keys.Err()
-			}
+		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()
+		for keys.Next(ctx) {
 			_, name, _ := strings.Cut(strings.TrimPrefix(keys.Val(), l.prefix), "}:mutex:")
 			mu.Lock()
 			names = append(names, name)
 			mu.Unlock()
 		}
+		return keys.Err()
 	}
 	var err error
-	switch c := l.client.(type) {
-	case *redis.ClusterClient:
+	if c, ok := nodes.(*redis.ClusterClient); ok {
 		err = c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return look(ctx, node) })
-	case redis.Cmdable:
-		err = look(ctx, c)
-	default:
-		return nil, fmt.Errorf("list locks: a %T cannot look through keys", l.client)
+	} else {
+		err = look(ctx, nodes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)

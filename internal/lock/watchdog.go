@@ -35,7 +35,6 @@ type watch struct {
 	hold     *Hold
 	interval time.Duration // a third of the lease
 	due      time.Time     // when it is renewed
-	over     time.Time     // when its lease may be over, or earlier
 	underWay bool
 	done     bool // it was held as long as it may be, and is not renewed any more
 }
@@ -43,7 +42,7 @@ type watch struct {
 // add begins to watch over a hold. The hold's mutex is locked, so that it cannot be over, and removed, before.
 func (w *watchdog) add(h *Hold) {
 	interval := h.lock.settings.lease / 3
-	h.watch = watch{hold: h, interval: interval, due: h.begin.Add(interval), over: h.validUntil}
+	h.watch = watch{hold: h, interval: interval, due: h.begin.Add(interval)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.holds == nil {
@@ -82,10 +81,8 @@ func (a *alarm) set(at time.Time, ring func()) {
 // tick ends what is over, renews what is due, and sets the timer for what comes next.
 func (w *watchdog) tick() {
 	due, done, over := w.collect(time.Now())
-	for _, e := range over {
-		if next, held := e.hold.expire(); held {
-			w.lookAgain(e, next)
-		}
+	for _, h := range over {
+		h.expire()
 	}
 	for _, h := range done {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
@@ -97,15 +94,15 @@ func (w *watchdog) tick() {
 
 // collect takes the holds that are due, or nearly so, which makes batches of holds that were taken one after the other.
 // done are those that have now been held as long as they may be; over are those that may be.
-func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold, over []*watch) {
+func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.alarm.at = time.Time{}
 	for h, e := range w.holds {
-		if now.Before(e.over) {
-			w.alarm.set(e.over, w.tick)
+		if until := h.ValidUntil(); now.Before(until) {
+			w.alarm.set(until, w.tick)
 		} else {
-			over = append(over, e)
+			over = append(over, h)
 		}
 		switch limit := h.lock.settings.maxHold; {
 		case e.done:
@@ -121,16 +118,6 @@ func (w *watchdog) collect(now time.Time) (due []*watch, done []*Hold, over []*w
 		}
 	}
 	return due, done, over
-}
-
-// lookAgain says when a hold may be over, if it is not yet.
-func (w *watchdog) lookAgain(e *watch, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, watched := w.holds[e.hold]; watched {
-		e.over = at
-		w.alarm.set(at, w.tick)
-	}
 }
 
 // renew asks for another lease for each of a batch, and tells each what became of it.
@@ -165,23 +152,20 @@ func (e *watch) call() call {
 // settle tells a hold what Redis said, and when it is due next. Without an answer that is soon: there is time for some
 // more tries before the lease is over.
 func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
-	h, next, over := e.hold, e.interval, time.Time{}
+	h, next := e.hold, e.interval
+	h.note(err)
 	switch {
 	case err != nil:
-		h.note(err)
 		next = e.interval / 10
 	case !held:
 		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
 	case h.lock.settings.renewed:
-		over = h.extend(sent)
+		h.extend(sent)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.underWay = false
 	e.due = time.Now().Add(next)
-	if !over.IsZero() {
-		e.over = over // else each hold would have a tick of its own when its first lease is over, for nothing
-	}
 	if _, watched := w.holds[h]; watched && !e.done {
 		w.alarm.set(e.due, w.tick)
 	}

@@ -1,15 +1,23 @@
--- Gives the mutex's owner a whole lease again, or only looks whether the lock is theirs. Repeating it is harmless.
+-- Gives the mutex's owner a whole lease again, or only looks whether the lock is theirs; and raises their token to the one
+-- that they have from several servers together. Repeating it is harmless. After token.lua.
 --
--- KEYS[1]  the lock, string (mutex_acquire.lua)
--- ARGV[1]  lease, milliseconds; 0 to look only
+-- KEYS[1]  the lock        string (mutex_acquire.lua)
+-- KEYS[2]  the high water  string (token.lua)
+-- ARGV[1]  lease, milliseconds; 0 to leave it
 -- ARGV[2]  owner
+-- ARGV[3]  the token, text, if it is to be raised
 --
--- Returns  1  the lock is this owner's, for a lease from now if one was given
+-- Returns  1  the lock is this owner's, for a lease from now if one was given, with this token or a higher one
 --          0  it is not this owner's; nothing was changed
 
 local state = redis.call('GET', KEYS[1])
 if not state or string.sub(state, 1, #ARGV[2]) ~= ARGV[2] then
   return 0
+end
+local token, rest = string.match(state, '^ (%d+)(.*)$', #ARGV[2] + 1)
+if ARGV[3] and tonumber(token) < tonumber(ARGV[3]) then
+  cover(KEYS[2], redis.call('GET', KEYS[2]), tonumber(ARGV[3]))
+  redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[3] .. rest, 'KEEPTTL')
 end
 if ARGV[1] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])

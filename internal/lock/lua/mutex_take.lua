@@ -2,8 +2,8 @@
 -- every time, with the fewest calls. What it does not take is left to the rest, with what it has found. The functions
 -- that the rest needs are made only there, which costs as much as a call.
 --
--- Tokens are compared as text: Redis's time in microseconds has sixteen digits until the year 2286. One within the 10 ms
--- of the last one is covered (token.lua).
+-- Tokens are compared as text: Redis's time in microseconds has sixteen digits until the year 2286, and "0", from a client
+-- that has seen none, is lower. One within the 10 ms of the last one is covered (token.lua).
 
 local found = redis.call('MGET', KEYS[1], KEYS[3])
 local state = found[1]

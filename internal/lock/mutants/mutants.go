@@ -136,9 +136,11 @@ func inPackage() []mutation {
 	if lease < 0 {`},
 		}, "Mutex", 31},
 		{"multi release that stops at the first error", []change{
-			{"parts.go", `func(i int) { errs[i] = kept[i].Release(ctx) }`, `func(i int) {
-		if errors.Join(errs...) == nil {
+			{"parts.go", `	errs := firstLast(kept, func(_ int, part *Hold) error { return part.Release(ctx) })`, `	errs, failed := make([]error, len(kept)), false
+	for i := range kept {
+		if !failed {
 			errs[i] = kept[i].Release(ctx)
+			failed = errs[i] != nil
 		}
 	}`},
 		}, "Multi", 43},
@@ -161,7 +163,7 @@ func inPackage() []mutation {
 			{"round.go", `if !decided && r.decided() {`, `if decided {`},
 		}, "Redlock", 45},
 		{"who waits for one of several keeps the others", []change{
-			{"round.go", `firstLast(obtained, func(i int) { _ = r.got[i].hold.Release(ctx) })`, `time.Sleep(0)`},
+			{"round.go", `firstLast(r.got, func(_ int, a reply) error { return a.hold.Release(ctx) })`, `time.Sleep(0)`},
 		}, "Multi", 43},
 		{"the loss of one of several is not that of the whole", []change{
 			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
