@@ -320,6 +320,21 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	if now := watched.scripts.Load(); now != calls {
 		t.Errorf("%d scripts were called after the wait had ended", now-calls)
 	}
+	refusedWhenCancelled(t, s)
+}
+
+// refusedWhenCancelled cancels calls of Lock whose first answer is on its way: they are told why they do not wait.
+func refusedWhenCancelled(t *testing.T, s stage) {
+	t.Helper()
+	h := mustLock(t, s.rivals().lock())
+	for range 20 { // it may hear that its context is over before it hears the answer
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.through(&spy{Client: s.client, afterScript: cancel}).Lock(ctx)
+		cancel()
+		wantErr(t, "Lock, cancelled when it was refused", err, context.Canceled)
+		wantErr(t, "Lock, cancelled when it was refused", err, lock.ErrNotObtained)
+	}
+	mustRelease(t, h)
 }
 
 func leaseEnds(t *testing.T, s stage) {

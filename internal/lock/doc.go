@@ -99,6 +99,7 @@
 //	                                 If Redis cannot be reached for that either, the lock is free after the lease
 //	acquire, cancelled               returns within 100 ms, also when Redis is silent (54). What was not sent never is;
 //	                                 what was is given up in the background, in whichever order the two arrive (13, 24)
+//	Lock, cancelled when refused     is told that its context is over, besides that others have the lock (12)
 //	acquire, cancelled in a queue    the place is given up in the same way (33, 37)
 //	many are cancelled               256 give up in the background; then calls that could be left fail at once (54)
 //	release, its answer is lost      asked again once, and again by the next call of Release; success is success, and a

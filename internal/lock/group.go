@@ -109,7 +109,7 @@ func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
 	}
 	if !g.all() && !g.members[0].contended() {
 		h, refused, err := l.round(ctx, newRequest(), 0, nil)
-		if !waits(ctx, err) {
+		if !waits(err) || ctx.Err() != nil {
 			return h, err
 		}
 		at = refused
@@ -124,7 +124,7 @@ func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
 			return nil, fmt.Errorf("lock %q: %w", l.name, err)
 		}
 		h, refused, err := l.round(ctx, request, at, lead)
-		if !waits(ctx, err) {
+		if !waits(err) || ctx.Err() != nil {
 			return h, err
 		}
 		at = refused
@@ -134,10 +134,8 @@ func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
 	}
 }
 
-// waits reports whether a round that ended with err is followed by another one.
-func waits(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrNotObtained) && !inOwnWay(err) && ctx.Err() == nil
-}
+// waits reports whether who got err waits: because others have the lock.
+func waits(err error) bool { return errors.Is(err, ErrNotObtained) && !inOwnWay(err) }
 
 // inOwnWay reports whether err says that the caller already has what they ask for.
 func inOwnWay(err error) bool { return errors.Is(err, ErrReentry) || errors.Is(err, ErrUpgrade) }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -63,6 +64,14 @@ func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
 // for TryLock: when Redis cannot be reached, Lock does not wait for that to end. Unless the kind says otherwise, the
 // waiters of one Locker are served in the order in which they came, and those of different ones in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
+	h, err := l.lockUntil(ctx)
+	if ended := ctx.Err(); ended != nil && waits(err) && !errors.Is(err, ended) {
+		return nil, l.refused(ended) // it was refused, and ctx was over before it could wait
+	}
+	return h, err
+}
+
+func (l *Lock) lockUntil(ctx context.Context) (*Hold, error) {
 	if l.group != nil {
 		return l.waitGroup(ctx)
 	}

@@ -29,7 +29,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	// In a queue of Redis, messages for the request may come as soon as it has a place.
 	if !queued && (l.kind.owned || !pubsub.waiting(channel)) || queued && !pubsub.known(channel) {
 		h, a, err := l.attempt(ctx, &c)
-		if !mustWait(err) || ctx.Err() != nil {
+		if !waits(err) || ctx.Err() != nil {
 			if err != nil && c.unsure {
 				l.abandon(ctx, c)
 			}
@@ -48,9 +48,6 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	}
 	return h, err
 }
-
-// mustWait reports whether an attempt ended with err because others have the lock.
-func mustWait(err error) bool { return errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrUpgrade) }
 
 // ownFailure reports whether err says nothing about Redis, only about one waiter.
 func ownFailure(err error) bool {
@@ -95,7 +92,7 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		case <-leaseOver.C: // the holder may have died
 		}
 		h, a, err := l.attempt(ctx, c)
-		if !mustWait(err) {
+		if !waits(err) {
 			return h, err
 		}
 		if a.lapsed {

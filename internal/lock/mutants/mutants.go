@@ -168,6 +168,9 @@ func inPackage() []mutation {
 		{"the loss of one of several is not that of the whole", []change{
 			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
 		}, "Multi", 43},
+		{"who was cancelled before they could wait is not told so", []change{
+			{"lock.go", `ended != nil && waits(err) &&`, `false &&`},
+		}, "Mutex", 12},
 		{"a waiter who leaves takes the event along", []change{
 			{"topic.go", `	} else {
 		signal(t.events)
