@@ -170,7 +170,9 @@ func TestOfferDeadline(t *testing.T) {
 	w.AwaitState(t, w.buyers.Voucher, "on_sale")
 	w.await(t, 14, "waiting")
 	box.Eventually(t, "the unit being sold", func() error { // what comes back to a sold-out sale waits for a second
-		if a := w.buyers.BuyUntilAnswered(t.Context(), 77); a.Outcome != checker.Accepted {
+		ctx, cancel := context.WithTimeout(t.Context(), box.Patience)
+		defer cancel()
+		if a := w.buyers.BuyUntilAnswered(ctx, 77); a.Outcome != checker.Accepted {
 			return fmt.Errorf("the unit is on sale, and a buyer gets %s", a)
 		}
 		return nil

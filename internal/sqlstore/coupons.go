@@ -66,6 +66,7 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 	if err != nil {
 		return err
 	}
+	var coupons []couponRow
 	for i := range rows {
 		t := terms[rows[i].VoucherID]
 		if !t.redemption.ByCode {
@@ -76,22 +77,47 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 			paid = *rows[i].PayTime
 		}
 		until := stamp(t.redemption.Until(paid))
-		row := couponRow{
+		coupons = append(coupons, couponRow{
 			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until, DueTime: until, CreateTime: now,
-		}
-		if err := s.issue(tx, &row); err != nil {
+		})
+	}
+	if len(coupons) == 0 {
+		return nil
+	}
+	key, err := s.currentCouponKey(tx)
+	if err != nil {
+		return err
+	}
+	for part := range chunks(coupons) {
+		if err := issue(tx, key, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// issue stores a coupon under a code that no other has.
-func (s *Store) issue(tx *gorm.DB, row *couponRow) error {
-	key, err := s.currentCouponKey(tx)
-	if err != nil {
-		return err
+// issue stores coupons under codes that no others have, with one statement, unless a code is taken.
+func issue(tx *gorm.DB, key redemption.Key, rows []couponRow) error {
+	for i := range rows {
+		rows[i].Code = key.NewCode()
 	}
+	err := tx.Create(&rows).Error
+	switch {
+	case err == nil:
+		return nil
+	case !isDuplicate(err):
+		return fmt.Errorf("storing the coupons of %d orders: %w", len(rows), err)
+	}
+	for i := range rows { // the statement changed nothing, and the transaction goes on
+		if err := issueOne(tx, key, &rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issueOne stores a coupon under a code that no other has.
+func issueOne(tx *gorm.DB, key redemption.Key, row *couponRow) (err error) {
 	for range codeTries {
 		row.Code = key.NewCode()
 		err = tx.Create(row).Error

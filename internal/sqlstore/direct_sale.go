@@ -38,7 +38,7 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 		var fresh bool
 		row, fresh, err = p.record(tx, now)
 		if err == nil && fresh {
-			err = s.announce(tx, []orderRow{row}, now, "")
+			err = s.announceFree(tx, &row, now)
 		}
 		committing = err == nil
 		return err
@@ -57,6 +57,17 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 	default:
 		return order.Order{}, readError(what, err)
 	}
+}
+
+// announceFree announces a new order, and that it is paid if it costs nothing.
+func (s *Store) announceFree(tx *gorm.DB, row *orderRow, now time.Time) error {
+	rows := []orderRow{*row}
+	if err := s.announce(tx, rows, now, ""); err != nil {
+		return err
+	}
+	err := s.payForNothing(tx, rows, now)
+	*row = rows[0]
+	return err
 }
 
 // directPurchase is a purchase of an ordinary voucher.

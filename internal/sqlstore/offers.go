@@ -360,5 +360,8 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
 		return nil, err
 	}
-	return nil, c.store.announce(c.tx, []orderRow{bought}, done.at, done.why)
+	if err := c.store.announce(c.tx, []orderRow{bought}, done.at, done.why); err != nil {
+		return nil, err
+	}
+	return nil, c.store.payForNothing(c.tx, []orderRow{bought}, done.at)
 }

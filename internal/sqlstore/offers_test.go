@@ -838,3 +838,21 @@ func TestReportWaitlist(t *testing.T) {
 		}
 	})
 }
+
+// An offer stands until the sale's end, also when that was moved since.
+func TestOfferUntilTheEnd(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 1)
+		l.join(t, v, 11)
+		l.transitioned(t, cs[0], order.Cancel)
+		if p := l.place(t, v, 11); !p.Deadline.Equal(recordedAt.Add(offerTime)) {
+			t.Errorf("offered until %v", p.Deadline)
+		}
+		end := recordedAt.Add(time.Minute)
+		l.exec(t, "UPDATE tb_seckill_voucher SET end_time = ? WHERE voucher_id = ?", stored(end), v)
+		places, err := l.Places(t.Context(), 11, 9)
+		if p := l.place(t, v, 11); !p.Deadline.Equal(end) || err != nil || !places[0].Deadline.Equal(end) {
+			t.Errorf("the sale ends at %v: offered until %v; %+v, %v", end, p.Deadline, places, err)
+		}
+	})
+}

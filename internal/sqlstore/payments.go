@@ -192,7 +192,7 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		if err != nil {
 			return err
 		}
-		if p == nil {
+		if p == nil && row.Amount > 0 {
 			return errNotPaid
 		}
 		now, err := s.ledgerTime(tx)
@@ -201,6 +201,9 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		}
 		if err := s.checkRefund(tx, row, now); err != nil {
 			return err
+		}
+		if p == nil {
+			return s.refundNothing(tx, rows, now)
 		}
 		if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
 			return err

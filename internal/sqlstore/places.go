@@ -162,14 +162,21 @@ func withoutOpen(tx *gorm.DB, voucherID int64, users, first []int64, places map[
 	return others, nil
 }
 
-// counted returns the place with how many wait before it.
-func counted(tx *gorm.DB, row placeRow) (waitlist.Place, error) {
-	p := row.place()
-	if row.State != waitlist.Waiting {
-		return p, nil
+// counted returns the place with how many wait before it, or until when its offer stands: the sale's end may have been moved to
+// before its deadline.
+func counted(tx *gorm.DB, row placeRow) (p waitlist.Place, err error) {
+	p = row.place()
+	switch row.State {
+	case waitlist.Waiting:
+		p.Ahead, err = waitingBefore(tx, row.VoucherID, row.Position)
+	case waitlist.Offered:
+		var sale saleRow
+		err = tx.Select("end_time").Where("voucher_id = ?", row.VoucherID).Take(&sale).Error
+		if err == nil && sale.EndTime.Before(p.Deadline) {
+			p.Deadline = sale.EndTime
+		}
+	default:
 	}
-	var err error
-	p.Ahead, err = waitingBefore(tx, row.VoucherID, row.Position)
 	return p, err
 }
 

@@ -45,6 +45,9 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		if err := s.announceRecorded(tx, sorted, terms); err != nil {
 			return err
 		}
+		if err := s.payRecorded(tx, sorted, terms); err != nil {
+			return err
+		}
 		// The hot rows last: they are locked from here to the commit only.
 		return s.takeAll(tx, takes)
 	}))

@@ -164,6 +164,9 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	if err := s.announce(tx, rows, now, ""); err != nil {
 		return err
 	}
+	if err := s.payForNothing(tx, rows, now); err != nil {
+		return err
+	}
 	for _, t := range takesOfDecisions(decisions, sales) {
 		if err := t.fromLocked(tx, sales[t.voucherID]); err != nil {
 			return err

@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"F05-short", "the same, in a record short enough for linearizability", "all", false, killedInShort},
 		{"F06", "SIGKILL after the read, before the INSERT", "I3 I8", false, killedAt(batchSent())},
 		{"F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent())},
+		{"F07-free", "the same for orders that cost nothing, then after the COMMIT", "I3 I7", false, freeOrders},
 		{"F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", false, killedAt(commitAnswered())},
 		{"F09", "the COMMIT's answer is lost", "I3 I7", false, commitAnswersLost},
 		{"F10", "nothing can be acknowledged for 30 s", "I7 I8", true, acknowledgementsRefused},

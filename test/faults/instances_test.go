@@ -37,6 +37,29 @@ func killedAt(at testkit.Match) func(*run) {
 	}
 }
 
+// freeOrders kills an instance at either side of a COMMIT that records orders which are paid by it: each has its line of history and its
+// code once, or has no row yet.
+func freeOrders(r *run) {
+	r.open(deployment{free: true})
+	r.load(48, 20*time.Millisecond)
+	for _, at := range []testkit.Match{commitSent(), commitAnswered()} {
+		r.awaitAccepted(200)
+		n := r.victim()
+		r.killAt(n, r.proxies[n].mysql, at)
+		r.must(r.site.Servers[n].Start())
+	}
+	r.awaitAccepted(200)
+	r.finish()
+	var orders, paid, lines, codes int64
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), `SELECT COUNT(*), COALESCE(SUM(status = 2 AND pay_time IS NOT NULL), 0),
+		(SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order p ON p.id = e.order_id WHERE e.status = 2 AND p.voucher_id = o.voucher_id),
+		(SELECT COUNT(DISTINCT c.code) FROM tb_coupon c WHERE c.voucher_id = o.voucher_id)
+		FROM tb_voucher_order o WHERE voucher_id = ? GROUP BY voucher_id`, r.buyers.Voucher).Scan(&orders, &paid, &lines, &codes))
+	if orders == 0 || paid != orders || lines != orders || codes != orders {
+		r.Errorf("of %d free orders %d are paid, with %d lines of history and %d codes", orders, paid, lines, codes)
+	}
+}
+
 // startAgain starts a killed instance, which must change nothing.
 func (r *run) startAgain(n int) {
 	r.Helper()

@@ -89,6 +89,7 @@ type deployment struct {
 	redisClock *testkit.Clock   // by which Redis goes, instead of the machine's
 	clocks     []*testkit.Clock // by which the instances go
 	perUser    int64            // units that a user may have; 0: one
+	free       bool             // the sale costs nothing, and its orders have codes
 }
 
 // newRun returns a run whose choices come from the seed.
@@ -173,6 +174,9 @@ func (r *run) start(on deployment) {
 	terms := map[string]any{}
 	if on.perUser > 0 {
 		terms["perUser"], r.perUser = on.perUser, on.perUser
+	}
+	if on.free {
+		terms["payValue"], terms["redeemable"] = 0, true
 	}
 	r.buyers = r.site.Buyers(r.createSale(on.units, terms))
 }

@@ -17,7 +17,6 @@ const (
 	users      = 5
 	firstStock = 6
 	perUser    = 3 // units
-	price      = 10_00
 )
 
 // model drives one world.
@@ -74,6 +73,7 @@ func TestLife(t *testing.T) {
 		})
 		m.quiesce(rt)
 	})
+	s.logPlaces(t)
 }
 
 func (m *model) user(t *rapid.T) int64 { return rapid.Int64Range(1, users).Draw(t, "user") }
@@ -122,7 +122,7 @@ func (m *model) pay(t *rapid.T) {
 		m.w.expectedOrState(t, err)
 		return
 	}
-	if p.Amount != price*m.w.unitsOf(id) || p.OrderID != id {
+	if p.Amount != m.w.price*m.w.unitsOf(id) || p.OrderID != id {
 		t.Fatalf("a payment of %+v for order %d", p, id)
 	}
 	m.payments = append(m.payments, p)

@@ -144,7 +144,10 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	}
 	for _, o := range v.orders {
 		want := 0
-		if o.status == order.Paid || o.status == order.Redeemed || o.status == order.Lapsed {
+		if m.w.price == 0 && (o.status == order.Unpaid || o.status == order.Cancelled) {
+			t.Fatalf("order %d costs nothing, and was not paid when it was recorded: it is %s", o.id, o.status)
+		}
+		if m.w.price > 0 && (o.status == order.Paid || o.status == order.Redeemed || o.status == order.Lapsed) {
 			want = 1
 		}
 		if len(paidBy[o.id]) != want {

@@ -66,6 +66,7 @@ type world struct {
 	rt      *rapid.T
 	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
+	price   int64 // of a unit; 0: what is recorded is paid
 	process *process
 
 	mu             sync.Mutex
@@ -118,14 +119,14 @@ func must(t testing.TB, err error) {
 func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	t.Helper()
 	w := &world{
-		env: e, rt: rt, ctx: t.Context(),
+		env: e, rt: rt, ctx: t.Context(), price: rapid.SampledFrom([]int64{10_00, 10_00, 0}).Draw(rt, "price"),
 		sent: map[int64]int64{}, units: map[int64]int64{}, maybeConfirmed: map[string]bool{},
 	}
 	w.start()
 	now := time.Now()
 	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
 		voucher.Draft{
-			ShopID: 1, Title: "100 for 10", PayValue: price, ActualValue: 100_00,
+			ShopID: 1, Title: "100 for 10", PayValue: w.price, ActualValue: 100_00,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
 		voucher.SaleDraft{PerUser: perUser, Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})

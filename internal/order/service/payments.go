@@ -149,10 +149,11 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	if err != nil {
 		return order.Order{}, order.OrUnavailable(err)
 	}
-	if o.Status != order.Refunding {
+	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
+	if o.Status != order.Refunding { // it was asked before, or there was nothing to pay back, and the units are in the outbox
+		p.parts.Outbox.RequestFlush(o.VoucherID)
 		return o, nil
 	}
-	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
 	p.wake()
 	waiting, cancel := context.WithTimeout(ctx, refundWait)
 	defer cancel()

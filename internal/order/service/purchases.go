@@ -59,11 +59,12 @@ func (p *Purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, qu
 	if err := p.admission.Admit(ctx, v, request); err != nil {
 		return order.Order{}, p.explain(ctx, userID, err)
 	}
-	return p.await(ctx, sub, o, wait)
+	return p.await(ctx, sub, o, wait, v.PayValue == 0)
 }
 
-// await waits for the order's row, for up to wait, or as long as it must.
-func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order, wait time.Duration) (order.Order, error) {
+// await waits for the order's row, for up to wait, or as long as it must. A free order's row says whether it is paid already: a
+// recorder of an older version leaves that to the buyer.
+func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order, wait time.Duration, free bool) (order.Order, error) {
 	if p.options.WaitForRow {
 		wait = max(wait, recordTimeout)
 	}
@@ -71,10 +72,10 @@ func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order,
 	defer cancel()
 	status, err := sub.Wait(waiting, order.Queued)
 	switch {
-	case err == nil && status == order.Unpaid:
+	case err == nil && status == order.Unpaid && !free:
 		o.Status = order.Unpaid
 		return o, nil
-	case err == nil: // it failed at once: the row says why, if the ledger can be asked just now
+	case err == nil: // it failed at once, or costs nothing: the row says what it is, if the ledger can be asked just now
 		o.Status = status
 		if row, err := p.lookup.Order(ctx, o.UserID, o.ID); err == nil {
 			o = row

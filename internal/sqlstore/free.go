@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+)
+
+// payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees them unpaid, and
+// no payment is made for them. It goes through advance, as every payment does, so that they have their codes.
+func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
+	var free []orderRow
+	var at []int
+	for i := range rows {
+		if rows[i].Status == order.Unpaid && rows[i].Amount == 0 {
+			free, at = append(free, rows[i]), append(at, i)
+		}
+	}
+	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: "there is nothing to pay"})
+	for i := range free {
+		rows[at[i]] = free[i]
+	}
+	return err
+}
+
+// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs a look at its terms.
+func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
+	var ids []int64
+	for _, c := range claims {
+		if terms[c.VoucherID].cents == 0 {
+			ids = append(ids, c.OrderID)
+		}
+	}
+	for part := range chunks(ids) {
+		var rows []orderRow // their times are the database's
+		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+			return fmt.Errorf("reading %d free orders: %w", len(part), err)
+		}
+		if err := s.payForNothing(tx, rows, rows[0].CreateTime); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refundNothing ends a paid order that cost nothing, as its owner wants: there is no money that a provider would send back.
+func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
+	if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
+		return err
+	}
+	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: now, why: "there was nothing to pay back"})
+}

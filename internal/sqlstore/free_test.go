@@ -1,0 +1,124 @@
+package sqlstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/redemption"
+	"seckill/internal/voucher"
+)
+
+// free creates a sale of a voucher that costs nothing and is redeemed by a code.
+func (l ledger) free(tb testing.TB, stock int64) int64 {
+	tb.Helper()
+	v := draft()
+	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, 0, redemption30Days()
+	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime}
+	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
+		tb.Fatal(err)
+	}
+	return v.ID
+}
+
+func redemption30Days() voucher.Redemption { return voucher.Redemption{ByCode: true, ValidDays: 30} }
+
+// paidForNothing fails unless the order is paid, with its history, a code, and no payment.
+func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
+	t.Helper()
+	o := l.order(t, id)
+	if o.Status != order.Paid || o.PaidAt.IsZero() || o.Amount != 0 {
+		t.Errorf("order %d: %+v", id, o)
+	}
+	if got := l.history(t, id); !strings.HasSuffix(got, "paid by cashier: there is nothing to pay") {
+		t.Errorf("order %d: %s", id, got)
+	}
+	if ps, err := l.PaymentsOf(t.Context(), id); err != nil || len(ps) != 0 {
+		t.Errorf("order %d has the payments %v, %v", id, ps, err)
+	}
+	c := l.coupon(t, order.Claim{OrderID: id, UserID: o.UserID})
+	if c.Code == "" || !c.ValidUntil.Equal(o.PaidAt.AddDate(0, 0, 30)) {
+		t.Errorf("order %d, paid %v, has the coupon %+v", id, o.PaidAt, c)
+	}
+	return c
+}
+
+// What costs nothing is paid once it is recorded, with its code, in whichever way it is recorded; beside orders of other sales that
+// are not.
+func TestFreeOrdersArePaid(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		free, dear := l.free(t, 9), l.seckill(t, 9)
+		batch := append(claims(free, 1, 3), claims(dear, 11, 2)...)
+		insert(t, l, batch)
+		codes := map[redemption.Code]bool{}
+		for _, c := range batch[:3] {
+			codes[l.paidForNothing(t, c.OrderID).Code] = true
+		}
+		if len(codes) != 3 {
+			t.Errorf("%d codes for three orders", len(codes))
+		}
+		for _, c := range batch[3:] {
+			if o := l.order(t, c.OrderID); o.Status != order.Unpaid {
+				t.Errorf("an order with a price is %s", o.Status)
+			}
+		}
+
+		decided := claims(free, 5, 1)[0] // by the conflict resolver
+		err := l.Settle(t.Context(), []order.Claim{decided}, func(order.LedgerView) []order.Decision {
+			return []order.Decision{{Claim: decided, Verb: order.Insert, RowID: decided.OrderID}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.paidForNothing(t, decided.OrderID)
+
+		v := draft()
+		v.PayValue, v.Redemption = 0, redemption30Days()
+		if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			o, err := l.RecordDirectSale(t.Context(), 8888, 1, v.ID, "key")
+			if err != nil || o.Status != order.Paid {
+				t.Errorf("an ordinary voucher: %+v, %v", o, err)
+			}
+			l.paidForNothing(t, 8888)
+		}
+	})
+}
+
+// A free order that is given back ends at once, and its unit goes to who waits; a redeemed one stays.
+func TestFreeOrdersAreGivenBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		free := l.free(t, 2)
+		cs := l.recorded(t, free, 2)
+		l.join(t, free, 11)
+		for range 2 { // repeating it is harmless
+			o, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID)
+			if err != nil || o.Status != order.Refunded {
+				t.Fatalf("given back: %+v, %v", o, err)
+			}
+		}
+		if got := l.placeStates(t, free, 11); got != "offered" {
+			t.Errorf("who waits is %s", got)
+		}
+		l.accepts(t, free, 11, 911)
+		l.applyAll(t, free)
+		l.paidForNothing(t, 911)
+		const want = "paid by cashier: there is nothing to pay\nrefunding by owner: \nrefunded by cashier: there was nothing to pay back"
+		if got := l.history(t, cs[0].OrderID); got != want {
+			t.Errorf("history\n%s\nwant\n%s", got, want)
+		}
+
+		if out := do(t, l.Store, redeem(l.coupon(t, cs[1]), "k")); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if _, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID); err == nil {
+			t.Error("a redeemed coupon was given back")
+		}
+	})
+}
