@@ -25,26 +25,38 @@ func filled() map[string]string {
 	return env
 }
 
-// load reads the compose file with env as the environment, without the machine's environment and .env.
-func load(t *testing.T, env map[string]string) (*types.Project, error) {
+// The compose files, from the root.
+const (
+	smallStack   = "docker-compose.yml"
+	clusterStack = "deploy/cluster/compose.yml"
+)
+
+// load reads a compose file with env as the environment, without the machine's environment and .env.
+func load(t *testing.T, file string, env map[string]string) (*types.Project, error) {
 	t.Helper()
 	var pairs []string
 	for name, value := range env {
 		pairs = append(pairs, name+"="+value)
 	}
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithEnv(pairs))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, file)}, cli.WithEnv(pairs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return options.LoadProject(t.Context())
 }
 
-// project is the compose file with every secret set.
+// project is the small stack's compose file with every secret set.
 func project(t *testing.T) *types.Project {
 	t.Helper()
-	p, err := load(t, filled())
+	return projectOf(t, smallStack)
+}
+
+// projectOf is a compose file with every secret set.
+func projectOf(t *testing.T, file string) *types.Project {
+	t.Helper()
+	p, err := load(t, file, filled())
 	if err != nil {
-		t.Fatalf("docker-compose.yml: %v", err)
+		t.Fatalf("%s: %v", file, err)
 	}
 	return p
 }
@@ -106,7 +118,7 @@ func TestSecretsHaveNoDefault(t *testing.T) {
 				if env[secret] = ""; state == "unset" {
 					delete(env, secret)
 				}
-				_, err := load(t, env)
+				_, err := load(t, smallStack, env)
 				if err == nil || !strings.Contains(err.Error(), secret) {
 					t.Errorf("%s %s: got error %v, want one that names it", secret, state, err)
 				}

@@ -42,15 +42,17 @@ func startBefore(t *testing.T, instance, trusted string, more ...change) *entry 
 		t.Fatal(err)
 	}
 	n, err := server.StartNginx(t.Context(), func(addr, dir string) string {
-		if err := os.WriteFile(filepath.Join(dir, "trusted-proxies.conf"), []byte(trusted), 0o600); err != nil {
-			t.Fatal(err)
+		for name, text := range map[string]string{
+			"trusted-proxies.conf": trusted, "instances.conf": "server " + instance + " max_fails=2 fail_timeout=2s;\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		conf := string(text)
 		for _, c := range append([]change{
 			{`listen 8080 `, "listen " + addr + " "},
 			{`(?m)^    resolver .*\n`, ""},
-			{`server server-1:8080 resolve `, "server " + instance + " "},
-			{`(?m)^        server server-2:8080 .*\n`, ""},
 			{` /tmp/`, " " + dir + "/"},
 			{`/etc/nginx/`, dir + "/"},
 			{`(?m)^worker_rlimit_nofile .*\n`, ""}, // of this machine's there may be fewer
