@@ -15,13 +15,13 @@ import (
 	"seckill/test/box"
 )
 
-// guardedSite is two instances that share a secret of guards.
-func guardedSite(t *testing.T) *box.Site {
+// guardedSite is instances that share a secret of guards.
+func guardedSite(t *testing.T, instances int) *box.Site {
 	t.Helper()
 	_, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
 	site := box.EmptySite(t, testkit.RedisAddr(t), prefix, dsn)
-	for range 2 {
+	for range instances {
 		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{"SECKILL_GUARD_SECRET": strings.Repeat("of the guards 7!", 2)})
 	}
 	site.Start(t)
@@ -36,7 +36,7 @@ type ticketSale struct {
 
 func newTicketSale(t *testing.T, stock int64, begin time.Time, guards map[string]any) ticketSale {
 	t.Helper()
-	site := guardedSite(t)
+	site := guardedSite(t, 2)
 	draft := box.SeckillDraft(1, stock, begin, time.Now().Add(time.Hour))
 	draft["guards"] = guards
 	r := site.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})

@@ -135,7 +135,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
-		reports:      report.NewReports(ledger),
+		reports:      report.NewReports(ledger, redis),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,
 		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),

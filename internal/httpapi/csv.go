@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/guard"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -189,6 +190,9 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 			{"waitlist_passed", csvNumber(w.Passed)},
 		}...)
 	}
+	if g := v.Guards; g != nil {
+		figures = append(figures, guardLines(g)...)
+	}
 	for _, t := range tallies(r.Sums) {
 		figures = append(figures, [][2]string{
 			{t.name + "_orders", csvNumber(t.tally.Orders)}, {t.name + "_units", csvNumber(t.tally.Units)}, {t.name + "_cents", csvNumber(t.tally.Cents)},
@@ -201,6 +205,24 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 		}
 	}
 	return nil
+}
+
+// guardLines are the figures of guards: requests, units by the account's age, and the highest networks.
+func guardLines(g *guardFiguresJSON) (lines [][2]string) {
+	for _, n := range guard.Names() {
+		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
+		lines = append(lines, [2]string{name + "_stopped", csvNumber(g.Stopped[n])}, [2]string{name + "_would_stop", csvNumber(g.WouldStop[n])})
+	}
+	for _, a := range guard.Ages() {
+		lines = append(lines, [2]string{"units_age_" + string(a), csvNumber(g.UnitsByAge[a])})
+	}
+	for _, n := range g.StoppedNetworks {
+		lines = append(lines, [2]string{"stopped_network " + n.Network, csvNumber(n.Count)})
+	}
+	for _, n := range g.UnitNetworks {
+		lines = append(lines, [2]string{"units_network " + n.Network, csvNumber(n.Count)})
+	}
+	return lines
 }
 
 // timelineCSV answers GET /admin/voucher/:id/timeline.csv: how requests were answered, a line for each second.

@@ -130,6 +130,9 @@ type reportJSON struct {
 	PayValue  int64     `json:"payValue"` // cents
 	*reportSaleJSON
 	Waitlist *reportWaitlistJSON `json:"waitlist,omitempty"` // absent where the sale has no waiting list
+	Guards   *guardFiguresJSON   `json:"guards,omitempty"`   // absent without guards while nothing was counted
+	// GuardsUnread: what guards did could not be read.
+	GuardsUnread bool `json:"guardsUnread,omitempty"`
 
 	Orders   map[string]tallyJSON `json:"orders"`   // by what they are now; each recorded order is in one
 	Recorded tallyJSON            `json:"recorded"` // all of them
@@ -215,6 +218,9 @@ func reportView(r report.Report, now time.Time) reportJSON {
 	if r.Waitlist != nil {
 		w := reportWaitlistJSON(*r.Waitlist)
 		v.Waitlist = &w
+	}
+	if sale := r.Voucher.Sale; sale != nil {
+		v.Guards, v.GuardsUnread = guardFiguresView(sale.Guards, r.Guards), r.GuardsUnread
 	}
 	for _, t := range tallies(r.Sums) {
 		v.Orders[t.name] = tallyView(t.tally)

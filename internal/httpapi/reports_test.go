@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/report"
 	"seckill/internal/voucher"
@@ -70,7 +71,12 @@ func fullReports() fakeReports {
 				Refunded: report.Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: report.Tally{Orders: 1, Units: 1},
 			},
 			Waitlist: &report.Waitlist{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
-			Step:     time.Second, Points: []report.Point{{At: noon, Counts: counts}},
+			Guards: guard.Figures{
+				Counts:  map[guard.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
+				Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: guard.OtherNetworks, Count: 14}},
+				Units:   []guard.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
+			},
+			Step: time.Second, Points: []report.Point{{At: noon, Counts: counts}},
 		},
 		points: []report.Point{{At: noon, Counts: counts}},
 		sales:  []report.Sale{sale, sale},
@@ -121,6 +127,7 @@ func TestReportDocument(t *testing.T) {
 	w := asAdmin(t, newAPI(t, withReport), request{method: http.MethodGet, target: "/admin/voucher/5/report"})
 	for _, part := range []string{
 		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`, `"revenue":1000`, `"received":3000`,
+		`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":60,"tickets":0}`, `"unitNetworks":[{"network":"2001:db8::/48","count":3}]`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
 	} {
@@ -142,6 +149,8 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1", "refunded_cents": "2000", "revenue_cents": "1000",
+		"guard_limits_stopped": "60", "guard_cool_down_would_stop": "4", "guard_tickets_stopped": "0", "units_age_older": "2", "units_age_week": "0",
+		"stopped_network 192.0.2.0/24": "50", "units_network 2001:db8::/48": "3",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,14 +13,15 @@ import (
 )
 
 const (
-	networksKept  = 1000 // of a sale, for each of the two counts
+	guardsKept    = 30 * 24 * time.Hour // after the last addition: the sale's report shows them
+	networksKept  = 1000                // of a sale, for each of the two counts
 	networksShown = 10
 )
 
 // AddGuardCounts implements service.GuardCounts.
 func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard.Delta) error {
 	args := make([]any, 0, 4+2*(len(d.Counts)+len(d.Stopped)+len(d.Units)))
-	args = append(args, countsKept.Milliseconds(), networksKept, len(d.Counts), len(d.Stopped))
+	args = append(args, guardsKept.Milliseconds(), networksKept, len(d.Counts), len(d.Stopped))
 	for c, n := range d.Counts {
 		args = append(args, string(c), n)
 	}
@@ -32,9 +34,9 @@ func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard
 	return err
 }
 
-// guardFigures reads what all instances have counted of a sale's guards. What is no count is left out: these are figures for
+// GuardFigures implements report.GuardFigures. What is no count is left out: these are figures for
 // people, and what stands in their keys must not keep anybody from seeing the others.
-func (s *Store) guardFigures(ctx context.Context, sale order.SaleRef) (guard.Figures, error) {
+func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Figures, error) {
 	keys := s.keys.guards(sale)
 	var (
 		counts         *redis.MapStringStringCmd

@@ -59,7 +59,7 @@ func (k keys) counts(s order.SaleRef) string {
 }
 
 // guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
-// (sorted sets: network → how many). They expire a day after the last addition.
+// (sorted sets: network → how many). They expire thirty days after the last addition.
 func (k keys) guards(s order.SaleRef) []string {
 	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
 	return []string{counts, counts + ":stopped", counts + ":units"}

@@ -53,7 +53,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
-	guards, err := s.guardFigures(ctx, sale)
+	guards, err := s.GuardFigures(ctx, sale)
 	if err != nil {
 		return audit.LiveStats{}, err
 	}

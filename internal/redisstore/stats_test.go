@@ -89,7 +89,7 @@ func testGuardCounts(t *testing.T, r *rig) {
 	r.must(err)
 	equal(t, int64(networksKept), kept)
 	for _, key := range keys {
-		if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil || ttl < countsKept-time.Minute || ttl > countsKept {
+		if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil || ttl < guardsKept-time.Minute || ttl > guardsKept {
 			t.Errorf("%s is kept for %v, %v", key, ttl, err)
 		}
 	}

@@ -833,7 +833,7 @@ func TestReportWaitlist(t *testing.T) {
 		want(report.Waitlist{Joined: 7, Waiting: 1, Offered: 5, Open: 2, Accepted: 2, Bought: 2, Passed: 1})
 		l.expireOffers(t, v) // 14 and 15 miss theirs: 16 is next
 		want(report.Waitlist{Joined: 7, Offered: 6, Open: 1, Accepted: 2, Bought: 2, Passed: 3})
-		if r, err := report.NewReports(l).Of(t.Context(), v); err != nil || r.Waitlist == nil || r.Waitlist.Passed != 3 {
+		if r, err := report.NewReports(l, noGuards{}).Of(t.Context(), v); err != nil || r.Waitlist == nil || r.Waitlist.Passed != 3 {
 			t.Errorf("the report has %+v, %v", r.Waitlist, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"runtime"
@@ -9,11 +10,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/report"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
+
+// noGuards has counted nothing.
+type noGuards struct{}
+
+func (noGuards) GuardFigures(context.Context, order.SaleRef) (guard.Figures, error) {
+	return guard.Figures{}, nil
+}
 
 // counted is a minute of one process with so many requests in its first second.
 func counted(voucherID, run, n int64) report.Minute {
@@ -81,7 +90,7 @@ func TestSaleMinutes(t *testing.T) {
 		if id := l.seckill(t, 5); id != 1 {
 			t.Fatalf("voucher %d is the first", id)
 		}
-		made, err := report.NewReports(l).Of(t.Context(), 1)
+		made, err := report.NewReports(l, noGuards{}).Of(t.Context(), 1)
 		start := recordedAt.Truncate(time.Minute)
 		points := []report.Point{
 			{At: start, Counts: order.Counts{"accepted": 7}},
@@ -222,7 +231,7 @@ func BenchmarkReport(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	reports := report.NewReports(l)
+	reports := report.NewReports(l, noGuards{})
 	b.Run("report", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -5,6 +5,7 @@
 //	                                                                              │
 //	Reports.Of ◄── Ledger.Sums, one statement ◄── tb_voucher_order               ▼
 //	           ◄── Ledger.Minutes, page by page ◄─────────────────────── tb_sale_minute
+//	           ◄── GuardFigures ◄── Redis, for thirty days
 //
 // The ledger is authoritative for orders and money: all sums of a report are read by one statement, so that they are of one
 // moment. The timeline is what instances have counted: each writes rows of its own, a row for each sale and minute in which
@@ -20,5 +21,6 @@
 //	the reply to a write is lost  it is written again, with the same result
 //	two instances, one sale       each has its rows; a report adds them up
 //	a row holds nonsense          it is left out, and the report says how many were
+//	Redis hangs or is away        a report lacks what guards did, and says so
 //	orders change during a report its sums are of one moment; an export of orders has each row as it was when it was read
 package report

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -66,6 +67,9 @@ type Report struct {
 	Answers order.Counts // of all requests, by all instances
 	// Waitlist is nil where the sale has no waiting list.
 	Waitlist *Waitlist
+	// Guards is what the sale's guards did; GuardsUnread says that it could not be read.
+	Guards       guard.Figures
+	GuardsUnread bool
 	// Spoilt is how many rows of the timeline cannot be read and are left out.
 	Spoilt int64
 
@@ -123,10 +127,13 @@ const (
 )
 
 // Reports makes reports of vouchers.
-type Reports struct{ ledger Ledger }
+type Reports struct {
+	ledger Ledger
+	guards GuardFigures
+}
 
-// NewReports returns reports from the ledger.
-func NewReports(ledger Ledger) *Reports { return &Reports{ledger} }
+// NewReports returns reports from the ledger, with the figures of guards.
+func NewReports(ledger Ledger, guards GuardFigures) *Reports { return &Reports{ledger, guards} }
 
 // Of returns the report of a voucher; of an ordinary one it has no timeline. voucher.ErrNotFound, order.ErrUnavailable.
 // It reads the voucher's orders once, by one statement, and its timeline page by page; its memory does not grow with them.
@@ -147,6 +154,9 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	}
 	if err != nil {
 		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))
+	}
+	if v.Sale != nil {
+		r.addGuards(ctx, &made)
 	}
 	return made, nil
 }

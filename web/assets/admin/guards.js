@@ -36,7 +36,10 @@ export function proposedDelay(crowd, units) {
   return Math.max(1500, Math.ceil(Math.min((50 * crowd) / (0.05 * units), 600_000) / 500 - 1e-9) * 500);
 }
 
-/** What is set in a form. A guard that was on and is off is null. @param {any} form @param {any} was undefined for a new sale @param {(key: string) => string} t */
+/**
+ * What is set in a form, in which guards that are as they were are left out: somebody else may have changed them since. A guard that was
+ * on and is off is null. @param {any} form @param {any} was undefined for a new sale @param {(key: string) => string} t
+ */
 export function readGuards(form, was, t) {
   /** @type {Record<string, any>} */
   const guards = {};
@@ -57,9 +60,13 @@ export function readGuards(form, was, t) {
       } else if (!/^\d+$/.test(typed)) wrong[name] = t('wrong.whole');
       else put(guards[guard], path, Number(typed));
     }
+    if (was?.[guard] && same(guards[guard], was[guard], Object.keys(fields))) delete guards[guard];
   }
   return { guards, wrong };
 }
+
+/** Whether two settings of a guard say the same. @param {any} a @param {any} b @param {string[]} paths */
+const same = (a, b, paths) => Boolean(a.dryRun) === Boolean(b.dryRun) && paths.every((path) => (member(a, path) ?? 0) === (member(b, path) ?? 0));
 
 /** Whether a field must be filled: conditions may be left out, limits in pairs. @param {any} form @param {string} guard @param {string} path */
 function needed(form, guard, path) {
@@ -161,6 +168,7 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
     const read = readGuards(form.current, settings, t);
     const n = Object.keys(read.wrong).length;
     if (n > 0) return say(read.wrong, t('form.wrong', { n }));
+    if (Object.keys(read.guards).length === 0) return onClose();
     setSending(true);
     const answer = await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { guards: read.guards } });
     setSending(false);

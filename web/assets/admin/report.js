@@ -6,6 +6,7 @@ import { announce } from '../shell.js';
 import { Chart } from './chart.js';
 import { trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
+import { GuardFigures } from './guards.js';
 import { WaitlistFigures } from './waitlist.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled', 'expired', 'failed'];
@@ -48,6 +49,7 @@ export function Report({ id, client, words }) {
       ${tile('sold', t('sold'), number(r.sold.units), sale ? t('of', { n: number(r.issued) }) : '')}
       ${tile('revenue', t('revenue'), money(r.revenue), t('received', { n: money(r.received) }))}
     </div>
+    ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
     <div class="columns">
       <section class="panel flat"><h2>${t('over.time')}</h2>
@@ -62,6 +64,7 @@ export function Report({ id, client, words }) {
             <tr data-state="all"><th scope="row"><b>${t('all')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
           </tbody></table>
         </section>
+        <${GuardFigures} figures=${r.guards} words=${words} />
         <${WaitlistFigures} figures=${r.waitlist} words=${words} />
         ${sale && html`<section class="panel flat"><h2>${t('refused.why')}</h2>
           <table class="plain figures"><tbody>

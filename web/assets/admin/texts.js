@@ -261,6 +261,7 @@ export const TEXTS = {
   'report.at': { en: 'as of {time}', zh: '截至 {time}' },
   'report.chart': { en: '{asked} requests over time, {accepted} of them accepted.', zh: '请求趋势：共 {asked}，成功 {accepted}。' },
   'report.quiet': { en: 'Nobody has asked around the time of the sale.', zh: '活动期间没有请求。' },
+  'report.guards.unread': { en: 'What the guards did cannot be read at the moment.', zh: '暂时无法读取防刷措施的数据。' },
   'report.spoilt': { en: '{n} minutes of the timeline cannot be read and are left out.', zh: '有 {n} 分钟的数据无法读取，未计入。' },
   print: { en: 'Print', zh: '打印' },
   'save.report': { en: 'Figures (CSV)', zh: '数据 (CSV)' },
