@@ -36,6 +36,8 @@ type (
 		Request                   *shownBody
 		Responses                 []shownResponse
 		Examples                  []string
+		Samples                   []Sample
+		TryIt                     string // the request as JSON; "" for one that a browser cannot make
 	}
 	shownParameter struct {
 		Name, In          string
@@ -82,7 +84,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The pages' own template fills this in.
-	want := strings.ReplaceAll(out.String(), "[[assets]]", "{{.Assets}}")
+	want := strings.NewReplacer("[[assets]]", "{{.Assets}}", "[[demo]]", "{{if .Demo}}yes{{else}}no{{end}}").Replace(out.String())
 	const path = "../../../web/docs.html"
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
@@ -150,7 +152,7 @@ func (c *Contract) tags(source string) []shownTag {
 
 func (o Operation) shown() shownOperation {
 	d := o.described
-	s := shownOperation{ID: d.OperationID, Method: o.Method, Path: o.Path, Summary: d.Summary, Description: prose(d.Description)}
+	s := shownOperation{ID: d.OperationID, Method: o.Method, Path: o.Path, Summary: d.Summary, Description: prose(d.Description), Samples: o.Samples(), TryIt: o.tryIt()}
 	for _, p := range d.Parameters {
 		s.Parameters = append(s.Parameters, shownParameter{
 			Name: p.Value.Name, In: p.Value.In, Required: p.Value.Required, Description: words(p.Value.Description), Type: typeOf(p.Value.Schema),
@@ -174,6 +176,19 @@ func (o Operation) shown() shownOperation {
 		s.Responses = append(s.Responses, shown)
 	}
 	return s
+}
+
+// tryIt is the sample request as the page makes it.
+func (o Operation) tryIt() string {
+	r, is := o.sample()
+	if !is || r.stream {
+		return ""
+	}
+	text, err := json.Marshal(map[string]any{"method": r.method, "target": r.target, "headers": r.header, "token": r.token, "body": r.body})
+	if err != nil {
+		panic(err) // strings and a bool
+	}
+	return string(text)
 }
 
 func (c *Contract) schemas() []shownSchema {

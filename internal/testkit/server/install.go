@@ -78,6 +78,15 @@ func PromtoolProgram(ctx context.Context) (string, error) {
 	return find("promtool"), nil
 }
 
+// CurlProgram returns the path of curl, installing it where that is possible.
+func CurlProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("curl") != "" }
+	if err := ensure(ctx, look, []string{"curl"}); err != nil {
+		return "", fmt.Errorf("curl is %w; install it", err)
+	}
+	return find("curl"), nil
+}
+
 // NginxProgram returns the path of nginx, installing it where that is possible.
 func NginxProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("nginx") != "" }

@@ -1,0 +1,131 @@
+// @ts-check
+// The description of the HTTP interface, /docs: search, a menu that is out of the way on a telephone, and requests to try where
+// the service hands out buyers for it. Without this script the page is whole, and does none of that.
+
+import { DEMO } from './site.js';
+
+const TOKEN = 'seckill.docs.token';
+
+/** @param {string} id */
+const element = (id) => /** @type {any} */ (document.getElementById(id));
+
+const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('main article')]);
+const words = new Map(articles.map((a) => [a, (a.textContent ?? '').toLowerCase()]));
+
+/** Shows the routes and schemas in which all words of a text occur, and of the menu what leads to them. @param {string} text */
+function search(text) {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+  let n = 0;
+  for (const article of articles) {
+    const fits = wanted.every((w) => words.get(article)?.includes(w));
+    article.hidden = !fits;
+    if (fits) n++;
+    const link = document.querySelector(`nav a[href="#${article.id}"]`)?.parentElement;
+    if (link) link.hidden = !fits;
+  }
+  for (const list of document.querySelectorAll('nav ul')) {
+    const empty = ![...list.children].some((li) => !(/** @type {HTMLElement} */ (li).hidden));
+    /** @type {HTMLElement} */ (list.previousElementSibling).hidden = empty;
+  }
+  for (const section of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('main section'))) {
+    section.hidden = [...section.querySelectorAll('article')].every((a) => a.hidden);
+  }
+  element('found').textContent = wanted.length ? `${n} of ${articles.length}` : '';
+}
+
+const field = element('search');
+field.addEventListener('input', () => search(field.value));
+document.addEventListener('keydown', (e) => {
+  if (e.key !== '/' || /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '')) return;
+  e.preventDefault();
+  field.focus();
+});
+
+const narrow = matchMedia('(max-width: 52rem)');
+const menu = /** @type {HTMLDetailsElement} */ (document.querySelector('.menu'));
+menu.open = !narrow.matches;
+menu.addEventListener('click', (e) => {
+  if (narrow.matches && /** @type {Element} */ (e.target).closest('a')) menu.open = false;
+});
+
+/** A labelled control. @param {string} tag @param {string} label @param {string} value */
+function control(tag, label, value) {
+  const at = document.createElement('label');
+  const made = /** @type {HTMLInputElement} */ (document.createElement(tag));
+  at.textContent = label;
+  made.value = value;
+  made.spellcheck = false;
+  made.autocomplete = 'off';
+  at.append(made);
+  return { at, made };
+}
+
+/** @param {string} text @param {() => void} act */
+function button(text, act) {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.className = 'button small';
+  made.textContent = text;
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** A form that makes an article's request. @param {HTMLElement} article */
+function form(article) {
+  const request = JSON.parse(article.dataset.request ?? '{}');
+  const place = document.createElement('div');
+  place.className = 'try';
+  const target = control('input', 'Path', request.target);
+  const token = control('input', 'Token', sessionStorage.getItem(TOKEN) ?? '');
+  const body = control('textarea', 'Body', request.body && JSON.stringify(JSON.parse(request.body), null, 2));
+  const answer = document.createElement('pre');
+  answer.tabIndex = 0;
+  answer.hidden = true;
+  answer.setAttribute('role', 'status');
+  const send = async () => {
+    /** @type {Record<string, string>} */
+    const headers = Object.fromEntries(request.headers ?? []);
+    if ('Idempotency-Key' in headers) headers['Idempotency-Key'] = crypto.randomUUID();
+    if (request.token && token.made.value) headers.Authorization = `Bearer ${token.made.value.trim()}`;
+    sessionStorage.setItem(TOKEN, token.made.value.trim());
+    answer.hidden = false;
+    answer.textContent = '…';
+    answer.textContent = await told(target.made.value, { method: request.method, headers, body: request.body ? body.made.value : undefined });
+  };
+  const become = async () => {
+    const made = await fetch('/demo/buyer', { method: 'POST' }).then((r) => r.json(), () => ({}));
+    token.made.value = made.data?.token ?? '';
+    sessionStorage.setItem(TOKEN, token.made.value);
+  };
+  const act = document.createElement('div');
+  act.className = 'try-act';
+  act.append(button('Send', send), ...(request.token ? [button('Become a demo buyer', become)] : []));
+  place.append(target.at, ...(request.token ? [token.at] : []), ...(request.body ? [body.at] : []), act, answer);
+  return place;
+}
+
+/** What the service answers, as text. @param {string} target @param {RequestInit} request */
+async function told(target, request) {
+  try {
+    const response = await fetch(target, { ...request, signal: AbortSignal.timeout(20_000) });
+    const text = await response.text();
+    try {
+      return `${response.status}\n${JSON.stringify(JSON.parse(text), null, 2)}`;
+    } catch {
+      return `${response.status}\n${text}`;
+    }
+  } catch (problem) {
+    return `No answer: ${problem}`;
+  }
+}
+
+if (DEMO) {
+  for (const article of articles) {
+    if (!article.dataset.request) continue;
+    const open = button('Try it', () => {
+      open.replaceWith(form(article));
+      /** @type {HTMLElement} */ (article.querySelector('.try input')).focus();
+    });
+    article.append(open);
+  }
+}
