@@ -94,7 +94,7 @@ func (s *guardedShop) press(ctx context.Context, p *honest) (string, error) {
 	return r.Code, err
 }
 
-// all does something for everybody, four at a time, and returns how often it said what.
+// all does something for everybody, sixteen at a time, as some wait for a challenge, and returns how often it said what.
 func (s *guardedShop) all(crowd []*honest, f func(ctx context.Context, p *honest) (string, error)) map[string]int {
 	s.tb.Helper()
 	var (
@@ -103,7 +103,7 @@ func (s *guardedShop) all(crowd []*honest, f func(ctx context.Context, p *honest
 		work sync.WaitGroup
 		next = make(chan *honest)
 	)
-	for range 4 {
+	for range 16 {
 		work.Go(func() {
 			for p := range next {
 				code, err := f(s.tb.Context(), p)

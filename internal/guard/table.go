@@ -9,7 +9,7 @@ import (
 const (
 	tableSets = 1 << 15
 	setCells  = 8
-	// Budgets is how many budgets an instance knows at once: 12 MB, however many addresses ask.
+	// Budgets is how many budgets an instance knows at once: 9 MB, however many addresses ask.
 	Budgets = tableSets * setCells
 )
 

@@ -25,7 +25,7 @@ type fixedSalts []keys.Salt
 
 func (s fixedSalts) GuardSalts(context.Context) ([]keys.Salt, error) { return s, nil }
 
-func guardKeys(t *testing.T) *keys.Ring {
+func guardKeys(t testing.TB) *keys.Ring {
 	t.Helper()
 	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), fixedSalts{{ID: 3}}, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -95,3 +95,29 @@ func TestNoTicketsWithoutSecret(t *testing.T) {
 	w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = nil }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
 	wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 }
+
+// signedTickets gives real tickets.
+type signedTickets struct{ tickets *ticket.Tickets }
+
+func (s signedTickets) Give(_ context.Context, voucherID int64, c guard.Caller, _ string) (service.Ticket, error) {
+	usable := noon.Add(s.tickets.Delay(voucherID, c.UserID, time.Minute))
+	text, err := s.tickets.Issue(voucherID, c.UserID, usable.Add(time.Hour))
+	return service.Ticket{Text: text, UsableFrom: usable, Expires: usable.Add(time.Hour), Begin: noon}, err
+}
+
+// BenchmarkTicketRoute is the HTTP side of a ticket, with the user's token checked and the ticket signed.
+func BenchmarkTicketRoute(b *testing.B) {
+	a := newAPI(b, busy, func(cfg *Config) { cfg.Tickets = signedTickets{ticket.New(guardKeys(b))} })
+	r := newRequest(b, b.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket"})
+	w := &discard{header: http.Header{}}
+	handler := a.Handler()
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		handler.ServeHTTP(w, r)
+	}
+	if w.status != http.StatusOK {
+		b.Fatalf("status %d", w.status)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tickets/s")
+}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 )
 
@@ -82,11 +83,19 @@ func TestConsoleGuards(t *testing.T) {
 	w.sees("[data-guard=coolDown]", "Expired orders")
 	w.accessible()
 	w.picture("console-guards-change-desktop", false)
+	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin, map[string]any{
+		"guards": map[string]any{"conditions": map[string]any{"minLevel": 0, "minAgeDays": 1}}, // by somebody else, meanwhile
+	}, nil)
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.until(cells("limits") + " === 'Off,30,0'")
 	w.sees("[data-guards] [data-guard=tickets]", "On")
+	w.sees("[data-guards] [data-guard=conditions]", "On") // the dialog sent only what was changed in it
 	w.sees("[data-guards] [data-guard=coolDown]", "Dry run")
+	w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
+	w.until(cells("limits") + " === 'Off,30,0'")
+	w.sees("[data-guards]", "127.0.0.0/24")
+	w.accessible()
 	w.visit(s.url("/admin#/audit"))
 	w.sees("tr[data-action=change]", "Guards")
 
