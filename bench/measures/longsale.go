@@ -41,6 +41,9 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 				"accepted are the units": {answers.Want, s.Units}, "refused are the others": {answers.Other, s.Buyers - s.Units},
 			})
 		}
+		if err == nil {
+			err = audit.Report(ctx, at, server, s.Buyers, s.Units)
+		}
 		return answers.Want, err
 	})
 	return s, err

@@ -84,7 +84,8 @@ func stampedeText(s result.Stampede) string {
 
 func saleText(s result.LongSale) string {
 	return fmt.Sprintf("%s buyers, %s units: sold out after %.1f s, the last row after %.1f s, the last of all buyers answered after %.1f s "+
-		"(%s answers a second, p50 %.1f ms, p99 %.1f ms). At most %s accepted orders waited for their rows.",
+		"(%s answers a second, p50 %.1f ms, p99 %.1f ms). At most %s accepted orders waited for their rows. The sale's report and the file of "+
+		"its orders agree with the ledger.",
 		number(s.Buyers), number(s.Units), s.SoldOut, s.LastRow, s.LastAnswer, chart.Number(s.Rate), s.P50, s.P99, number(s.MaxWaiting))
 }
 

@@ -99,6 +99,16 @@ func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
 	}
 }
 
+// ReportFile reads a file of the report of the server's sale, as an admin does.
+func (s *Server) ReportFile(ctx context.Context, name string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/admin/voucher/%d/%s", s.Addr, s.Voucher, name), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour())))
+	return do(req, http.StatusOK)
+}
+
 // get reads a page, which must be a 200.
 func get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
