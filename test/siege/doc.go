@@ -8,5 +8,7 @@
 // so many tries of a challenge a second, and hands its solution in after that time. Fifty actors really solve theirs, and their
 // solutions are checked.
 //
+// That instances tell each other what callers have spent is left out: a siege is over within seconds, and bots gain by it.
+//
 // report.go lists all assumptions with the figures.
 package main
