@@ -191,6 +191,11 @@ torture-locks: ## processes take all kinds of locks under one fault after the ot
 compose-check: ## check docker-compose.yml, the alerts (with promtool) and their runbook; no engine needed
 	@go test $(TESTFLAGS) ./test/compose
 
+# A module of its own: kustomize and the types of Kubernetes are no part of the service's.
+.PHONY: kubernetes-check
+kubernetes-check: ## render deploy/kubernetes with kustomize and decode it strictly; no cluster needed
+	@cd deploy/kubernetes/check && go test $(TESTFLAGS) ./...
+
 .PHONY: docs-check
 docs-check: ## check what is generated into the documents, what they name, and every link and anchor
 	@go test -count=1 -run 'Readme|TestDocument|TestNamed' ./internal/config ./internal/httpapi ./internal/lock ./internal/redisstore ./internal/testkit/contract ./test/compose ./test/durability

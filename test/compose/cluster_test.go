@@ -197,11 +197,11 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 // TestRedisClusterIsMade: the script makes a cluster of six new nodes, and leaves it alone the next time.
 func TestRedisClusterIsMade(t *testing.T) {
 	t.Parallel()
-	conf, err := filepath.Abs(root+"/deploy/cluster/redis.conf")
+	conf, err := filepath.Abs(root + "/deploy/cluster/redis.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := []string{root+"/deploy/cluster/redis-cluster.sh"}
+	script := []string{root + "/deploy/cluster/redis-cluster.sh"}
 	for range 6 {
 		node := startNode(t, conf)
 		script = append(script, node)
