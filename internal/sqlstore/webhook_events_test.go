@@ -378,11 +378,20 @@ func TestWebhookLease(t *testing.T) {
 				t.Fatalf("%s claims: %d, %t, %v", owner, id, ok, err)
 			}
 		}
+		toSend := func(owner string) {
+			t.Helper()
+			w, err := l.EventsToSend(t.Context(), owner, e.ID, time.Minute, 10)
+			if err != nil || len(w.Events) != 2 {
+				t.Errorf("%s has %d events to send, %v; want 2", owner, len(w.Events), err)
+			}
+		}
 		claim("a", true)
+		toSend("a") // and settles nothing
 		claim("a", false, e.ID)
 		claim("b", false)
 		l.exec(t, "UPDATE tb_webhook_endpoint SET lease_until = ?", stored(recordedAt))
 		claim("b", true)
+		toSend("b")
 		if _, err := l.EventsToSend(t.Context(), "a", e.ID, time.Minute, 1); !cmp.Equal(err != nil, true) {
 			t.Error("a works without the lease")
 		}

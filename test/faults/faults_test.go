@@ -99,6 +99,9 @@ func scenarios() []scenario {
 		{"F51-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
 		{"F52", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed", "I1 I3 I5", false, quantities},
 		{"F53", "a waiting list served while instances die at its COMMITs and in Redis, and Redis is emptied", "I3 I5 I12", false, waitingServed},
+		{"F54", "instances killed at each step of a webhook: written, numbered, sent, given up, replayed, cleaned", "I3 I5", false, webhookInstancesKilled},
+		{"F54-mysql", "MySQL killed at each of these steps", "I3 I5", true, webhookMySQLKilled},
+		{"F55", "the webhooks' receiver killed, answering 500, answering nothing", "I3", false, receiverFails},
 		{"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders", "I3 I12", false, winnersPoll},
 	}
 }

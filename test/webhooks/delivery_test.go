@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/webhook"
+	"seckill/test/webhooks/receiver"
 )
 
 const soon = time.Minute // what takes a moment, on a machine that is busy
@@ -15,7 +16,7 @@ const soon = time.Minute // what takes a moment, on a machine that is busy
 // Three instances share the work: everything comes, and each order's events in their order.
 func TestEverythingComesInOrder(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		to := newReceiver(t)
+		to := receiver.New(t)
 		e := r.endpoint(to)
 		for i := range 3 {
 			r.instance(name(i))
@@ -23,8 +24,8 @@ func TestEverythingComesInOrder(t *testing.T) {
 		for range 5 {
 			r.cancels(r.sells(40))
 		}
-		to.await(r.events)
-		to.right()
+		to.Await(r.events)
+		to.Right()
 		if states := r.settled(e); states[webhook.Delivered] != r.events {
 			t.Errorf("states %v, want %d delivered", states, r.events)
 		}
@@ -34,17 +35,17 @@ func TestEverythingComesInOrder(t *testing.T) {
 // A receiver that is down for an hour, by an injected clock, gets everything afterwards, in order; nothing is a dead letter.
 func TestReceiverIsDownForAnHour(t *testing.T) {
 	t.Parallel()
-	r, to := newSQLiteRig(t), newReceiver(t)
+	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	r.instance("one")
 	r.cancels(r.sells(20))
-	to.await(40)
-	to.stop()
+	to.Await(40)
+	to.Stop()
 	for range 30 {
 		before := r.seen.failed.Load()
 		r.cancels(r.sells(2))
 		r.ahead.Add(int64(2 * time.Minute))
-		to.until(soon, func() bool { return r.seen.failed.Load() > before })
+		to.Until(soon, func() bool { return r.seen.failed.Load() > before })
 	}
 	if failed := r.seen.failed.Load(); failed > 300 {
 		t.Errorf("%d attempts within an hour: the breaker does not hold them back", failed)
@@ -52,10 +53,10 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || !at.Health.Broken() || at.LastError == "" {
 		t.Errorf("after an hour: %+v, %v", at, err)
 	}
-	to.start()
+	to.Start()
 	r.ahead.Add(int64(2 * time.Minute))
-	to.await(r.events)
-	to.right()
+	to.Await(r.events)
+	to.Right()
 	if states := r.settled(e); states[webhook.Delivered] != r.events {
 		t.Errorf("states %v, want %d delivered", states, r.events)
 	}
@@ -67,10 +68,10 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 // A receiver that answers 500 to every third request, and is killed in between, gets everything, in order.
 func TestReceiverFailsOften(t *testing.T) {
 	t.Parallel()
-	r, to := newSQLiteRig(t), newReceiver(t)
+	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	var asked atomic.Int64
-	to.answers(func(string) int {
+	to.Answers(func(string) int {
 		if asked.Add(1)%3 == 0 {
 			return http.StatusInternalServerError
 		}
@@ -82,9 +83,9 @@ func TestReceiverFailsOften(t *testing.T) {
 		r.cancels(r.sells(10))
 		switch i {
 		case 3:
-			to.stop()
+			to.Stop()
 		case 4:
-			to.start()
+			to.Start()
 		case 6:
 			stop()
 		}
@@ -92,11 +93,11 @@ func TestReceiverFailsOften(t *testing.T) {
 	var states map[webhook.State]int
 	for deadline := time.Now().Add(3 * soon); states[webhook.Delivered] != r.events && time.Now().Before(deadline); {
 		r.ahead.Add(int64(3 * time.Minute)) // no event waits longer after so few failures
-		to.until(time.Second, func() bool { taken, _, _ := to.counts(); return taken == r.events })
+		to.Until(time.Second, func() bool { taken, _, _ := to.Counts(); return taken == r.events })
 		states = r.states(e)
 	}
-	to.await(r.events)
-	to.right()
+	to.Await(r.events)
+	to.Right()
 	if states[webhook.Delivered] != r.events {
 		t.Errorf("states %v, want %d delivered", states, r.events)
 	}
@@ -106,11 +107,11 @@ func TestReceiverFailsOften(t *testing.T) {
 // and what its order had after it.
 func TestDeadLetterAndReplay(t *testing.T) {
 	t.Parallel()
-	r, to := newSQLiteRig(t), newReceiver(t)
+	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	cs := r.sells(3)
 	poison := webhook.EventID{OrderID: cs[1].OrderID, Number: 1}
-	to.answers(func(id string) int {
+	to.Answers(func(id string) int {
 		if id == poison.String() {
 			return http.StatusBadRequest
 		}
@@ -120,10 +121,10 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	r.instance("one")
 	for deadline := time.Now().Add(2 * soon); r.seen.dead.Load() == 0 && time.Now().Before(deadline); {
 		before := r.seen.failed.Load()
-		to.until(soon, func() bool { return r.seen.failed.Load() > before || r.seen.dead.Load() > 0 })
+		to.Until(soon, func() bool { return r.seen.failed.Load() > before || r.seen.dead.Load() > 0 })
 		r.ahead.Add(int64(5 * time.Hour))
 	}
-	to.await(5)
+	to.Await(5)
 	states := r.settled(e)
 	if states[webhook.Dead] != 1 || states[webhook.Delivered] != 5 {
 		t.Fatalf("states %v, want one dead letter", states)
@@ -132,14 +133,14 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 || !strings.Contains(letters[0].Error, "400") {
 		t.Fatalf("dead letters %+v, %v", letters, err)
 	}
-	to.answers(func(string) int { return http.StatusOK })
-	_, before, _ := to.counts() // a clock that leaps ends leases, and so what was sent under one comes again
+	to.Answers(func(string) int { return http.StatusOK })
+	_, before, _ := to.Counts() // a clock that leaps ends leases, and so what was sent under one comes again
 	if err := r.ReplayEvent(t.Context(), e.ID, poison, by); err != nil {
 		t.Fatal(err)
 	}
-	to.await(6)
-	to.until(soon, func() bool { _, repeats, _ := to.counts(); return repeats > before })
-	if _, repeats, _ := to.counts(); repeats != before+1 {
+	to.Await(6)
+	to.Until(soon, func() bool { _, repeats, _ := to.Counts(); return repeats > before })
+	if _, repeats, _ := to.Counts(); repeats != before+1 {
 		t.Errorf("%d repeats, want that of the order's second event", repeats-before)
 	}
 	if states := r.settled(e); states[webhook.Delivered] != 6 {
@@ -150,13 +151,13 @@ func TestDeadLetterAndReplay(t *testing.T) {
 // Events that are never taken, more in a row than open the breaker, hold up no others, and become dead letters all the same.
 func TestPoisonHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	r, to := newSQLiteRig(t), newReceiver(t)
+	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	poison := make(map[string]bool)
 	for _, c := range r.sells(12) {
 		poison[webhook.EventID{OrderID: c.OrderID, Number: 1}.String()] = true
 	}
-	to.answers(func(id string) int {
+	to.Answers(func(id string) int {
 		if poison[id] {
 			return http.StatusBadRequest
 		}
@@ -167,20 +168,20 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 		at, err := r.Endpoint(t.Context(), e.ID)
 		return err == nil && at.Health.Broken()
 	}
-	to.until(soon, broken)
+	to.Until(soon, broken)
 	good := 0
 	for deadline := time.Now().Add(2 * soon); r.seen.dead.Load() < 12 && time.Now().Before(deadline); {
 		r.sells(1)
 		good++
-		for taken := 0; taken < good && time.Now().Before(deadline); taken, _, _ = to.counts() {
+		for taken := 0; taken < good && time.Now().Before(deadline); taken, _, _ = to.Counts() {
 			r.ahead.Add(int64(2 * time.Minute)) // the longest pause of the breaker is over
-			to.until(time.Second, func() bool { taken, _, _ := to.counts(); return taken >= good })
+			to.Until(time.Second, func() bool { taken, _, _ := to.Counts(); return taken >= good })
 		}
-		to.until(time.Second, broken)
+		to.Until(time.Second, broken)
 		r.ahead.Add(int64(5 * time.Hour))
 	}
-	to.await(good)
-	to.right()
+	to.Await(good)
+	to.Right()
 	if states := r.settled(e); states[webhook.Dead] != 12 || states[webhook.Delivered] != good {
 		t.Errorf("states %v, want 12 dead letters and %d delivered", states, good)
 	}
@@ -192,23 +193,23 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 // A replay of a time sends all of its events again, under the same ids, beside new ones.
 func TestReplayOfATime(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		to := newReceiver(t)
+		to := receiver.New(t)
 		e := r.endpoint(to)
 		r.instance("one")
 		r.cancels(r.sells(30))
-		to.await(60)
+		to.Await(60)
 		r.settled(e)
 		again, err := r.ReplayTime(t.Context(), e.ID, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), by)
 		if err != nil || again.End-again.Next != 60 {
 			t.Fatalf("ReplayTime = %+v, %v", again, err)
 		}
 		r.sells(5)
-		to.until(soon, func() bool { _, repeats, _ := to.counts(); return repeats == 60 })
-		to.await(65)
-		if _, repeats, _ := to.counts(); repeats != 60 {
+		to.Until(soon, func() bool { _, repeats, _ := to.Counts(); return repeats == 60 })
+		to.Await(65)
+		if _, repeats, _ := to.Counts(); repeats != 60 {
 			t.Errorf("%d repeats, want 60", repeats)
 		}
-		to.right()
+		to.Right()
 		if _, err := r.ReplayTime(t.Context(), e.ID, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), by); err == nil {
 			t.Error("a time without events is replayed")
 		}
@@ -218,49 +219,49 @@ func TestReplayOfATime(t *testing.T) {
 // 410 disables the endpoint. Once it is enabled it goes on from where it was.
 func TestGone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		to := newReceiver(t)
+		to := receiver.New(t)
 		e := r.endpoint(to)
-		to.answers(func(string) int { return http.StatusGone })
+		to.Answers(func(string) int { return http.StatusGone })
 		r.instance("one")
 		r.cancels(r.sells(5))
-		to.until(soon, func() bool { return r.seen.disabled.Load() > 0 })
+		to.Until(soon, func() bool { return r.seen.disabled.Load() > 0 })
 		got, err := r.Endpoint(t.Context(), e.ID)
 		if err != nil || !got.Disabled || !strings.Contains(got.DisabledWhy, "410") {
 			t.Fatalf("the endpoint is %+v, %v", got, err)
 		}
-		to.answers(func(string) int { return http.StatusOK })
+		to.Answers(func(string) int { return http.StatusOK })
 		admin := webhook.NewAdmin(r.Store, r.Store, nil, time.Now)
 		if _, err := admin.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = false }, by); err != nil {
 			t.Fatal(err)
 		}
-		to.await(10)
-		to.right()
+		to.Await(10)
+		to.Right()
 	})
 }
 
 // Types that an endpoint does not want are left out.
 func TestOnlyChosenTypes(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		to := newReceiver(t)
+		to := receiver.New(t)
 		e := r.endpoint(to, "order.unpaid")
 		r.instance("one")
 		r.cancels(r.sells(10))
-		to.await(10)
+		to.Await(10)
 		r.settled(e)
-		to.await(10)
-		to.right()
+		to.Await(10)
+		to.Right()
 	})
 }
 
 // A slow endpoint keeps no other one from getting its events.
 func TestSlowEndpointHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	r, slow, fast := newMySQLRig(t), newReceiver(t), newReceiver(t)
-	slow.answers(func(string) int { return 0 })
+	r, slow, fast := newMySQLRig(t), receiver.New(t), receiver.New(t)
+	slow.Answers(func(string) int { return 0 })
 	r.endpoint(slow)
 	r.endpoint(fast)
 	r.instance("one")
 	r.cancels(r.sells(50))
-	fast.await(100)
-	fast.right()
+	fast.Await(100)
+	fast.Right()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/webhook"
+	"seckill/test/webhooks/receiver"
 )
 
 // envOutage is for how long the receiver is down; make webhooks-outage sets ten minutes.
@@ -28,29 +29,29 @@ func outage(t *testing.T) time.Duration {
 func TestReceiverIsDown(t *testing.T) {
 	t.Parallel()
 	down := outage(t)
-	r, to := newMySQLRig(t), newReceiver(t)
+	r, to := newMySQLRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	r.instance("one")
 	r.instance("two")
 	r.cancels(r.sells(20))
-	to.await(r.events)
-	to.stop()
+	to.Await(r.events)
+	to.Stop()
 	began, failed := time.Now(), r.seen.failed.Load()
 	for time.Since(began) < down {
 		r.cancels(r.sells(10))
-		to.until(min(time.Second, down), func() bool { return false }) // ten orders a second
+		to.Until(min(time.Second, down), func() bool { return false }) // ten orders a second
 	}
 	attempts, waiting := r.seen.failed.Load()-failed, r.states(e)
-	to.start()
+	to.Start()
 	back := time.Now()
-	before, _, _ := to.counts()
-	to.until(2*soon, func() bool { taken, _, _ := to.counts(); return taken > before })
+	before, _, _ := to.Counts()
+	to.Until(2*soon, func() bool { taken, _, _ := to.Counts(); return taken > before })
 	first := time.Since(back)
-	to.await(r.events)
+	to.Await(r.events)
 	all := time.Since(back)
-	to.right()
+	to.Right()
 	states := r.settled(e)
-	_, repeats, _ := to.counts()
+	_, repeats, _ := to.Counts()
 	t.Logf("down for %v: %d attempts failed, %d events waited; back after %v, all taken after %v; %d of %d came twice",
 		down, attempts, waiting[webhook.Waiting]+waiting[webhook.Retrying], first, all, repeats, r.events)
 	if states[webhook.Delivered] != r.events || r.seen.dead.Load() != 0 {

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 	"seckill/internal/webhook/sender"
+	"seckill/test/webhooks/receiver"
 )
 
 // rig is a ledger with a shop, and instances that deliver its events.
@@ -25,6 +27,7 @@ type rig struct {
 	*sqlstore.Store
 
 	tb      testing.TB
+	raw     *sql.DB      // of MySQL
 	ahead   atomic.Int64 // nanoseconds by which the clock is ahead
 	voucher int64
 	orders  int64
@@ -63,7 +66,14 @@ func each(t *testing.T, test func(t *testing.T, r *rig)) {
 func newMySQLRig(tb testing.TB) *rig {
 	tb.Helper()
 	r := &rig{tb: tb}
-	store, err := sqlstore.OpenMySQL(tb.Context(), testkit.MySQL(tb), r.options())
+	dsn := testkit.MySQL(tb)
+	raw, err := sql.Open("mysql", dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = raw.Close() }) // it has no more statements
+	r.raw = raw
+	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, r.options())
 	return r.open(store, err)
 }
 
@@ -111,15 +121,13 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 }
 
 // endpoint makes an endpoint of the shop that leads to the receiver.
-func (r *rig) endpoint(to *receiver, types ...webhook.Type) webhook.Endpoint {
+func (r *rig) endpoint(to *receiver.Receiver, types ...webhook.Type) webhook.Endpoint {
 	r.tb.Helper()
-	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.url(), Types: types}, webhook.NewSecret(), voucher.Author{AdminID: 1})
+	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.URL(), Types: types}, webhook.NewSecret(), voucher.Author{AdminID: 1})
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	to.mu.Lock()
-	to.secret = e.Secret
-	to.mu.Unlock()
+	to.Expect(e.Secret)
 	return e
 }
 

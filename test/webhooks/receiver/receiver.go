@@ -1,10 +1,12 @@
-package webhooks
+// Package receiver takes webhooks as a program of a shop would, and notices what is lost, out of order, or wrongly signed.
+package receiver
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,8 +17,10 @@ import (
 	"seckill/internal/webhook"
 )
 
-// receiver takes webhooks as a shop's program would, and remembers what came.
-type receiver struct {
+const patience = time.Minute // what takes a moment, on a machine that is busy
+
+// Receiver takes webhooks as a shop's program would, and remembers what came.
+type Receiver struct {
 	tb   testing.TB
 	addr string
 
@@ -28,28 +32,30 @@ type receiver struct {
 	last     map[string]int64    // the highest number of each order that was taken
 	first    []string            // webhook-ids in the order in which they were first taken
 	asked    int
+	repeats  int
 	problems []string
 	changed  chan struct{}
 }
 
-// newReceiver starts a receiver that takes everything.
-func newReceiver(tb testing.TB) *receiver {
+// New starts a receiver that takes everything.
+func New(tb testing.TB) *Receiver {
 	tb.Helper()
-	r := &receiver{tb: tb, times: make(map[string]int), last: make(map[string]int64), changed: make(chan struct{}, 1)}
-	r.answers(func(string) int { return http.StatusNoContent })
+	r := &Receiver{tb: tb, times: make(map[string]int), last: make(map[string]int64), changed: make(chan struct{}, 1)}
+	r.Answers(func(string) int { return http.StatusNoContent })
 	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	r.addr = listener.Addr().String()
 	r.serve(listener)
-	tb.Cleanup(r.stop)
+	tb.Cleanup(r.Stop)
 	return r
 }
 
-func (r *receiver) url() string { return "http://" + r.addr + "/hook?shop=1" }
+// URL is where it takes webhooks.
+func (r *Receiver) URL() string { return "http://" + r.addr + "/hook?shop=1" }
 
-func (r *receiver) serve(listener net.Listener) {
+func (r *Receiver) serve(listener net.Listener) {
 	server := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
 	r.mu.Lock()
 	r.server = server
@@ -57,16 +63,16 @@ func (r *receiver) serve(listener net.Listener) {
 	go func() { _ = server.Serve(listener) }() // it ends with stop
 }
 
-// stop closes the listener and all connections: callers are refused.
-func (r *receiver) stop() {
+// Stop closes the listener and all connections: callers are refused.
+func (r *Receiver) Stop() {
 	r.mu.Lock()
 	server := r.server
 	r.mu.Unlock()
 	_ = server.Close() // it may be closed already
 }
 
-// start listens again where it did.
-func (r *receiver) start() {
+// Start listens again where it did.
+func (r *Receiver) Start() {
 	r.tb.Helper()
 	var listener net.Listener
 	var err error
@@ -81,14 +87,15 @@ func (r *receiver) start() {
 	r.tb.Fatal(err)
 }
 
-func (r *receiver) answers(f func(id string) int) {
+// Answers sets what decides about the status of an answer by the webhook-id; 0 is none before the caller gives up.
+func (r *Receiver) Answers(f func(id string) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = f
 }
 
 // ServeHTTP implements http.Handler.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return // the caller has gone
@@ -113,7 +120,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // take checks one event and remembers it.
-func (r *receiver) take(id string, h http.Header, body []byte) {
+func (r *Receiver) take(id string, h http.Header, body []byte) {
 	seconds, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,16 +133,16 @@ func (r *receiver) take(id string, h http.Header, body []byte) {
 		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
 	}
 	var p struct {
-		Type string
 		Data struct {
-			OrderID, Status string
-			Number          int64
-		}
+			OrderID string `json:"orderId"`
+			Number  int64  `json:"number"`
+		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &p); err != nil || id != fmt.Sprintf("order-%s-%d", p.Data.OrderID, p.Data.Number) {
 		wrong("%s: body %s, %v", id, body, err)
 	}
 	if r.times[id]++; r.times[id] > 1 {
+		r.repeats++
 		return // a repeat may come after later ones
 	}
 	r.first = append(r.first, id)
@@ -145,27 +152,38 @@ func (r *receiver) take(id string, h http.Header, body []byte) {
 	r.last[p.Data.OrderID] = p.Data.Number
 }
 
-// counts returns how many events were taken, how many came again, and how many requests there were.
-func (r *receiver) counts() (taken, repeats, asked int) {
+// Expect sets the secret by which signatures are checked.
+func (r *Receiver) Expect(s webhook.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, n := range r.times {
-		repeats += n - 1
-	}
-	return len(r.times), repeats, r.asked
+	r.secret = s
 }
 
-// await waits until n events were taken, or fails the test.
-func (r *receiver) await(n int) {
+// Took returns how often each webhook-id came and was taken.
+func (r *Receiver) Took() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.times)
+}
+
+// Counts returns how many events were taken, how many came again, and how many requests there were.
+func (r *Receiver) Counts() (taken, repeats, asked int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.times), r.repeats, r.asked
+}
+
+// Await waits until n events were taken, or fails the test.
+func (r *Receiver) Await(n int) {
 	r.tb.Helper()
-	r.until(soon, func() bool { taken, _, _ := r.counts(); return taken >= n })
-	if taken, repeats, asked := r.counts(); taken != n {
+	r.Until(patience, func() bool { taken, _, _ := r.Counts(); return taken >= n })
+	if taken, repeats, asked := r.Counts(); taken != n {
 		r.tb.Fatalf("%d events were taken, %d of them again, in %d requests; want %d", taken, repeats, asked, n)
 	}
 }
 
-// until waits until something is true that requests change.
-func (r *receiver) until(within time.Duration, ok func() bool) {
+// Until waits until something is true that requests change.
+func (r *Receiver) Until(within time.Duration, ok func() bool) {
 	r.tb.Helper()
 	over := time.After(within)
 	for !ok() {
@@ -178,8 +196,8 @@ func (r *receiver) until(within time.Duration, ok func() bool) {
 	}
 }
 
-// right fails the test if something wrong came.
-func (r *receiver) right() {
+// Right fails the test if something wrong came.
+func (r *Receiver) Right() {
 	r.tb.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,331 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seckill/internal/testkit"
+	"seckill/internal/webhook"
+	"seckill/test/box"
+	"seckill/test/webhooks/receiver"
+)
+
+// Parts of the statements that write events, number them, note what was sent, give up, send again, and clean.
+const (
+	eventWritten  = "INSERT INTO `tb_webhook_event`"
+	eventNumbered = "UPDATE `tb_webhook_sequence`"
+	eventsSettled = "UPDATE `tb_webhook_endpoint` SET `shop_id`" // the whole row; a lease is two columns
+	eventGivenUp  = "INSERT INTO `tb_webhook_dead_letter`"
+	eventReplayed = "INSERT INTO `tb_webhook_retry`"
+	eventCleaned  = "DELETE FROM `tb_webhook_event`"
+)
+
+// hooked is a sale whose shop has a webhook endpoint.
+type hooked struct {
+	*run
+
+	to       *receiver.Receiver
+	id       int64        // of the endpoint
+	poison   atomic.Value // string: the webhook-id that is refused; "": none
+	requests atomic.Int64
+
+	owned     []int64         // orders that can be cancelled
+	owners    map[int64]int64 // of each
+	cancelled int             // of them so far
+	cleaned   int64           // the events of higher orders are all there
+}
+
+// hooked opens a deployment whose receiver takes everything.
+func (r *run) hooked() *hooked {
+	r.Helper()
+	r.open(deployment{settings: map[string]string{"SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8"}})
+	w := &hooked{run: r, to: receiver.New(r)}
+	w.poison.Store("")
+	w.to.Answers(w.takes)
+	made := box.Decode[struct {
+		ID     int64
+		Secret webhook.Secret
+	}](r, r.site.Client.Must(r, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: r.site.URL("/admin/webhook"), Token: box.AdminToken(), Body: map[string]any{"shopId": 0, "url": w.to.URL()},
+	}))
+	w.id = made.ID
+	w.to.Expect(made.Secret)
+	time.Sleep(time.Second) // so long may instances remember that no shop has an endpoint
+	w.buy(40)
+	r.load(3, 200*time.Millisecond)
+	r.awaitAccepted(30)
+	w.cancel(5)
+	return w
+}
+
+// buy buys orders of another sale, to be cancelled.
+func (w *hooked) buy(n int) {
+	w.Helper()
+	buyers := w.site.Buyers(w.createSale(int64(n), nil))
+	buyers.BuyAll(w.Context(), 8, w.newUsers(n))
+	w.owners = make(map[int64]int64, n)
+	for user, order := range buyers.Record.Winners() {
+		w.owners[order] = user
+		w.owned = append(w.owned, order)
+	}
+	slices.Sort(w.owned)
+	if len(w.owned) != n {
+		w.Fatalf("%d orders were bought, want %d", len(w.owned), n)
+	}
+}
+
+// takes is the receiver's answer.
+func (w *hooked) takes(id string) int {
+	if id == w.poison.Load() {
+		return http.StatusBadRequest
+	}
+	return http.StatusNoContent
+}
+
+// webhookInstancesKilled kills an instance at each step of an event, on its way to its row, its number and the receiver, and of
+// what comes afterwards.
+func webhookInstancesKilled(r *run) {
+	w := r.hooked()
+	w.strikeEach(func(n int, b *testkit.Breakpoint) {
+		w.kill(n)
+		b.Cut()
+		w.must(w.site.Servers[n].Start())
+	})
+}
+
+// webhookMySQLKilled kills MySQL at each of these steps.
+func webhookMySQLKilled(r *run) {
+	w := r.hooked()
+	w.strikeEach(func(_ int, b *testkit.Breakpoint) {
+		w.mysql.Kill()
+		b.Cut()
+		w.mysql.Start()
+	})
+}
+
+// strikeEach has the fault strike at each step, and then expects that everything was told, in order.
+func (w *hooked) strikeEach(strike func(n int, b *testkit.Breakpoint)) {
+	w.Helper()
+	for _, at := range []testkit.Match{
+		{Text: commit, After: eventWritten},
+		{Text: commit, After: eventWritten, Answered: true},
+		{Text: commit, After: eventNumbered},
+		{Text: commit, After: eventNumbered, Answered: true},
+		{Text: eventsSettled},
+		{Text: commit, After: eventsSettled},
+		{Text: commit, After: eventsSettled, Answered: true},
+	} {
+		w.strike(at, func() { w.cancel(2) }, strike)
+	}
+	w.strike(testkit.Match{Text: commit, After: eventGivenUp}, w.poisons, strike)
+	w.expectDead(1)
+	dead := w.poison.Swap("").(string)
+	w.strike(testkit.Match{Text: commit, After: eventReplayed}, func() { w.replay(dead) }, strike)
+	w.expectDead(0)
+	w.strike(testkit.Match{Text: commit, After: eventCleaned}, w.ages, strike)
+	w.faultEnded()
+	w.awaitAccepted(20)
+	w.finish()
+	w.expectTold()
+}
+
+// strike waits until an instance comes to a request of its own as it acts, and has the fault strike there.
+func (w *hooked) strike(at testkit.Match, act func(), strike func(n int, b *testkit.Breakpoint)) {
+	w.Helper()
+	first := make(chan int, len(w.proxies))
+	breaks := make([]*testkit.Breakpoint, len(w.proxies))
+	ctx, cancel := context.WithCancel(w.Context())
+	defer cancel()
+	for i, p := range w.proxies {
+		breaks[i] = p.mysql.Break(at)
+		go func() {
+			select {
+			case <-breaks[i].Reached():
+				first <- i
+			case <-ctx.Done():
+			}
+		}()
+	}
+	var acting sync.WaitGroup
+	acting.Go(act)
+	select {
+	case n := <-first:
+		strike(n, breaks[n])
+	case <-time.After(box.Patience):
+		w.Errorf("no instance came to %+v", at)
+	}
+	for _, b := range breaks {
+		b.Release()
+	}
+	w.await("the last answer", closedAfter(&acting))
+}
+
+// insist sends a request to one instance after the other until it gets one of the answers.
+func (w *hooked) insist(q box.Request, path string, want ...int) {
+	ctx, cancel := context.WithTimeout(w.Context(), box.Patience)
+	defer cancel()
+	for {
+		q.URL = w.site.Servers[int(w.requests.Add(1))%len(w.site.Servers)].URL(path)
+		reply, err := w.site.Client.Do(ctx, q)
+		if err == nil && slices.Contains(want, reply.StatusCode) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			w.Errorf("%s %s: %d %s, %v; want one of %v", q.Method, path, reply.StatusCode, reply.Body, err, want)
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// cancel has n more orders cancelled by their buyers.
+func (w *hooked) cancel(n int) {
+	for _, order := range w.owned[w.cancelled : w.cancelled+n] {
+		// Conflict: it was cancelled by a request whose answer was lost.
+		w.insist(box.Request{Method: http.MethodPost, Token: box.BuyerToken(w.owners[order])}, "/order/"+strconv.FormatInt(order, 10)+"/cancel",
+			http.StatusOK, http.StatusConflict)
+		w.cancelled++
+	}
+}
+
+// kill kills an instance, whose lease of the endpoint ends at once: nobody waits for it here.
+func (w *hooked) kill(n int) {
+	w.Helper()
+	if err := w.site.Servers[n].Kill(); err != nil {
+		w.Error(err)
+	}
+	w.exec("UPDATE tb_webhook_endpoint SET lease_until = UTC_TIMESTAMP(3)")
+}
+
+// exec changes the ledger by hand.
+func (w *hooked) exec(query string, args ...any) {
+	w.Helper()
+	if _, err := w.site.Ledger.DB.ExecContext(w.Context(), query, args...); err != nil {
+		w.Errorf("%s: %v", query, err)
+	}
+}
+
+// number reads a number from the ledger.
+func (w *hooked) number(query string, args ...any) (n int64) {
+	w.Helper()
+	if err := w.site.Ledger.DB.QueryRowContext(w.Context(), query, args...).Scan(&n); err != nil {
+		w.Errorf("%s: %v", query, err)
+	}
+	return n
+}
+
+// until waits until the ledger has a number.
+func (w *hooked) until(want int64, query string, args ...any) {
+	w.Helper()
+	var n int64
+	for deadline := time.Now().Add(box.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { // the ledger has no signal for it
+		// MySQL may have been killed a moment ago.
+		if err := w.site.Ledger.DB.QueryRowContext(w.Context(), query, args...).Scan(&n); err == nil && n == want {
+			return
+		}
+	}
+	w.Errorf("%s: %d, want %d", query, n, want)
+}
+
+// expectDead waits until there are so many dead letters.
+func (w *hooked) expectDead(n int64) {
+	w.Helper()
+	w.until(n, "SELECT COUNT(*) FROM tb_webhook_dead_letter")
+}
+
+// poisons has an event refused, and all but one of its attempts behind it.
+func (w *hooked) poisons() {
+	order := w.owned[w.cancelled]
+	w.poison.Store(webhook.EventID{OrderID: order, Number: 2}.String())
+	w.cancel(1)
+	w.until(1, "SELECT COUNT(*) FROM tb_webhook_retry WHERE order_id = ?", order)
+	w.exec("UPDATE tb_webhook_retry SET attempts = 8, due_time = UTC_TIMESTAMP(3) WHERE order_id = ?", order)
+}
+
+// replay has an event sent again.
+func (w *hooked) replay(id string) {
+	q := box.Request{Method: http.MethodPost, Token: box.AdminToken(), Body: map[string]any{"event": id}}
+	w.insist(q, fmt.Sprintf("/admin/webhook/%d/replay", w.id), http.StatusAccepted)
+}
+
+// ages makes events old, and starts an instance again, which looks for such events first.
+func (w *hooked) ages() {
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
+	w.cleaned = w.number("SELECT MAX(order_id) FROM tb_webhook_event WHERE number <= 20")
+	w.exec("UPDATE tb_webhook_event SET create_time = create_time - INTERVAL 8 DAY WHERE number <= 20")
+	n := w.victim()
+	w.kill(n)
+	if _, err := w.site.Servers[n].Launch(); err != nil {
+		w.Error(err)
+	}
+}
+
+// expectTold waits until the receiver has taken every event, and checks that each change of an order is one, in its order.
+func (w *hooked) expectTold() {
+	w.Helper()
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE create_time < UTC_TIMESTAMP(3) - INTERVAL 7 DAY") // they were cleaned
+	missing := "SELECT COUNT(*) FROM tb_voucher_order o JOIN tb_webhook_endpoint p WHERE o.create_time > p.create_time + INTERVAL 2 SECOND " +
+		"AND o.id > ? " +
+		"AND (SELECT COUNT(*) FROM tb_webhook_event e WHERE e.order_id = o.id) <> IF(o.status = 4, 2, 1)"
+	if n := w.number(missing, w.cleaned); n > 0 {
+		w.Errorf("%d orders have not one event for each of their changes", n)
+	}
+	if n, last := w.number("SELECT COUNT(*) FROM tb_webhook_event"), w.number("SELECT MAX(number) FROM tb_webhook_event"); n+20 < last {
+		w.Errorf("%d events are left of %d, and 20 were old enough to be deleted", n, last)
+	}
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT order_id, order_number FROM tb_webhook_event")
+	w.must(err)
+	defer func() { _ = rows.Close() }() // it is read to its end
+	took := w.to.Took()
+	events, repeats := 0, 0
+	for rows.Next() {
+		var id webhook.EventID
+		w.must(rows.Scan(&id.OrderID, &id.Number))
+		n := took[id.String()]
+		if events++; n == 0 {
+			w.Errorf("event %s never came", id)
+		}
+		repeats += max(0, n-1)
+	}
+	w.must(rows.Err())
+	w.to.Right()
+	w.Logf("%d events, %d of which came again", events, repeats)
+}
+
+// receiverFails has the receiver killed, answer 500, and answer nothing, while instances send.
+func receiverFails(r *run) {
+	w := r.hooked()
+	w.cancel(3)
+	w.to.Stop()
+	w.cancel(3)
+	w.awaitAccepted(20)
+	w.to.Start()
+	var asked atomic.Int64
+	w.to.Answers(func(string) int {
+		if asked.Add(1)%4 == 0 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	})
+	w.cancel(3)
+	w.awaitAccepted(20)
+	w.to.Answers(func(string) int { return 0 })
+	w.cancel(3)
+	w.awaitAccepted(10)
+	w.to.Answers(w.takes)
+	w.faultEnded()
+	w.awaitAccepted(20)
+	w.finish()
+	w.exec("UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)") // what waits for minutes
+	w.expectTold()
+}

@@ -1,0 +1,77 @@
+package main
+
+import "seckill/internal/testkit/mutant"
+
+// inWebhooks are those between the change of an order and the receiver of its event.
+func inWebhooks() []mutant.Mutant {
+	const (
+		ledger, rules, sending, all = "./internal/sqlstore", "./internal/webhook", "./internal/webhook/sender", "./test/webhooks"
+
+		events, queue, replay = "internal/sqlstore/webhook_events.go", "internal/sqlstore/webhook_queue.go", "internal/sqlstore/webhook_replay.go"
+		pass, delivery        = "internal/webhook/pass.go", "internal/webhook/delivery.go"
+		sender, address       = "internal/webhook/sender/sender.go", "internal/webhook/sender/address.go"
+	)
+	return []mutant.Mutant{
+		packageMutant("events are numbered as they were written, not as they were committed", ledger, "TestNumbersFollowCommits", "ClaimEndpoint = false",
+			mutant.Change{File: events, From: `last+int64(i)+1, 10)`, To: `id+0*(last+int64(i)), 10)`},
+		),
+		packageMutant("an endpoint has got past events before they were sent", ledger, "TestWebhookLease", "b claims: 0, false",
+			mutant.Change{File: queue, From: `		return readWork(tx, &w, n)
+`, To: `		if err := readWork(tx, &w, n); err != nil {
+			return err
+		}
+		return tx.Model(&row).Update("next_number", w.Next).Error
+`},
+		),
+		packageMutant("one who has lost the lease settles", ledger, "TestWebhookLease", "a settles without the lease",
+			mutant.Change{File: queue, From: `if row.LeaseOwner != owner || row`, To: `if row.LeaseOwner != owner && false || row`},
+		),
+		packageMutant("it is never read anew which shops have an endpoint", ledger, "TestFirstEndpointIsKnownASecondLater", "later: 0 events, want 1",
+			mutant.Change{File: events, From: `if age >= 0 && age < subscribedFor/2 {`, To: `if len(ages(age)) > 0 && !c.from.IsZero() {`},
+			mutant.Change{File: events, From: `// learn notes the shops`, To: `func ages(d ...time.Duration) []time.Duration { return d }
+
+// learn notes the shops`},
+		),
+		packageMutant("an endpoint that is enabled again is held to how it failed before", ledger, "TestEndpointThatIsEnabledBeginsAnew", "Failures:41",
+			mutant.Change{File: queue, From: `if !r.endpoint().Health.Equal(done.HealthWas) {`, To: `if false {`},
+		),
+		packageMutant("what is replayed is settled away", ledger, "TestReplayIsNotSettledAway", "ClaimEndpoint = false",
+			mutant.Change{File: queue, From: ` AND number = ? AND attempts = ?", done.EndpointID, r.OrderID, r.Number, r.Attempts)`, To: `", done.EndpointID, r.OrderID)`},
+		),
+		packageMutant("events that an endpoint waits for are deleted", ledger, "TestOldEventsAreDeleted", "0 events are left, want 5",
+			mutant.Change{File: replay, From: `p.next_number <= e.number OR `, To: ``},
+		),
+		packageMutant("410 is a failure like others", all, "TestGone", "the endpoint is",
+			mutant.Change{File: pass, From: `if errors.Is(err, ErrGone) {`, To: `if errors.Is(err, ErrGone) && false {`},
+		),
+		historyMutant("one order's events are sent at once", rules, "TestEndpointKeepsEveryEvent", "is lost",
+			mutant.Change{File: delivery, From: `c := byOrder[e.OrderID]`, To: `c := byOrder[-e.Number]`},
+		),
+		packageMutant("each attempt has another webhook-id", all, "TestOnlyChosenTypes", "body",
+			mutant.Change{File: pass, From: `ID: e.ID(), At: now`, To: `ID: e.ID() + now.String(), At: now`},
+		),
+		historyMutant("a failure gets past its event", rules, "TestEndpointKeepsEveryEvent", "is lost",
+			mutant.Change{File: delivery, From: `	case len(left) > 0:
+		s.Behind`, To: `	case len(left) > 1:
+		s.Behind`},
+		),
+		packageMutant("behind a dead letter an event is left out", rules, "TestWhatFailuresCountAgainst", "it goes on from event",
+			mutant.Change{File: delivery, From: `Number: first.Number + 1, DueAt: now}`, To: `Number: first.Number + 2, DueAt: now}`},
+		),
+		packageMutant("the breaker never opens", rules, "TestBreaker", "after 10 failures",
+			mutant.Change{File: "internal/webhook/health.go", From: `return h.Failures >= breakAfter`, To: `return h.Failures >= 1000*breakAfter`},
+		),
+		packageMutant("a redirect is followed", sending, "TestAnswers", "a redirect was followed",
+			mutant.Change{File: sender, From: `return http.ErrUseLastResponse`, To: `return nil`},
+		),
+		packageMutant("a private address is dialled", sending, "TestAddresses", "192.168.1.1: by https true",
+			mutant.Change{File: address, From: `ip.IsPrivate(), `, To: ``},
+		),
+		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused", "want ErrAddress",
+			mutant.Change{File: sender, From: `			return a.check(to.Addr(), secure)
+`, To: `			_ = a.check(to.Addr(), secure)
+			return nil
+`},
+		),
+	}
+}
