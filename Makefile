@@ -292,7 +292,7 @@ $(LINT): tools/go.mod tools/go.sum
 	@cd tools && CGO_ENABLED=0 go build -trimpath -o '$(CURDIR)/$@' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-# Needs Node.js, and fetches the type checker once. Everything else works without it: browsers get the files as they are.
+# Fetches the type checker once. Browsers get the files as they are.
 .PHONY: types
 types: ## check the types in the buyer's page and in what all pages share
 	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p .

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -47,7 +46,7 @@ func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Fig
 		stopped, units = p.ZRevRangeWithScores(ctx, keys[1], 0, networksShown-1), p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
 		return nil
 	})
-	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+	if err != nil && !rejects(err) { // Redis is away, loading or without its cluster: that is not nothing
 		return guard.Figures{}, translate(err)
 	}
 	f := guard.Figures{Counts: make(map[guard.Count]int64), Stopped: networkCounts(stopped.Val()), Units: networkCounts(units.Val())}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -93,6 +94,19 @@ func testGuardCounts(t *testing.T, r *rig) {
 			t.Errorf("%s is kept for %v, %v", key, ttl, err)
 		}
 	}
+}
+
+// TestGuardFiguresAway: what a Redis in trouble does not tell is not nothing.
+func TestGuardFiguresAway(t *testing.T) {
+	t.Parallel()
+	r := newMiniRig(t)
+	for _, says := range []string{"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down"} {
+		r.mini.SetError(says)
+		if got, err := r.GuardFigures(r.ctx(), r.sale); !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: %+v, %v", says, got, err)
+		}
+	}
+	r.mini.SetError("")
 }
 
 // What one instance tells all others hear once, for some seconds, and nobody hears what they told themselves.

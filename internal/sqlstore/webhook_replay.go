@@ -228,7 +228,11 @@ func (s *Store) Clean(ctx context.Context, from webhook.Place, keep, keepDead ti
 			return err
 		}
 		var rows []webhookEventRow
-		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": from.At.UTC(), "id": from.ID, "n": n}
+		at := from.At.UTC()
+		if from.At.IsZero() {
+			at = time.Unix(0, 0).UTC() // MySQL compares nothing with a date of zeros
+		}
+		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": at, "id": from.ID, "n": n}
 		if err := tx.Raw(oldEvents, params).Find(&rows).Error; err != nil {
 			return err
 		}

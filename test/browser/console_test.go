@@ -83,7 +83,12 @@ func TestSignInLink(t *testing.T) {
 	if address := evaluate[string](w, "location.href"); strings.Contains(address, "sign-in") {
 		t.Errorf("the code stays in the address: %s", address)
 	}
-	w = open(t, s.url(link), desktop())
+	w.click("[data-act=sign-out]")
+	w.sees("#token", "")
+	if problem := evaluate[string](w, "document.querySelector('#token-problem').textContent"); problem != "" {
+		t.Errorf("who signs out is told %q", problem)
+	}
+	evaluate[bool](w, fmt.Sprintf("location.hash = %s, true", quoted(strings.TrimPrefix(link, "/admin")))) // pasted into the address of a page that is open
 	w.sees("#token-problem", "was used already")
 	w.accessible()
 }

@@ -18,6 +18,7 @@ import (
 type Sample struct {
 	Language string // curl, JavaScript or Go
 	Text     string
+	Token    bool // it sends the token
 }
 
 // sampleRequest is the request that samples make.
@@ -36,10 +37,11 @@ func (o Operation) Samples() []Sample {
 	if !is {
 		return nil
 	}
-	if r.stream {
-		return []Sample{{"curl", r.curl()}}
+	all := []Sample{{"curl", r.curl(), r.token}}
+	if !r.stream {
+		all = append(all, Sample{"JavaScript", r.javaScript(), r.token}, Sample{"Go", r.golang(), r.token})
 	}
-	return []Sample{{"curl", r.curl()}, {"JavaScript", r.javaScript()}, {"Go", r.golang()}}
+	return all
 }
 
 // sample returns the operation's request: with each parameter and header that it needs, and the first body that is described.

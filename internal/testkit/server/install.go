@@ -87,6 +87,15 @@ func CurlProgram(ctx context.Context) (string, error) {
 	return find("curl"), nil
 }
 
+// NodeProgram returns the path of Node.js, installing it where that is possible.
+func NodeProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("node") != "" }
+	if err := ensure(ctx, look, []string{"nodejs"}); err != nil {
+		return "", fmt.Errorf("node is %w; install Node.js 18 or later", err)
+	}
+	return find("node"), nil
+}
+
 // NginxProgram returns the path of nginx, installing it where that is possible.
 func NginxProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("nginx") != "" }

@@ -19,7 +19,6 @@ import { Webhook, Webhooks } from './webhooks.js';
 
 const session = new Session();
 const client = new AdminClient(session, preferred);
-const code = linkCode();
 
 // The bar's button has to know of signing in and out.
 /** @type {{changed: () => void, signOut: () => void}} */
@@ -38,14 +37,24 @@ function section() {
   return { name: Object.hasOwn(SECTIONS, name) ? name : 'vouchers', id: 0 };
 }
 
+/** The code of a sign-in link that somebody has opened who is not signed in, "" for none. It leaves the address. */
+function newCode() {
+  const code = linkCode();
+  return session.token ? '' : code;
+}
+
 /** @param {{words: import('../words.js').Words}} props */
 function Console({ words }) {
   const { t } = words;
   const [at, go] = useState(section());
-  const [signedIn, setSignedIn] = useState(session.token !== '' && !code);
+  const [signedIn, setSignedIn] = useState(session.token !== '');
   const [why, setWhy] = useState('');
+  const [code, setCode] = useState(/** @type {any} */ (newCode)); // of a sign-in link that was not tried yet
   useEffect(() => {
-    const moved = () => go(section());
+    const moved = () => {
+      setCode(newCode);
+      go(section());
+    };
     window.addEventListener('hashchange', moved);
     client.refused = (answer) => {
       const expired = Session.problem(session.token, Date.now());
@@ -58,7 +67,7 @@ function Console({ words }) {
   }, []);
   bar.signOut = () => (session.forget(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
-    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${why ? '' : code} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
+    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
   }
   const Section = SECTIONS[at.name], Page = OF_ONE[at.name];
   return html`

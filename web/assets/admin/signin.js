@@ -13,16 +13,15 @@ export function linkCode() {
 }
 
 /** @param {any} props why is the key of the reason to sign in again, or ""; code is a sign-in link's, or "" */
-export function SignIn({ client, session, words, why, code, onSignedIn }) {
+export function SignIn({ client, session, words, why, code, onTried, onSignedIn }) {
   const { t } = words;
   const [problem, setProblem] = useState('');
   const [asking, setAsking] = useState(false);
   const field = useRef(/** @type {any} */ (null));
-  useEffect(() => {
-    field.current.focus();
-    if (code) follow();
-  }, []);
+  useEffect(() => field.current.focus(), []);
+  useEffect(() => void (code && follow()), [code]);
   const follow = async () => {
+    onTried();
     setAsking(true);
     const answer = await client.ask('POST', '/demo/admin', { body: { code } });
     setAsking(false);

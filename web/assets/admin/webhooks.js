@@ -74,7 +74,10 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
       url: String(form.get('url')).trim(), description: String(form.get('description')).trim(), types: form.getAll('types').join(','),
       ...(!endpoint && { shopId: /^\d+$/.test(shop) ? Number(shop) : shop }),
     };
-    const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body }) : await client.ask('POST', '/admin/webhook', { body });
+    // Only what was changed: another admin may have changed the rest since it was shown.
+    const changed = endpoint && Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== (endpoint[name] ?? '')));
+    if (changed && Object.keys(changed).length === 0) return onDone(), '';
+    const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.ask('POST', '/admin/webhook', { body });
     const found = problems(answer);
     setWrong(found);
     if (!answer.success) return answer.errors ? found.types || t('form.wrong', { n: answer.errors.length }) : answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t);

@@ -34,6 +34,7 @@ function One({ order, shop, words, now }) {
   const doing = shop.doing.get(order.id);
   const refusal = shop.refusals.get(order.id);
   const price = order.amount === undefined ? '' : money(order.amount);
+  const free = order.amount === 0 && asking === 'refund' ? '.free' : ''; // there is no money to speak of
   /** @param {'pay' | 'cancel' | 'refund'} what */
   const act = (what) => {
     ask('');
@@ -58,15 +59,15 @@ function One({ order, shop, words, now }) {
     </p>`}
     ${order.status === 'paid' && html`<p class="row">
       ${(!voucher || voucher.redeemable) && html`<${Act} what="code" label=${t('code')} tone="primary" doing=${doing} onPress=${() => ask('code')} />`}
-      <${Act} what="refund" label=${t('refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
+      <${Act} what="refund" label=${t(order.amount === 0 ? 'refund.free' : 'refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
     </p>`}
     <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
     ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
     ${asking && asking !== 'code' && html`<${Dialog} title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
       <div class="stack">
-        <p>${counted(`${asking}.says`, { price })}</p>
+        <p>${counted(`${asking}.says${free}`, { price })}</p>
         <p class="row">
-          <button type="button" class="button danger" onClick=${() => act(/** @type {any} */ (asking))}>${t(`${asking}.yes`)}</button>
+          <button type="button" class="button danger" onClick=${() => act(/** @type {any} */ (asking))}>${t(`${asking}.yes${free}`)}</button>
           <button type="button" class="button quiet" onClick=${() => ask('')}>${t('keep')}</button>
         </p>
       </div>
