@@ -39,6 +39,9 @@ func TestLife(t *testing.T) {
 		w := s.newWorld(t, rt)
 		defer w.end()
 		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(), placed: map[int64]int64{}}
+		if rapid.Bool().Draw(rt, "begins with a rush") {
+			m.rush(rt)
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"buy":         m.buy,
 			"buy more":    m.buy, // so that it is drawn more often
@@ -46,14 +49,15 @@ func TestLife(t *testing.T) {
 			"pay":         m.pay,
 			"confirm":     m.confirm,
 			"cancel":      m.cancel,
+			"cancel too":  m.cancel, // so that units come back
 			"expire":      m.expire,
 			"refund":      m.refund,
 			"till":        m.till,
 			"till again":  m.till, // so that it is drawn more often
 			"two minutes": m.reservationEnds,
 			"lapse":       m.lapse,
+			"rush":        m.rush,
 			"join":        m.join,
-			"join too":    m.join, // so that it is drawn more often
 			"accept":      m.accept,
 			"accept too":  m.accept,
 			"leave":       m.leave,
@@ -89,7 +93,10 @@ func (m *model) anOrder(t *rapid.T) (id, user int64) {
 
 func (m *model) buy(t *rapid.T) {
 	user := m.user(t)
-	units := rapid.Int64Range(1, perUser).Draw(t, "units")
+	m.buyAs(t, user, rapid.Int64Range(1, perUser).Draw(t, "units"))
+}
+
+func (m *model) buyAs(t *rapid.T, user, units int64) {
 	o, err := m.w.buy(user, units)
 	var bought *order.AlreadyBoughtError
 	var lacking *order.NotEnoughError

@@ -58,9 +58,26 @@ func (m *model) aWaiter(t *rapid.T, states ...waitlist.State) int64 {
 	return rapid.SampledFrom(with).Draw(t, "waiter")
 }
 
+// rush has all users buy, most of them several units, until the sale is sold out, and then wait: those who have bought cannot.
+func (m *model) rush(t *rapid.T) {
+	for user := int64(1); user <= users; user++ {
+		m.buyAs(t, user, rapid.SampledFrom([]int64{perUser, perUser, perUser - 1}).Draw(t, "units"))
+	}
+	for user := int64(users); user >= 1; user-- {
+		m.buyAs(t, user, 1)
+	}
+	for user := int64(1); user <= users; user++ {
+		m.joinAs(t, user)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "recorded later") > 0 {
+		m.w.record() // so that units may come back
+	}
+}
+
 // join has a user wait; the sale is seldom sold out when they ask.
-func (m *model) join(t *rapid.T) {
-	user := m.user(t)
+func (m *model) join(t *rapid.T) { m.joinAs(t, m.user(t)) }
+
+func (m *model) joinAs(t *rapid.T, user int64) {
 	p, err := m.w.join(user)
 	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); is {
 		m.learn(t, bought.OrderID, user)
@@ -115,6 +132,9 @@ func (m *model) pass(t *rapid.T) {
 
 // windowEnds ends the sale, and with it the list; then it begins again. With a fault it may stay ended.
 func (m *model) windowEnds(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 {
+		t.Skip("it goes on") // else hardly an offer would live to be accepted
+	}
 	end := time.Now().Add(20 * time.Millisecond)
 	if m.w.setEnd(t, end) {
 		time.Sleep(time.Until(end) + 5*time.Millisecond) // the sale's window is real time
