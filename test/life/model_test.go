@@ -62,6 +62,7 @@ func TestLife(t *testing.T) {
 			"accept too":  m.accept,
 			"leave":       m.leave,
 			"pass":        m.pass,
+			"pass again":  m.pass,
 			"window ends": m.windowEnds,
 			"restock":     m.restock,
 			"repeat key":  m.repeatKey,

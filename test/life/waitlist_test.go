@@ -69,9 +69,11 @@ func (m *model) rush(t *rapid.T) {
 	for user := int64(1); user <= users; user++ {
 		m.joinAs(t, user)
 	}
-	if rapid.IntRange(0, 3).Draw(t, "recorded later") > 0 {
-		m.w.record() // so that units may come back
+	if rapid.IntRange(0, 3).Draw(t, "recorded later") == 0 || len(m.owners) == 0 {
+		return
 	}
+	m.w.record() // so that units may come back
+	m.cancel(t)
 }
 
 // join has a user wait; the sale is seldom sold out when they ask.
