@@ -214,8 +214,10 @@ func (m *model) offersBecameOrders(t *rapid.T, v view) {
 	}
 }
 
-func (w *world) places(t *rapid.T) (places []placeRow) {
-	w.each(t, func(rows *sql.Rows) error {
+func (w *world) places(t *rapid.T) []placeRow { return w.placesIn(t, w.db) }
+
+func (w *world) placesIn(t *rapid.T, in querier) (places []placeRow) {
+	w.eachIn(t, in, func(rows *sql.Rows) error {
 		var p placeRow
 		err := rows.Scan(&p.user, &p.position, &p.state, &p.offered, &p.attempt, &p.order)
 		places = append(places, p)

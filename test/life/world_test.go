@@ -370,13 +370,16 @@ func (w *world) refunded() map[string]int {
 	return ours
 }
 
-// view reads both stores.
+// view reads both stores; the ledger as it was at one moment, as accepted offers become orders all the time.
 func (w *world) view(t *rapid.T) view {
 	v := view{holders: map[int64]string{}, waiting: w.waiting()}
-	w.must(t, w.db.QueryRowContext(w.ctx, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
+	ledger, err := w.db.BeginTx(w.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	w.must(t, err)
+	defer func() { _ = ledger.Rollback() }() // it only reads
+	w.must(t, ledger.QueryRowContext(w.ctx, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
 		Scan(&v.sale.stock, &v.sale.offered, &v.sale.issued, &v.sale.last))
-	v.pending, v.places = w.pending(), w.places(t)
-	w.each(t, func(rows *sql.Rows) error {
+	v.pending, v.places = w.pending(), w.placesIn(t, ledger)
+	w.eachIn(t, ledger, func(rows *sql.Rows) error {
 		var o orderRow
 		err := rows.Scan(&o.id, &o.user, &o.status, &o.units, &o.last)
 		v.orders = append(v.orders, o)
@@ -384,7 +387,7 @@ func (w *world) view(t *rapid.T) view {
 	}, `SELECT id, user_id, status, quantity,
 		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
 		FROM tb_voucher_order o WHERE voucher_id = ?`)
-	w.each(t, func(rows *sql.Rows) error {
+	w.eachIn(t, ledger, func(rows *sql.Rows) error {
 		var p paymentRow
 		err := rows.Scan(&p.id, &p.order, &p.state)
 		v.payments = append(v.payments, p)
@@ -412,7 +415,16 @@ func (w *world) balance(t *rapid.T) audit.Balance {
 
 // each reads the rows of a query about the world's voucher.
 func (w *world) each(t *rapid.T, read func(*sql.Rows) error, query string) {
-	rows, err := w.db.QueryContext(w.ctx, query, w.voucher)
+	w.eachIn(t, w.db, read, query)
+}
+
+// querier is the database, or one transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (w *world) eachIn(t *rapid.T, in querier, read func(*sql.Rows) error, query string) {
+	rows, err := in.QueryContext(w.ctx, query, w.voucher)
 	w.must(t, err)
 	defer func() { _ = rows.Close() }() // read to its end below
 	for rows.Next() {
