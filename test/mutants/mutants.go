@@ -337,12 +337,48 @@ func inGuards() []mutant.Mutant {
 
 // inWaitlists are those of waiting lists.
 func inWaitlists() []mutant.Mutant {
-	const ledger, recovery = "./internal/sqlstore", "./internal/order/recovery"
+	const life, ledger, recovery = "./test/life", "./internal/sqlstore", "./internal/order/recovery"
 	const offers = "internal/sqlstore/offers.go"
 	return []mutant.Mutant{
 		packageMutant("an offer also raises the stock", ledger, "TestReturnedUnitsAreOffered", "!= issued",
 			mutant.Change{File: offers, From: `			ops[i].Delta -= ops[i].Offered
 `, To: ``},
+		),
+		historyMutant("an offer raises the stock besides", life, "TestLife", "offered",
+			mutant.Change{File: offers, From: `			ops[i].Delta -= ops[i].Offered
+`, To: ``},
+		),
+		historyMutant("who only waits may accept", life, "TestLife", "offers are open",
+			mutant.Change{File: offers, From: `		if row.State != waitlist.Offered || !now.Before(at(row.Deadline))`, To: `		if row.State != waitlist.Waiting && row.State != waitlist.Offered`},
+		),
+		historyMutant("one unit is offered to two", life, "TestLife", "offers are open",
+			mutant.Change{File: offers, From: `	kept, err := offer(tx, sale, make([]int64, min(units, maxOffers)), now)
+	if err != nil {
+		return err
+	}
+`, To: `	kept, err := offer(tx, sale, make([]int64, 2*min(units, maxOffers)), now)
+	if err != nil {
+		return err
+	}
+	kept = min(kept, units)
+`},
+		),
+		historyMutant("a rebuild puts offered units on sale", life, "TestLife", "units",
+			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `Stock: max(0, v.Sale.Stock-promised)`, To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`},
+		),
+		historyMutant("a missed offer is passed on, and can still be accepted", life, "TestLife", "offers are open",
+			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `	if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
+		return err
+	}
+	return passOn(`, To: `	if state != waitlist.Missed {
+		if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
+			return err
+		}
+	}
+	return passOn(`},
+		),
+		serverMutant("Redis is not asked again after a rebuild", "F53", "an order for each accepted offer",
+			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `		err = askForAll(tx, sale, asked, now)`, To: `		err = askForAll(tx, sale, asked[:0], now)`},
 		),
 		packageMutant("an offer becomes an order though Redis refused", ledger, "TestAcceptRefused", "places: bought",
 			mutant.Change{File: offers, From: `	if taken && lacking == nil {
