@@ -101,6 +101,7 @@ func (m *model) check(t *rapid.T) {
 	m.paymentsAddUp(t, v)
 	m.couponsAddUp(t, v)
 	m.offersBecameOrders(t, v)
+	m.eventsTellTheHistory(t, v)
 	m.winnersGetTheirOrder(t, live)
 }
 

@@ -22,6 +22,7 @@ import (
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
+	"seckill/internal/webhook"
 )
 
 var errOffShelf = voucher.ErrOffShelf
@@ -89,6 +90,8 @@ func newEnv(t *testing.T) *env {
 	must(t, err)
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Migrate(t.Context())
+	must(t, err)
+	_, err = ledger.CreateEndpoint(t.Context(), webhook.Terms{URL: "https://example.com/hook"}, webhook.NewSecret(), voucher.Author{AdminID: 1})
 	must(t, err)
 	key, err := ledger.IDKey(t.Context())
 	must(t, err)
