@@ -128,7 +128,13 @@ func halfOpen(t *testing.T, s stage) {
 			released := time.Now()
 			mustRelease(t, h)
 			all.Go(func() {
-				got := <-waiting
+				var got locked
+				select {
+				case got = <-waiting:
+				case <-time.After(soon):
+					t.Errorf("lease %v: a waiter did not wake within %v", lease, soon)
+					return
+				}
 				if got.err != nil {
 					t.Errorf("Lock: %v", got.err)
 					return
@@ -143,6 +149,9 @@ func halfOpen(t *testing.T, s stage) {
 				}
 			})
 			all.Wait()
+			if t.Failed() {
+				return
+			}
 		}
 	}
 	connectionIsReplaced(t, s)
