@@ -222,7 +222,9 @@ func onlyRedisClock(t *testing.T, s stage) {
 	network, through := proxied(t, server.Addr())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	dead := s.lineUp(ctx, t, open(through))
+	mortal := &spy{Client: through}
+	dead := s.lineUp(ctx, t, s.through(clockReader{mortal, t}))
+	mortal.settled(t, 0) // else its connection may be cut while it asks, which ends its wait
 	var living []<-chan locked
 	for range 3 {
 		living = append(living, s.lineUp(t.Context(), t, open(s.client)))
