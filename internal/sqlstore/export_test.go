@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -12,6 +13,19 @@ import (
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
 	err = s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
 	return value, err
+}
+
+// TakeShares takes all connections that a class can have.
+func TakeShares(s *Store, c bulkhead.Class) (release func()) {
+	var taken []bulkhead.Share
+	for share, ok := s.shares.Try(c); ok; share, ok = s.shares.Try(c) {
+		taken = append(taken, share)
+	}
+	return func() {
+		for _, share := range taken {
+			share.Release()
+		}
+	}
 }
 
 // Order returns one order, or order.ErrNotFound.

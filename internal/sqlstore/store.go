@@ -101,9 +101,6 @@ func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
 // from f is it certain that nothing was written.
 func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
-	if err := s.subscribed.refresh(s.read(ctx)); err != nil {
-		return err
-	}
 	if s.writer != nil {
 		if err := s.awaitTurn(ctx); err != nil {
 			return err
@@ -115,6 +112,10 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		return err
 	}
 	defer share.Release()
+	// Behind all waits: what is known is to be new when the transaction begins.
+	if err := s.subscribed.refresh(s.db.WithContext(s.shares.Holding(ctx))); err != nil {
+		return err
+	}
 	err = s.db.WithContext(ctx).Transaction(f)
 	if isReadOnly(err) {
 		s.dropIdle()

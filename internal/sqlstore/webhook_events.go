@@ -39,7 +39,8 @@ func (r *webhookEventRow) event() webhook.Event {
 }
 
 // subscribedFor is how long it is remembered which shops have an endpoint. A transaction that begins later than that after an
-// endpoint was created writes its events.
+// endpoint was created writes its events. Who waits for their turn or for a connection looks afterwards; only what the database takes to
+// answer that, and to begin the transaction, comes on top.
 const subscribedFor = time.Second
 
 // subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing. It is read anew before a

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )
@@ -176,6 +178,30 @@ func TestFirstEndpointIsKnownASecondLater(t *testing.T) {
 			if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != c.want {
 				t.Errorf("%v later: %d events, want %d", c.later, n, c.want)
 			}
+		}
+	})
+}
+
+// Who has waited for a connection meanwhile knows it too.
+func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.seckill(t, 20)
+		l.recorded(t, v, 1)
+		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES (1, 'https://example.com', 'x', 1, ?)",
+			stored(recordedAt))
+		release := sqlstore.TakeShares(l.Store, bulkhead.Recording)
+		done := make(chan error, 1)
+		go func() { done <- l.Insert(bulkhead.With(t.Context(), bulkhead.Recording), claims(v, 100, 1)) }()
+		for load(l.Store, bulkhead.Recording).Waiting == 0 && len(done) == 0 {
+			time.Sleep(time.Millisecond) // the shares have no signal for it
+		}
+		l.clock.Add(int64(time.Second))
+		release()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 1 {
+			t.Errorf("%d events, want 1", n)
 		}
 	})
 }
