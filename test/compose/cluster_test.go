@@ -55,6 +55,9 @@ func TestClusterSecretsHaveNoDefault(t *testing.T) {
 	}
 }
 
+// opsAddr is where operations are in every deployment: the default's port.
+const opsAddr = ":8081"
+
 // Each instance has settings that the program takes, knows nodes of the Redis Cluster, and a Galera node of its own.
 func TestClusterServersUseTheStack(t *testing.T) {
 	t.Parallel()
@@ -71,6 +74,9 @@ func TestClusterServersUseTheStack(t *testing.T) {
 		}
 		if cfg.Embedded() || cfg.Redis.Mode != "cluster" || variables(s)["SECKILL_INSTANCE"] != name {
 			t.Errorf("%s: embedded %t, Redis %s, instance %q", name, cfg.Embedded(), cfg.Redis.Mode, variables(s)["SECKILL_INSTANCE"])
+		}
+		if cfg.HTTP.OpsAddr != opsAddr {
+			t.Errorf("%s: operations at %s, want %s as everywhere", name, cfg.HTTP.OpsAddr, opsAddr)
 		}
 		for _, addr := range cfg.Redis.Addrs {
 			if _, found := nodes[strings.TrimSuffix(addr, ":6379")]; !found {

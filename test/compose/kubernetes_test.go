@@ -21,8 +21,8 @@ func TestKubernetesSettingsAreRight(t *testing.T) {
 		}
 	}
 	cfg, err := config.Load(environ)
-	if err != nil || cfg.Embedded() {
-		t.Errorf("embedded: %t, %v", cfg.Embedded(), err)
+	if err != nil || cfg.Embedded() || cfg.HTTP.OpsAddr != opsAddr {
+		t.Errorf("embedded: %t, operations at %s, want %s; %v", cfg.Embedded(), cfg.HTTP.OpsAddr, opsAddr, err)
 	}
 	example := found(`(?m)^      - (SECKILL_\S+)$`, text(t, "deploy/kubernetes/example/kustomization.yaml"))
 	if len(example) < 2 {
