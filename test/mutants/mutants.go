@@ -363,9 +363,6 @@ func inWaitlists() []mutant.Mutant {
 	kept = min(kept, units)
 `},
 		),
-		historyMutant("a rebuild puts offered units on sale", life, "TestLife", "units",
-			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `Stock: max(0, v.Sale.Stock-promised)`, To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`},
-		),
 		historyMutant("a missed offer is passed on, and can still be accepted", life, "TestLife", "offers are open",
 			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `	if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
 		return err
