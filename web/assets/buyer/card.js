@@ -13,7 +13,7 @@ import { Stepper } from './stepper.js';
 const PRESSABLE = new Set(['early', 'grab', 'unknown', 'unpaid', 'waitable', 'offered']);
 
 /** States in which something is under way that the buyer waits for. */
-const SPINS = new Set(['asking', 'again', 'busy', 'ticket', 'queued', 'accepted']);
+const SPINS = new Set(['asking', 'again', 'busy', 'ticket', 'queued', 'passing', 'accepted']);
 
 /** States in which the buyer sees how many they ask for; in the second set they choose. */
 const ASKS = new Set(['not_started', 'early', 'grab', 'unknown', ...UNDER_WAY]);

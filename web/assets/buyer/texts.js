@@ -28,6 +28,7 @@ export const TEXTS = {
   'state.waitable': { en: 'Join the waiting list', zh: '加入候补' },
   'state.waiting': { en: 'You are on the waiting list', zh: '候补中' },
   'state.offered': { en: 'Take it for {price}', zh: '{price} 立即领取' },
+  'state.passing': { en: 'Time is up, asking…', zh: '领取时间已到，正在确认…' },
   'state.accepted': { en: 'Accepted, being written down…', zh: '已接受，正在生成订单…' },
   'state.ended': { en: 'Ended', zh: '已结束' },
   'state.paused': { en: 'Paused', zh: '活动暂停' },
