@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -235,6 +236,47 @@ func TestGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		to.Await(10)
+		to.Right()
+	})
+}
+
+// After a rotation both secrets sign, for a day; after one at once, the new one alone.
+func TestRotation(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		to := receiver.New(t)
+		e := r.endpoint(to)
+		r.instance("one")
+		told := func() {
+			r.sells(2)
+			to.Await(r.events)
+			r.settled(e) // nothing is sent again under the next secrets
+		}
+		told()
+		admin := webhook.NewAdmin(r.Store, r.Store, nil, time.Now)
+		rotate := func(atOnce bool) webhook.Secret {
+			rotated, err := admin.Rotate(t.Context(), e.ID, atOnce, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rotated.Secret
+		}
+		second := rotate(false)
+		to.Expect(second, e.Secret)
+		told()
+		if _, err := admin.Rotate(t.Context(), e.ID, false, by); !errors.Is(err, webhook.ErrRotating) {
+			t.Errorf("a rotation while two secrets sign: %v, want ErrRotating", err)
+		}
+		third := rotate(true)
+		to.Expect(third)
+		told()
+		fourth := rotate(false)
+		to.Expect(fourth, third)
+		told()
+		if r.raw == nil { // MySQL goes by its own clock
+			r.ahead.Add(int64(webhook.OldSecretFor))
+			to.Expect(fourth)
+			told()
+		}
 		to.Right()
 	})
 }

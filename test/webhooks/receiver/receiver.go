@@ -26,7 +26,7 @@ type Receiver struct {
 
 	mu       sync.Mutex
 	server   *http.Server
-	secret   webhook.Secret
+	secrets  []webhook.Secret
 	answer   func(id string) int // the status; 0: none before the caller gives up
 	times    map[string]int      // how often each webhook-id came and was taken
 	last     map[string]int64    // the highest number of each order that was taken
@@ -128,7 +128,7 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 	if err != nil {
 		wrong("%s: timestamp: %v", id, err)
 	}
-	want, err := webhook.Sign([]webhook.Secret{r.secret}, id, time.Unix(seconds, 0), body)
+	want, err := webhook.Sign(r.secrets, id, time.Unix(seconds, 0), body)
 	if err != nil || h.Get("Webhook-Signature") != want {
 		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
 	}
@@ -152,11 +152,11 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 	r.last[p.Data.OrderID] = p.Data.Number
 }
 
-// Expect sets the secret by which signatures are checked.
-func (r *Receiver) Expect(s webhook.Secret) {
+// Expect sets the secrets each of which is to have signed, and no other.
+func (r *Receiver) Expect(secrets ...webhook.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.secret = s
+	r.secrets = secrets
 }
 
 // Took returns how often each webhook-id came and was taken.
