@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes one Redis Cluster of nodes that have just been started: redis-cluster.sh <host>[:<port>]… The first half become masters
-# and share the slots, the others their replicas. It ends with 0 once all slots are served, and changes nothing in a cluster that
-# serves them. redis-cli takes the password from REDISCLI_AUTH.
+# Makes one Redis Cluster of nodes that have been started: redis-cluster.sh <host>[:<port>]… The first half become masters and share
+# the slots, the others their replicas. It finishes what an earlier run has left half done, and ends with 0 once all slots are
+# served and there are as many replicas. It changes nothing in a cluster that is whole. redis-cli takes the password from REDISCLI_AUTH.
 set -eu
 
 # Nodes are introduced by address.
@@ -11,28 +11,75 @@ for node in "$@"; do
   [ "$host" = "$node" ] || port=${node##*:}
   address=$(getent hosts "$host" | awk '{print $1; exit}')
   [ -n "$address" ] || { echo "$host has no address" >&2; exit 1; }
-  [ -n "$nodes" ] || { first_host=$address; first_port=$port; }
   nodes="$nodes $address:$port"
 done
+first=${nodes# } first=${first%% *}
+replicas=$(($# / 2))
 
-info() { redis-cli -h "$first_host" -p "$first_port" cluster info | tr -d '\r' | grep "^$1:" | cut -d: -f2; }
+# Without -e, redis-cli ends with 0 when the node refuses.
+at() { to=$1; shift; redis-cli -e -h "${to%:*}" -p "${to##*:}" "$@"; }
+info() { at "$1" cluster info | tr -d '\r' | grep "^$2:" | cut -d: -f2; }
 
-# A cluster that was made before may take a while to find its nodes again: only one without any slot is new.
-replicas=0
-if [ "$(info cluster_slots_assigned)" = 0 ]; then
-  replicas=$(($# / 2))
+# Slots are given before nodes are introduced: as long as none knows another one, nothing that they have been given is of use,
+# unless it is data.
+alone=yes
+for node in $nodes; do
+  known=$(info "$node" cluster_known_nodes)
+  [ -n "$known" ] || { echo "$node does not answer as a node of a cluster" >&2; exit 1; }
+  [ "$known" = 1 ] || alone=no
+done
+if [ $alone = yes ]; then
+  for node in $nodes; do
+    [ "$(at "$node" dbsize)" = 0 ] || { echo "$node knows no other node and holds keys: it is not made part of a new cluster" >&2; exit 1; }
+  done
+  for node in $nodes; do at "$node" cluster reset hard; done
   # shellcheck disable=SC2086
-  redis-cli --cluster create $nodes --cluster-replicas 1 --cluster-yes
+  redis-cli --cluster create $nodes --cluster-replicas 1 --cluster-yes || echo "the cluster is not whole yet" >&2
 fi
 
-known() { redis-cli -h "$first_host" -p "$first_port" cluster nodes | grep -c ' slave '; }
+# view is what the first node knows of all: id, address, flags, master, …, and from the ninth field on a master's slots.
+view() { at "$first" cluster nodes; }
+count_replicas() { view | awk '$3 ~ /slave/ && $3 !~ /fail/ {n++} END {print n+0}'; }
+
+introduce() {
+  known=$(view)
+  for node in $nodes; do
+    [ "$node" = "$first" ] || echo "$known" | grep -qF " $node@" || at "$first" cluster meet "${node%:*}" "${node##*:}"
+  done
+}
+
+# attach makes a master without slots the replica of the master that has fewest, once what the first node knows is true of all
+# of those. A node that holds keys refuses.
+attach() {
+  # shellcheck disable=SC2046
+  set -- $(view | awk '
+    $3 ~ /fail|handshake|noaddr/ {next}
+    $3 ~ /slave/ {replicas[$4]++; next}
+    NF > 8 {masters[$1]; next}
+    {sub(/@.*/, "", $2); spare = spare " " ($3 ~ /myself/ ? "'"$first"'" : $2)}
+    END {
+      for (m in masters) if (least == "" || replicas[m]+0 < replicas[least]+0) least = m
+      print least spare
+    }')
+  [ $# -gt 1 ] || return 0
+  master=$1
+  shift
+  for spare in "$@"; do
+    [ "$(at "$spare" role | head -n 1)" = master ] || return 0
+  done
+  at "$1" cluster replicate "$master" || true # it may not know its master yet
+}
+
+served() { [ "$(info "$first" cluster_state)" = ok ] && [ "$(info "$first" cluster_slots_ok)" = 16384 ]; }
 
 for _ in $(seq 60); do
-  if [ "$(info cluster_state)" = ok ] && [ "$(info cluster_slots_ok)" = 16384 ] && [ "$(known)" -ge "$replicas" ]; then
-    echo "the cluster serves all slots"
+  if served && [ "$(count_replicas)" -ge "$replicas" ]; then
+    echo "the cluster serves all slots and has $(count_replicas) replicas"
     exit 0
   fi
+  introduce
+  if served; then attach; fi
   sleep 1
 done
-echo "the cluster does not serve all slots" >&2
+echo "the cluster does not serve all slots with $replicas replicas; it has $(count_replicas)" >&2
 exit 1

@@ -200,32 +200,121 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestRedisClusterIsMade: the script makes a cluster of six new nodes, and leaves it alone the next time.
+// TestRedisClusterIsMade: the script makes a cluster of six nodes that are new, or that an earlier run was killed with, and leaves
+// it alone the next time.
 func TestRedisClusterIsMade(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct {
+		before  func(t *testing.T, nodes redisNodes)
+		creates bool
+	}{
+		"of new nodes":         {func(*testing.T, redisNodes) {}, true},
+		"killed among slots":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 2) }, true},
+		"killed before MEET":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3) }, true},
+		"killed among MEETs":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 2) }, false},
+		"killed before copies": {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 6) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes := startNodes(t)
+			c.before(t, nodes)
+			for run, creates := range []bool{c.creates, false} {
+				out, err := nodes.runScript(t)
+				if err != nil || strings.Contains(out, "All 16384 slots covered") != creates {
+					t.Fatalf("run %d: %v\n%s", run+1, err, out)
+				}
+			}
+			nodes.checkWhole(t)
+		})
+	}
+}
+
+// TestRedisClusterLosesNoKeys: nodes that know no other are not made new while one of them holds keys.
+func TestRedisClusterLosesNoKeys(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t)
+	nodes.giveSlots(t, 3)
+	nodes.do(t, 0, "cluster", "addslotsrange", "5461", "16383") // a node takes writes once it knows of all slots
+	for deadline := time.Now().Add(30 * time.Second); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"), "OK"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the node takes no key")
+		}
+	}
+	if out, err := nodes.runScript(t); err == nil || !strings.Contains(out, nodes[0]+" knows no other node and holds keys") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got := nodes.do(t, 0, "dbsize"); got != "1\n" {
+		t.Errorf("there are %s keys, want 1", got)
+	}
+}
+
+// redisNodes are the addresses of six Redis processes with the stack's configuration.
+type redisNodes []string
+
+func startNodes(t *testing.T) (nodes redisNodes) {
+	t.Helper()
 	conf, err := filepath.Abs(root + "/deploy/cluster/redis.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := []string{root + "/deploy/cluster/redis-cluster.sh"}
 	for range 6 {
 		node := startNode(t, conf)
-		script = append(script, node)
 		redisCLI(t, node, "config", "set", "masterauth", "secret")
 		redisCLI(t, node, "config", "set", "requirepass", "secret")
+		nodes = append(nodes, node)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for run, creates := range []bool{true, false} {
-		cmd := exec.CommandContext(ctx, "sh", script...)
-		cmd.Env = append(os.Environ(), "REDISCLI_AUTH=secret")
-		out, err := cmd.CombinedOutput()
-		if err != nil || strings.Contains(string(out), "All 16384 slots covered") != creates {
-			t.Fatalf("run %d: %v\n%s", run+1, err, out)
+	return nodes
+}
+
+func (n redisNodes) do(t *testing.T, i int, args ...string) string {
+	t.Helper()
+	return redisCLI(t, n[i], append([]string{"-a", "secret"}, args...)...)
+}
+
+// giveSlots gives the first nodes what redis-cli gives them before any is introduced.
+func (n redisNodes) giveSlots(t *testing.T, count int) {
+	t.Helper()
+	for i, slots := range [][]string{{"0", "5460"}, {"5461", "10922"}, {"10923", "16383"}}[:count] {
+		n.do(t, i, "cluster", "addslotsrange", slots[0], slots[1])
+		n.do(t, i, "cluster", "set-config-epoch", strconv.Itoa(i+1))
+	}
+}
+
+// meet introduces the first nodes to each other, and waits until they have met.
+func (n redisNodes) meet(t *testing.T, count int) {
+	t.Helper()
+	for i := range n[:count-1] {
+		host, port, _ := strings.Cut(n[i+1], ":")
+		n.do(t, 0, "cluster", "meet", host, port)
+	}
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(n.do(t, 0, "cluster", "nodes"), " connected") != count ||
+		strings.Contains(n.do(t, 0, "cluster", "nodes"), "handshake"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the nodes do not meet")
 		}
 	}
-	nodes := redisCLI(t, script[1], "-a", "secret", "cluster", "nodes")
-	if strings.Count(nodes, "master -") != 3 || strings.Count(nodes, "slave ") != 3 {
+}
+
+// runScript returns what the script prints.
+func (n redisNodes) runScript(t *testing.T) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", append([]string{root + "/deploy/cluster/redis-cluster.sh"}, n...)...)
+	cmd.Env = append(os.Environ(), "REDISCLI_AUTH=secret")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// checkWhole checks that there are three masters with a replica each.
+func (n redisNodes) checkWhole(t *testing.T) {
+	t.Helper()
+	nodes := n.do(t, 0, "cluster", "nodes")
+	masters := map[string]bool{}
+	for _, id := range found(`(?m) (?:myself,)?slave (\w+) `, nodes) {
+		masters[id] = true
+	}
+	if strings.Count(nodes, "master -") != 3 || strings.Count(nodes, "slave ") != 3 || len(masters) != 3 {
 		t.Errorf("the cluster is\n%s", nodes)
 	}
 }
