@@ -2,9 +2,6 @@
 --
 -- KEYS
 --   1  orders  stream
---   2  packed  string  how many more orders than entries the stream has: the fields n of its packed entries, less one for
---                      each. Missing: none has several. Where a person has removed such entries, it is too high until the
---                      stream is empty
 -- ARGV
 --   1  group
 --   2… ids of entries, 1 to 1,000; in stream order, or it takes longer
@@ -35,33 +32,11 @@ local function trim()
   return redis.pcall('XTRIM', KEYS[1], 'MINID', last) == n - 1
 end
 
--- What the entries take with them from packed. An entry that is not there any more was deducted with its removal.
-local packed = tonumber(redis.pcall('GET', KEYS[2])) or 0
-local more = 0
-if packed ~= 0 then
-  for i = 2, #ARGV do
-    local entry = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1]
-    local fields = entry and entry[2] or {}
-    for f = 1, #fields, 2 do
-      if fields[f] == 'n' then
-        more = more + math.max(0, (tonumber(fields[f + 1]) or 1) - 1)
-      end
-    end
-  end
-end
-
 -- XACK first: some servers drop a deleted entry from the pending list without counting it.
 local acknowledged = redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
 if n > 1 and acknowledged == n and trim() then
   redis.call('XDEL', KEYS[1], last)
 else
   redis.call('XDEL', KEYS[1], unpack(ARGV, 2))
-end
-if packed ~= 0 then
-  if more >= packed or redis.call('XLEN', KEYS[1]) == 0 then
-    redis.call('DEL', KEYS[2])
-  elseif more > 0 then
-    redis.call('SET', KEYS[2], string.format('%.0f', packed - more))
-  end
 end
 return acknowledged

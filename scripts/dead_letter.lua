@@ -4,12 +4,11 @@
 -- KEYS (one hash slot)
 --   1  orders  stream
 --   2  dead    stream
---   3  packed  string  as in acknowledge.lua
 -- ARGV
 --   1  group
 --   2  id of the entry
 --   3  why it cannot be decoded, for people
---   4… its fields and values as they stand; of a packed entry, what cannot be read of it: the rest is settled
+--   4… its fields and values as they stand
 --
 -- Returns 1 (moved) or 0 (it was not pending any more).
 -- The dead letter has the fields key (the entry's id), why, and the entry's own, each with "raw." before its name. Of more
@@ -32,23 +31,12 @@ for i = 4, 3 + 2 * kept, 2 do
 end
 -- A script that fails after a write is not undone, and an entry that is acknowledged without a dead letter would be lost.
 -- So what can fail comes first: a key of another type, here.
-local entry = redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2])[1]
+redis.call('XLEN', KEYS[1])
 redis.call('XLEN', KEYS[2])
-local packed, more = tonumber(redis.pcall('GET', KEYS[3])) or 0, 0
-for i = 1, entry and #entry[2] or 0, 2 do
-  if entry[2][i] == 'n' then
-    more = more + math.max(0, (tonumber(entry[2][i + 1]) or 1) - 1)
-  end
-end
 -- XACK is never refused for want of memory, and nothing after a script's first write is.
 if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then
   return 0
 end
 redis.call('XADD', KEYS[2], '*', unpack(letter))
 redis.call('XDEL', KEYS[1], ARGV[2])
-if packed ~= 0 and (more >= packed or redis.call('XLEN', KEYS[1]) == 0) then
-  redis.call('DEL', KEYS[3])
-elseif packed ~= 0 and more > 0 then
-  redis.call('SET', KEYS[3], string.format('%.0f', packed - more))
-end
 return 1

@@ -4,12 +4,11 @@
 --   1  sale    hash
 --   2  buyers  hash
 --   3  orders  stream
---   4  packed  string  as in acknowledge.lua
 -- ARGV
 --   1  voucher id
 --   2  epoch, 3 sequence   the mark that the caller has seen, and
 --   4  op                  the last operation: the sale is kept when it has moved since
---   5  longest  how many orders are searched at most; a longer stream keeps the sale until it has drained
+--   5  longest  how many entries are searched at most; a longer stream keeps the sale until it has drained
 --
 -- Returns 1 (the sale is gone) or 0 (it is kept: it has not ended, is being rebuilt, has moved, or an order of it may
 -- be in the stream).
@@ -33,15 +32,13 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
     return 0
   end
 end
-local orders = redis.call('XLEN', KEYS[3])
-if orders > 0 and orders + (tonumber(redis.pcall('GET', KEYS[4])) or 0) > longest then
+if redis.call('XLEN', KEYS[3]) > longest then
   return 0
 end
 for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+')) do
   local fields = entry[2]
   for i = 1, #fields, 2 do
-    if fields[i] == 'v' and fields[i + 1] == voucher
-      or fields[i] == 'p' and string.find(';' .. fields[i + 1], ';' .. voucher .. ' ', 1, true) then
+    if fields[i] == 'v' and fields[i + 1] == voucher then
       return 0
     end
   end

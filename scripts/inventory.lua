@@ -5,17 +5,16 @@
 --   2  buyers  hash    user id -> order id
 --   3  orders  stream
 --   4  dead    stream
---   5  packed  string  as in acknowledge.lua
 -- ARGV
 --   1  voucher id
---   2  longest  how many orders are searched at most; in a longer stream the sale's are not counted
+--   2  longest  how many entries are searched at most; in a longer stream the sale's are not counted
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
 -- another type), epoch,
--- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, orders of
+-- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, entries of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
--- An entry, or a part of a packed one, that does not name its voucher counts as the sale's: it may be.
+-- An entry that does not name its voucher counts as the sale's: it may be.
 
 local voucher, longest = ARGV[1], tonumber(ARGV[2])
 if not longest then
@@ -41,35 +40,18 @@ if (number(sale[8]) or 0) > 0 then
 end
 stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and not sale[11] and (number(sale[9]) or 1) or 0)
 
--- How many orders of the sale a packed entry has: internal/redisstore/packed.go has its form.
-local function orders_in(packed)
-  local orders = 0
-  for part in string.gmatch(packed, '[^;]+') do
-    local named = string.match(part, '^(%d+) %d+ %d+ ')
-    if named == voucher or not named then
-      local _, words = string.gsub(part, '%S+', '')
-      orders = orders + math.max(1, math.floor((words - 3) / 2))
-    end
-  end
-  return orders
-end
-
-local waiting, entries = -1, redis.call('XLEN', KEYS[3])
-if entries == 0 or entries + (tonumber(redis.pcall('GET', KEYS[5])) or 0) <= longest then
+local waiting = -1
+if redis.call('XLEN', KEYS[3]) <= longest then
   waiting = 0
   for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+')) do
     local fields = entry[2]
-    local named, packed
+    local named
     for i = 1, #fields, 2 do
       if fields[i] == 'v' then
         named = fields[i + 1]
-      elseif fields[i] == 'p' then
-        packed = fields[i + 1]
       end
     end
-    if packed then
-      waiting = waiting + orders_in(packed)
-    elseif named == voucher or not (named and string.match(named, '^%d+$')) then
+    if named == voucher or not (named and string.match(named, '^%d+$')) then
       waiting = waiting + 1
     end
   end

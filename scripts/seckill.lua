@@ -4,7 +4,6 @@
 --
 -- KEYS (one hash slot)
 --   1  orders  stream  accepted orders that wait for their rows
---   2  packed  string  how many more orders than entries it has (acknowledge.lua)
 --   then two for each of 1 to 64 sales:
 --   1  sale    hash    its state; fields in docs/architecture.md
 --   2  buyers  hash    user id -> order id: the holders; with several units, order id ":" quantity
@@ -12,7 +11,7 @@
 --   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
---   4  max backlog       orders in the stream at which no request is accepted any more
+--   4  max backlog       entries in the stream at which no request is accepted any more
 --   5  how many requests follow, 1 to 256
 --   6  quantities        how many units each of them asks for, 1 to 20, as "1 3 1"; "": one each
 --   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
@@ -65,7 +64,7 @@ local MAX_LEAD = 1e9 -- epochs; as in begin_rebuild.lua. Were it believed, no re
 
 local call, pcall = redis.call, redis.pcall
 local orders_key = KEYS[1]
-local sales = (#KEYS - 2) / 2
+local sales = (#KEYS - 1) / 2
 
 local function number(field)
   return field and tonumber(field) or nil
@@ -109,14 +108,11 @@ end
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local backlog = call('XLEN', orders_key)
-if backlog > 0 then -- else it is known, whatever somebody may have written there by hand
-  backlog = backlog + math.max(0, tonumber(pcall('GET', KEYS[2])) or 0)
-end
 local info -- of this server, asked for once
 
 local answers = {}
 for s = 1, sales do
-  local sale_key, buyers_key = KEYS[2 * s + 1], KEYS[2 * s + 2]
+  local sale_key, buyers_key = KEYS[2 * s], KEYS[2 * s + 1]
   local at, n, quantities = ats[s], sizes[s], units[s]
   local voucher = ARGV[at]
   local known_epoch, known_seq, max_backlog = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])

@@ -31,7 +31,7 @@ func rawScript(buyers int64) measurement {
 			return t, err
 		}
 		keys := []string{
-			at.Prefix + "{p0}:orders", at.Prefix + "{p0}:packed",
+			at.Prefix + "{p0}:orders",
 			fmt.Sprintf("%s{p0}:sale:%d", at.Prefix, server.Voucher), fmt.Sprintf("%s{p0}:buyers:%d", at.Prefix, server.Voucher),
 		}
 		rdb := redis.NewClient(&redis.Options{Addr: r.stores.RedisAddr, PoolSize: rawConnections, MaxRetries: -1})

@@ -2,7 +2,7 @@ package order
 
 // Entry is one stream entry as read by a consumer.
 type Entry struct {
-	Key       string // the entry's id in the stream; orders that share one have the same, and follow each other
+	Key       string // the entry's id in the stream
 	Partition int
 	Claim     Claim
 	Raw       map[string]string // as it stands in the stream; kept for a dead letter

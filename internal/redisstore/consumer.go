@@ -34,8 +34,8 @@ func (s *Store) Consumer(partition int, name string) *Consumer {
 	return &Consumer{store: s, partition: partition, name: name}
 }
 
-// Own returns the orders of up to n entries of the stream that were delivered to this consumer and not acknowledged, after
-// the one with the key after ("" for the first).
+// Own returns up to n entries that were delivered to this consumer and not acknowledged, after the entry with the key
+// after ("" for the first).
 func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
 	if after == "" {
 		after = "0"
@@ -44,10 +44,13 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	if isNoGroup(err) {
 		return nil, c.createGroup(ctx) // nothing can be pending in a new group
 	}
+	if len(entries) > n {
+		entries = entries[:n] // some servers ignore the count here
+	}
 	return entries, translateRead(err)
 }
 
-// Next returns the orders of up to n new entries of the stream, waiting at most wait (and at most a second) for the first; none is no error. A
+// Next returns up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
 // group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so what is still there
 // was not recorded, or the recorder finds that it was.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
@@ -84,8 +87,8 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
-		for _, message := range stream.Messages[:min(n, len(stream.Messages))] { // of own entries, some servers ignore the count
-			entries = appendEntries(entries, c.partition, message)
+		for _, message := range stream.Messages {
+			entries = append(entries, decode(c.partition, message))
 		}
 	}
 	return entries, nil
@@ -112,7 +115,7 @@ func (c *Consumer) createGroup(ctx context.Context) error {
 	return fmt.Errorf("creating the consumer group: %w", translate(err))
 }
 
-// Orphans takes over up to n entries of the stream of consumers without a heartbeat, and removes the dead ones that have none left. It
+// Orphans takes over up to n entries of consumers without a heartbeat, and removes the dead ones that have none left. It
 // also takes over entries whose consumer somebody has removed by hand. Pending entries that are no longer in the stream
 // are logged: somebody has trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
@@ -161,7 +164,7 @@ func readOrphans(raw any, partition int) (orphans, error) {
 		if entry.err != nil || fields.err != nil {
 			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.err, fields.err))
 		}
-		o.entries = appendEntries(o.entries, partition, message)
+		o.entries = append(o.entries, decode(partition, message))
 	}
 	for range gone.elements {
 		o.gone = append(o.gone, gone.text())
@@ -181,7 +184,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// Acknowledge acknowledges and deletes entries of the stream, both or neither for each thousand, and returns how many were still this
+// Acknowledge acknowledges and deletes entries, both or neither for each thousand, and returns how many were still this
 // group's.
 func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
 	acknowledged := 0
@@ -191,7 +194,7 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 		for _, key := range batch {
 			args = append(args, key)
 		}
-		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.commands, []string{c.store.keys.orders(c.partition), c.store.keys.packed(c.partition)}, args...)
+		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.commands, []string{c.store.keys.orders(c.partition)}, args...)
 		if err != nil {
 			return acknowledged, err
 		}
@@ -211,7 +214,7 @@ func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 	for _, field := range slices.Sorted(maps.Keys(e.Raw)) {
 		args = append(args, field, e.Raw[field])
 	}
-	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition), c.store.keys.packed(c.partition)}
+	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition)}
 	_, err := c.store.scripts.deadLetter.runInt(ctx, c.store.commands, keys, args...)
 	return err
 }

@@ -19,19 +19,13 @@ const (
 	modeRebuild = "rebuild"
 )
 
-// The fields of a stream entry of one order, short as there may be one for each accepted order.
+// The fields of a stream entry, short as there is one entry for each accepted order.
 const (
 	entryVoucher  = "v"
 	entryUser     = "u"
 	entryOrder    = "o"
 	entryEpoch    = "e"
 	entrySequence = "s"
-)
-
-// The fields of a packed stream entry, which has several orders: those that one call accepted (packed.go).
-const (
-	entryCount  = "n" // how many they are
-	entryPacked = "p"
 )
 
 // keys names every key of sales and partitions; counter.go names those of order ids. All keys of one partition share a hash tag, and so one slot of a Redis
@@ -93,11 +87,6 @@ func (k keys) stops(partition int) string { return k.partition(partition) + ":st
 
 // orders is a partition's accepted orders that wait for their rows (stream).
 func (k keys) orders(partition int) string { return k.partition(partition) + ":orders" }
-
-// packed is how many more orders than entries a partition's stream has (string, a number): what its packed entries have beyond
-// one order each. It is missing while the stream has none, and too high where a person removed some by hand, until the stream
-// is empty.
-func (k keys) packed(partition int) string { return k.partition(partition) + ":packed" }
 
 // dead is a partition's entries that could not be decoded (stream).
 func (k keys) dead(partition int) string { return k.partition(partition) + ":dead" }

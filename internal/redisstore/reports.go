@@ -26,12 +26,9 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name ends with: this version can read orders of several units (held.go), and packed entries (packed.go).
-// Older ones do not say so, or only the former, which is the last word for their sake.
-const (
-	readsQuantities = " quantity"
-	readsFormats    = " packed" + readsQuantities
-)
+// readsQuantities is what a reporter's name ends with: this version can read orders of several units (held.go). Older ones do
+// not say so.
+const readsQuantities = " quantity"
 
 // lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
 // it may not read.
@@ -61,7 +58,7 @@ func (s *Store) ReadQuantities(ctx context.Context) error {
 // Heartbeat implements recovery.ReportStore.
 func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
 	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
-		reporter+readsFormats, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
+		reporter+readsQuantities, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
@@ -91,7 +88,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsFormats, report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsQuantities, report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
 	}
@@ -155,7 +152,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		progress.Missing = append(progress.Missing, strings.TrimSuffix(strings.TrimSuffix(r.text(), readsFormats), readsQuantities))
+		progress.Missing = append(progress.Missing, strings.TrimSuffix(r.text(), readsQuantities))
 	}
 	return progress, r.err
 }

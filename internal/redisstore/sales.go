@@ -137,7 +137,6 @@ func stateOf(view order.SaleView, shelf voucher.Status) voucher.SaleState {
 func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		from := "-"
-		var entries []order.Entry // of one of the stream's
 		for {
 			page, err := s.commands.XRangeN(ctx, s.keys.orders(sale.Partition), from, "+", rangePage).Result()
 			if err != nil {
@@ -145,11 +144,12 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 				return
 			}
 			for _, message := range page {
-				entries = appendEntries(entries[:0], sale.Partition, message)
-				for _, entry := range entries {
-					if entry.Malformed == nil && entry.Claim.VoucherID == sale.VoucherID && !yield(entry.Claim, nil) {
-						return
-					}
+				entry := decode(sale.Partition, message)
+				if entry.Malformed != nil || entry.Claim.VoucherID != sale.VoucherID {
+					continue
+				}
+				if !yield(entry.Claim, nil) {
+					return
 				}
 			}
 			if len(page) < rangePage {
@@ -163,7 +163,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // Inventory counts what Redis has of the sale, at one moment. It searches the stream for the sale's entries; in a stream
 // longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
-	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition), s.keys.packed(sale.Partition)}
+	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
 	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, sale.VoucherID, longestScan)
 	if err != nil {
 		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
@@ -179,7 +179,7 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 // Drop deletes the sale and its holders if it is over, unchanged since view, and no entry of it is in the stream, and
 // reports whether they are gone. A stream longer than longestScan keeps the sale: there is no hurry.
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
-	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.packed(sale.Partition)}
+	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
 		sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err

@@ -186,13 +186,12 @@ func (call *sharedCall) read(doubt error) {
 // newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which therefore
 // must not change during the call: ids are written to the socket from there.
 func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
-	size := 5 + 8*len(batches)
+	size := 4 + 8*len(batches)
 	for _, p := range batches {
 		size += 2 * len(p.batch.Requests)
 	}
 	line := make([]any, 0, size)
-	partition := batches[0].batch.Sale.Partition
-	line = append(line, verb, text, 2+2*len(batches), c.keys.orders(partition), c.keys.packed(partition))
+	line = append(line, verb, text, 1+2*len(batches), c.keys.orders(batches[0].batch.Sale.Partition))
 	for _, p := range batches {
 		line = append(line, c.keys.sale(p.batch.Sale), c.keys.buyers(p.batch.Sale))
 	}

@@ -49,7 +49,7 @@ func (b *block) pass(cmd redis.Cmder) {
 	}
 	select {
 	case <-b.lifted:
-		b.together <- (cmd.Args()[2].(int) - 2) / 2
+		b.together <- (cmd.Args()[2].(int) - 1) / 2
 	default:
 		b.stopped <- struct{}{}
 		<-b.lifted
@@ -283,14 +283,14 @@ func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open(1, r.hour(3))
-	keys := []string{r.keys.orders(0), r.keys.packed(0), r.keys.sale(r.sale), r.keys.buyers(r.sale)}
-	two := append(slices.Clone(keys), keys[2:]...)
+	keys := []string{r.keys.orders(0), r.keys.sale(r.sale), r.keys.buyers(r.sale)}
+	two := append(slices.Clone(keys), keys[1:]...)
 	good := []any{7, 0, 0, 1000, 1, "", 1, 1001}
 	for name, tc := range map[string]struct {
 		keys []string
 		args []any
 	}{
-		"no sale":                 {keys[:2], nil},
+		"no sale":                 {keys[:1], nil},
 		"no arguments":            {keys, nil},
 		"one sale's for two":      {two, good},
 		"two sales' for one":      {keys, slices.Concat(good, good)},
@@ -316,7 +316,7 @@ type moving struct{ *block }
 
 func (moving) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "evalsha" && cmd.Args()[2].(int) > 4 {
+		if cmd.Name() == "evalsha" && cmd.Args()[2].(int) > 3 {
 			cmd.SetErr(replyError("TRYAGAIN Multiple keys request during rehashing of slot"))
 			return cmd.Err()
 		}

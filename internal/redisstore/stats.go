@@ -36,14 +36,13 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 		return audit.LiveStats{}, err
 	}
 	var (
-		counts  *redis.MapStringStringCmd
-		waiting waitingCount
-		dead    *redis.IntCmd
-		first   *redis.XMessageSliceCmd
+		counts        *redis.MapStringStringCmd
+		waiting, dead *redis.IntCmd
+		first         *redis.XMessageSliceCmd
 	)
 	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, s.keys.counts(sale))
-		waiting, dead = s.countWaiting(ctx, p, sale.Partition), p.XLen(ctx, s.keys.dead(sale.Partition))
+		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
 		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
 		return nil
 	})
@@ -61,32 +60,8 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	return audit.LiveStats{
 		Guards: guards,
 		View:   views[0], State: stateOf(views[0], v.Status), Answers: answers,
-		Waiting: waiting.orders(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now),
+		Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now),
 	}, nil
-}
-
-// waitingCount is how many orders are in a partition's stream.
-type waitingCount struct {
-	entries *redis.IntCmd
-	packed  *redis.SliceCmd // what packed entries have beyond one order each
-}
-
-func (s *Store) countWaiting(ctx context.Context, p redis.Pipeliner, partition int) waitingCount {
-	return waitingCount{entries: p.XLen(ctx, s.keys.orders(partition)), packed: p.MGet(ctx, s.keys.packed(partition))}
-}
-
-// orders is counted as scripts/seckill.lua does it.
-func (w waitingCount) orders() int64 {
-	entries := w.entries.Val()
-	if entries == 0 || len(w.packed.Val()) == 0 {
-		return entries
-	}
-	text, _ := w.packed.Val()[0].(string)
-	packed, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return entries // there are none, or somebody has written there by hand
-	}
-	return entries + max(0, packed)
 }
 
 // countsOf reads the counts of outcomes. What this version does not know is left out.
@@ -135,12 +110,11 @@ type Backlog struct {
 // Backlog returns what waits in the partition.
 func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err error) {
 	var (
-		waiting waitingCount
-		dead    *redis.IntCmd
-		first   *redis.XMessageSliceCmd
+		waiting, dead *redis.IntCmd
+		first         *redis.XMessageSliceCmd
 	)
 	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
-		waiting, dead = s.countWaiting(ctx, p, partition), p.XLen(ctx, s.keys.dead(partition))
+		waiting, dead = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
 		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
 		return nil
 	})
@@ -151,5 +125,5 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 	if err != nil {
 		return Backlog{}, translate(err)
 	}
-	return Backlog{Waiting: waiting.orders(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
+	return Backlog{Waiting: waiting.Val(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
 }

@@ -84,15 +84,15 @@ func inRecording() []mutant.Mutant {
 	const record, fetcher = "internal/sqlstore/record.go", "internal/order/recorder/fetcher.go"
 	return []mutant.Mutant{
 		serverMutant("acknowledged before the commit", "F06", "it was rebuilt, and Redis had lost nothing",
-			mutant.Change{File: fetcher, From: `		f.last = newBatch(part)
-`, To: `		keys := make([]string, len(part))
-		for i, e := range part {
-			keys[i] = e.Key
-		}
-		if _, err := f.queue.Acknowledge(ctx, keys); err != nil {
-			return nil, err
-		}
-		f.last = newBatch(part)
+			mutant.Change{File: fetcher, From: `	f.last = newBatch(entries)
+`, To: `	keys := make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	if _, err := f.queue.Acknowledge(ctx, keys); err != nil {
+		return nil, err
+	}
+	f.last = newBatch(entries)
 `},
 		),
 		serverMutant("acknowledged on another stream", "F01", "entries wait in Redis",
