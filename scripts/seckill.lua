@@ -17,7 +17,8 @@
 --   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
 --      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/guard)
 --
--- Returns an array with one element for each sale, in order: a flat array, or an error, which concerns no other sale
+-- Returns an array with one element for each sale, in order: a flat array; or the text of an error, which concerns no other
+-- sale. It is text because clients stop reading an array at some of the errors in it
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
@@ -240,6 +241,6 @@ for s = 1, sales do
   for i = 1, n do
     answer[8 + i] = outcomes[i]
   end
-  answers[s] = failed or answer
+  answers[s] = failed and (failed.err or 'ERR unknown') or answer
 end
 return answers

@@ -34,6 +34,8 @@ var (
 	ErrConflict = errors.New("ledger contradicts the batch")
 	// ErrRejected: the ledger refuses a statement for good; repeating it cannot help. Nothing was written.
 	ErrRejected = errors.New("ledger rejects the batch")
+	// ErrContended: the ledger ended a transaction because of another one. Nothing was written, and repeating it is likely to help.
+	ErrContended = errors.New("another transaction is in the way")
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
 	ErrSuperseded = errors.New("a newer rebuild has begun")
 	// ErrOutdated: operations have changed, or are about to change, what was decided about an order. Nothing was written.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -137,9 +138,12 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	var doubt error
 	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster) {
-		for _, call := range calls {
-			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
+		var made sync.WaitGroup // on a cluster none waits for another, which may be a node's that hangs
+		for _, call := range calls[1:] {
+			made.Go(func() { _ = c.client.Process(ctx, once{call.cmd}) }) // a command has its own error
 		}
+		_ = c.client.Process(ctx, once{calls[0].cmd})
+		made.Wait()
 	} else {
 		doubt = c.pipeline(ctx, calls)
 	}
@@ -163,6 +167,14 @@ func (c *sharedCalls) pipeline(ctx context.Context, calls []*sharedCall) error {
 	return doubt()
 }
 
+// refusedWriteError is the error with which Redis refused a write of the script, as the script's answer names it.
+type refusedWriteError string
+
+func (e refusedWriteError) Error() string { return string(e) }
+
+// RedisError makes it one of the errors that Redis itself answers.
+func (refusedWriteError) RedisError() {}
+
 // read gives each batch what the call was answered for it.
 func (call *sharedCall) read(doubt error) {
 	reply, err := call.cmd.Slice()
@@ -175,8 +187,8 @@ func (call *sharedCall) read(doubt error) {
 		if err != nil {
 			continue
 		}
-		if refused, is := reply[i].(error); is {
-			p.err = translate(refused)
+		if refusal, is := reply[i].(string); is {
+			p.err = translate(refusedWriteError(refusal))
 		} else {
 			p.answer = reply[i]
 		}

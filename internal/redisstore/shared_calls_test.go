@@ -264,8 +264,19 @@ func TestSharedCallRefused(t *testing.T) {
 				r.open(1, r.hour(3))
 				sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 			}
+			r.sale = sent[0].batch.Sale
+			r.admit(requests(9, 1)...) // user 9 has bought there before
+			winner := &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
 			r.must(tc.breaks(r))
-			r.admissions.send(r.ctx(), sent)
+			r.admissions.send(r.ctx(), append([]*pendingBatch{winner}, sent[1:]...))
+			if winner.err != nil {
+				t.Errorf("who has bought is not told so because other sales are refused: %v", winner.err)
+			}
+			r.admissions.send(r.ctx(), append(sent[1:], winner))
+			if winner.err != nil {
+				t.Errorf("behind them: %v", winner.err)
+			}
+			sent = sent[1:]
 			for i, p := range sent {
 				if p.err == nil || errors.Is(p.err, order.ErrUnavailable) == tc.available {
 					t.Errorf("sale %d: %v", i+1, p.err)

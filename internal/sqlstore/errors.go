@@ -28,6 +28,8 @@ func writeError(what string, err error) error {
 		return fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
 	case isRejected(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrRejected, err)
+	case isContended(err):
+		return fmt.Errorf("%s: %w: %w", what, order.ErrContended, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -74,7 +76,8 @@ func isDuplicate(err error) bool {
 func isChangedMeanwhile(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
-		my.Number == 1060 || my.Number == 1061 || my.Number == 1091) // a column or a key exists, or is gone
+		my.Number == 1060 || my.Number == 1061 || my.Number == 1091 || // a column or a key exists, or is gone
+		my.Number == 3821 || my.Number == 3940) // a check or a constraint is gone
 }
 
 // isRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the

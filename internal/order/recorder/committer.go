@@ -33,7 +33,6 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 	defer close(out)
 	for b := range in {
 		if len(b.claimed) > 0 {
-			c.busy.begin()
 			c.record(ctx, b, b.claimed)
 			c.busy.end()
 		}
@@ -45,6 +44,7 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 // record commits entries of the batch. What the ledger rejects for good is halved until the order at fault stands alone
 // (rule 8).
 func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry) {
+	c.busy.begin()
 	claims := make([]order.Claim, len(entries))
 	for i, e := range entries {
 		claims[i] = e.Claim
@@ -56,6 +56,9 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 	committed := c.retrier.retry(ctx, func(ctx context.Context) error {
 		var err error
 		decisions, err = c.commit(ctx, claims, rejected)
+		if answers(err) {
+			c.busy.begin()
+		}
 		switch {
 		case errors.Is(err, order.ErrConflict): // with another batch, which is over by now; or within this one
 			if conflicts++; conflicts == maxConflicts && len(claims) > 1 {
@@ -80,6 +83,12 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 		c.log.ErrorContext(ctx, "an accepted order can be neither recorded nor failed; it stays pending and is tried again",
 			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
 	}
+}
+
+// answers reports whether the ledger is there for this recorder, although it has not committed: it answers that something about
+// these claims, or another transaction, is in the way. Other recorders would fare no better, and have other sales' orders to record.
+func answers(err error) bool {
+	return errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrContended)
 }
 
 // commit writes the claims in one transaction: the plain insert first, and when the ledger contradicts it, the
@@ -146,7 +155,7 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 	c.observer.Recorded(orders, failed, took)
 }
 
-// busySince is since when the committer has been at one batch.
+// busySince is since when the ledger has not answered for the batch that the committer is at.
 type busySince struct {
 	mu    sync.Mutex
 	since time.Time // zero: it waits for one

@@ -75,7 +75,7 @@ type Observer interface {
 const (
 	nextWait       = time.Second           // how long a read waits for new entries
 	heartbeatEvery = time.Second           // others take over after several are missing
-	silentAfter    = 10 * time.Second      // a batch that is not committed for so long: no more heartbeats, so that others take over
+	silentAfter    = 10 * time.Second      // the ledger does not answer for so long: no more heartbeats, so that others take over
 	orphanEvery    = time.Second           // how often entries of dead consumers are looked for
 	gatherTime     = 15 * time.Millisecond // from one read to the next, while nobody waits for a row and the stream is not full
 	ownEvery       = time.Minute           // how often own entries that could not be finished are read again
@@ -195,7 +195,7 @@ func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 		if silent = busy.longer(silentAfter); !silent {
 			r.beat(ctx)
 		} else if !was {
-			r.log.WarnContext(ctx, "a batch is not committed; others may take its entries over", "after", silentAfter)
+			r.log.WarnContext(ctx, "the ledger does not answer; no more heartbeats, so that others may take over what was read", "after", silentAfter)
 		}
 		select {
 		case <-ctx.Done():

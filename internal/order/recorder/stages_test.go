@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ type gates struct {
 	*ordertest.FakeStores
 	insert, acknowledge, next chan struct{} // nil ones are open, closed ones too
 	waits                     chan struct{} // a caller waits for a row once it is closed; nil: nobody does
+	contended                 *atomic.Bool  // inserts end after a lock wait; nil: they do not
 }
 
 func (g gates) Awaited(ctx context.Context) {
@@ -57,13 +59,18 @@ func (g gates) Next(ctx context.Context, n int, wait time.Duration) ([]order.Ent
 type gatedLedger struct {
 	ordertest.FakeLedger
 
-	insert chan struct{}
-	sizes  *[]int // of the batches inserted
+	insert    chan struct{}
+	contended *atomic.Bool
+	sizes     *[]int // of the batches inserted
 }
 
 func (l gatedLedger) Insert(ctx context.Context, claims []order.Claim) error {
 	if err := pass(ctx, l.insert); err != nil {
 		return err
+	}
+	if l.contended != nil && l.contended.Load() {
+		time.Sleep(5 * time.Second)
+		return order.ErrContended
 	}
 	l.Mu.Lock()
 	*l.sizes = append(*l.sizes, len(claims))
@@ -81,7 +88,7 @@ type running struct {
 func run(t *testing.T, g gates, o Options) *running {
 	t.Helper()
 	run := &running{done: make(chan error, 1)}
-	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, &run.sizes}, Holders: g, Outbox: g},
+	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes}, Holders: g, Outbox: g},
 		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	run.stop = stop
@@ -292,6 +299,26 @@ func TestRecorderDrains(t *testing.T) {
 	if len(f.Acknowledged) != 9 || len(f.Rows) != 9 {
 		t.Errorf("%d acknowledged, %d recorded; want all 9", len(f.Acknowledged), len(f.Rows))
 	}
+}
+
+// A recorder whose batch waits for another transaction is not silent: others would wait for it as well, and leave other sales' orders.
+func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := gates{FakeStores: ordertest.NewFakeStores(100, numbered(2)...), contended: new(atomic.Bool)}
+		g.contended.Store(true)
+		r := run(t, g, Options{Batch: 2})
+		time.Sleep(3 * silentAfter)
+		var before, after int
+		g.look(func() { before = g.Heartbeats })
+		time.Sleep(time.Minute)
+		g.look(func() { after = g.Heartbeats })
+		if n := after - before; n < 59 {
+			t.Errorf("%d heartbeats within a minute, want one each second", n)
+		}
+		g.contended.Store(false)
+		r.end(t)
+	})
 }
 
 // A recorder that cannot commit sends no heartbeats after a while, so that others take over, and some again when it can.
