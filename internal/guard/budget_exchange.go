@@ -22,7 +22,7 @@ type SpendingStore interface {
 // have spent elsewhere from the budgets here, while a sale has limits or a challenge. So several instances together let a caller do
 // in the long run what one would, wherever a balancer sends them. No request waits for it.
 //
-// What cannot be told is given up: told later, it would keep callers out who have waited long enough.
+// What an exchange cannot tell is given up: told later, it would keep callers out who have waited long enough.
 type BudgetExchange struct {
 	limits  *LimitsTable
 	store   SpendingStore

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"sync"
@@ -128,6 +129,85 @@ func TestInstancesShareBudgets(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A caller who asks each instance at just the limit's rate never owes more than one request there, and still gets what one instance
+// would give, though more of them ask than an instance tells of in a second.
+func TestInstancesSharePacedBudgets(t *testing.T) {
+	t.Parallel()
+	const instances = 3
+	limits := func(r Rate) *Limits { return &Limits{PerAddress: &r, PerNetwork: &r, PerUser: &r} }
+	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
+	for name, c := range map[string]struct {
+		rate    Rate
+		callers int
+		seconds int64
+		ask     func(t *LimitsTable, l *Limits, caller int) error
+	}{
+		"addresses": {Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckAddress(l, 1, address(i)) }},
+		"users":     {Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) }},
+		"many":      {Rate{50, 30}, 4 * spendingRoom, 200, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) }},
+		"challenges": {askedOfUser(), 1, 1200, func(t *LimitsTable, _ *Limits, i int) error {
+			_, _, err := t.Asked(1, int64(i), address(i))
+			return err
+		}},
+		"challenges of a network": {askedOfNetwork(), 1, 300, func(t *LimitsTable, _ *Limits, i int) error {
+			_, _, err := t.Asked(1, rand.Int64(), address(i))
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := limits(c.rate)
+				tables := exchanges(t, &board{}, instances, &Settings{Limits: l})
+				let := 0
+				one := int(c.seconds * c.rate.Requests / c.rate.Seconds)
+				for range one {
+					for _, i := range rand.Perm(c.callers) {
+						for _, table := range tables {
+							if c.ask(table, l, i) == nil {
+								let++
+							}
+						}
+					}
+					time.Sleep(c.rate.token())
+				}
+				if each := let / c.callers; each > one+3*int(c.rate.Requests) || each < one*9/10 {
+					t.Errorf("at %d instances %d were let in of each, want %d and %d more at most", instances, each, one, 3*c.rate.Requests)
+				}
+			})
+		})
+	}
+}
+
+// Who asks once or twice, now and then, is not told of.
+func TestFewRequestsAreNotTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, b := &Limits{PerUser: &Rate{20, 10}}, &board{}
+		tables := exchanges(t, b, 2, &Settings{Limits: l})
+		for i, want := range []int{0, 0, 1, 2} { // the eighth of 20 is 3
+			for user := range int64(100) {
+				if err := tables[0].CheckUser(l, 1, user); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			if n := told(b); n != want {
+				t.Errorf("after %d requests of each it was told %d times, want %d", i+1, n, want)
+			}
+		}
+		b.set(func() {
+			for i, p := range b.posts {
+				for _, s := range p.spent { // three requests, then one
+					if want := []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond}[min(i, 1)]; s.Time != want || len(p.spent) != 100 {
+						t.Errorf("of %d told in post %d one is %s of %s, want %s", len(p.spent), i, s.Time, s.Budget, want)
+					}
+				}
+			}
+		})
+	})
 }
 
 // An instance that begins later learns what was spent before; a store that hangs or fails keeps no limit from deciding, and what could not

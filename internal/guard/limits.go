@@ -72,9 +72,5 @@ func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
 
 // owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one.
 func (t *LimitsTable) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
-	owed, wait = t.table().owe(k, r, now)
-	if t.spending != nil && wait == 0 && owed*tellFrom >= r.Requests {
-		t.spending.add(k, r.token())
-	}
-	return owed, wait
+	return t.table().owe(k, r, now, t.spending)
 }

@@ -136,7 +136,7 @@ func TestMillionAddresses(t *testing.T) {
 	c := &clock{noon}
 	table, l := c.table(), &Limits{PerAddress: &Rate{10, 10}}
 	heavy, random := netip.MustParseAddr("2001:db8::1"), rand.New(rand.NewPCG(3, 4))
-	if size := unsafe.Sizeof(budgetSet{}) * tableSets; size > 16<<20 {
+	if size := unsafe.Sizeof(budgetSet{}) * tableSets; size > 8_700_000 {
 		t.Errorf("the table has %d bytes", size)
 	}
 	let := 0

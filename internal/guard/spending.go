@@ -10,7 +10,7 @@ import (
 const (
 	// spendingRoom bounds how many budgets of each kind are told in a second. Who asks all the time is among the first.
 	spendingRoom = 256
-	// tellFrom is which part of a budget is gone when it is told: one in eight. Most callers ask once or twice.
+	// tellFrom is which part of a budget was asked for when it is told: one in eight. Most callers ask once or twice.
 	tellFrom = 8
 	// leastDebt is for how long what others have told keeps a caller out at most, where the limit's own time is shorter.
 	leastDebt = time.Minute
@@ -36,16 +36,18 @@ func newSpending() *spending {
 	return &spending{spent: make(map[budgetKey]time.Duration), room: make(map[kind]int)}
 }
 
-func (s *spending) add(k budgetKey, spent time.Duration) {
+// add returns false where there is no room for it.
+func (s *spending) add(k budgetKey, spent time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.spent[k]; !known {
 		if s.room[k.kind] >= spendingRoom {
-			return
+			return false
 		}
 		s.room[k.kind]++
 	}
 	s.spent[k] += spent
+	return true
 }
 
 // take returns what was spent since the last call.

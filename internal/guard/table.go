@@ -40,10 +40,15 @@ type budgetSet struct {
 	cells [setCells]budget
 }
 
-// budget is one key's. A cell without a key is free.
+// budget is one key's. A cell without a key is free. The key's parts stand here one by one, because what is told fits between them:
+// 32 bytes.
 type budget struct {
-	key  budgetKey
-	full time.Duration // when it will be full, since the table's start, if that is to come
+	sale    int64
+	who     uint64
+	full    time.Duration // when it will be full, since the table's start, if that is to come
+	untold  uint32        // how many requests other instances are still to be told of, whether they have come back or not
+	kind    kind
+	telling bool // an eighth was asked for, so each request is told
 }
 
 func newTable(now time.Time) *table {
@@ -55,8 +60,9 @@ func (r *Rate) token() time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one.
-func (t *table) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
+// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one. It
+// adds to the spending, which may be nil, what other instances are to know.
+func (t *table) owe(k budgetKey, r *Rate, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
 	s.mu.Lock()
@@ -70,7 +76,22 @@ func (t *table) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.
 		return r.Requests, min(over, most)
 	}
 	b.full = full
+	if tell != nil {
+		b.tell(r, tell)
+	}
 	return int64((full - at + token - 1) / token), 0
+}
+
+// tell adds a request to what other instances are told: nothing until an eighth of the budget was asked for, however slowly, because
+// who asks at just the limit's rate owes one request at most, at each instance. What has no room waits for their next request; what
+// is more than an eighth by then is given up.
+func (b *budget) tell(r *Rate, s *spending) {
+	eighth := uint32((r.Requests + tellFrom - 1) / tellFrom)
+	b.untold = min(b.untold+1, eighth)
+	b.telling = b.telling || b.untold == eighth
+	if b.telling && s.add(b.key(), time.Duration(b.untold)*r.token()) {
+		b.untold = 0
+	}
 }
 
 // charge takes from a budget what was spent of it elsewhere at a time, though it may not have so much.
@@ -91,13 +112,15 @@ func (s *budgetSet) find(k budgetKey) *budget {
 	least := &s.cells[0]
 	for i := range s.cells {
 		b := &s.cells[i]
-		if b.key == k {
+		if b.key() == k {
 			return b
 		}
 		if b.full < least.full {
 			least = b
 		}
 	}
-	*least = budget{key: k}
+	*least = budget{sale: k.sale, who: k.who, kind: k.kind}
 	return least
 }
+
+func (b *budget) key() budgetKey { return budgetKey{b.sale, b.who, b.kind} }

@@ -287,6 +287,9 @@ func inGuards() []mutant.Mutant {
 `, To: `		e.limits.spentElsewhere(elsewhere[:0])
 `},
 		),
+		packageMutant("of who asks each instance at just the rate nothing is told", guard, "TestInstancesSharePacedBudgets$/users", "were let in of each",
+			mutant.Change{File: "internal/guard/table.go", From: `	if tell != nil {`, To: `	if tell != nil && (full-at)*tellFrom >= token*time.Duration(r.Requests) {`},
+		),
 		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",
 			mutant.Change{File: "internal/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
 		),
