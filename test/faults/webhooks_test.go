@@ -94,7 +94,8 @@ func webhookInstancesKilled(r *run) {
 	w := r.hooked()
 	w.strikeEach(func(n int, b *testkit.Breakpoint) {
 		w.kill(n)
-		b.Cut()
+		b.Cut() // else its locks stay for 15 s
+		w.endLease()
 		w.must(w.site.Servers[n].Start())
 	})
 }
@@ -195,12 +196,17 @@ func (w *hooked) cancel(n int) {
 	}
 }
 
-// kill kills an instance, whose lease of the endpoint ends at once: nobody waits for it here.
+// kill kills an instance.
 func (w *hooked) kill(n int) {
 	w.Helper()
 	if err := w.site.Servers[n].Kill(); err != nil {
 		w.Error(err)
 	}
+}
+
+// endLease ends the lease of the endpoint, that of a dead instance: nobody waits for it here.
+func (w *hooked) endLease() {
+	w.Helper()
 	w.exec("UPDATE tb_webhook_endpoint SET lease_until = UTC_TIMESTAMP(3)")
 }
 
@@ -263,6 +269,7 @@ func (w *hooked) ages() {
 	w.exec("UPDATE tb_webhook_event SET create_time = create_time - INTERVAL 8 DAY WHERE number <= 20")
 	n := w.victim()
 	w.kill(n)
+	w.endLease()
 	if _, err := w.site.Servers[n].Launch(); err != nil {
 		w.Error(err)
 	}
