@@ -245,6 +245,17 @@ func ownClient(t *testing.T, addr string) *redis.Client {
 	return c
 }
 
+// unhurried returns a client that waits for each answer, however long it takes, and asks once.
+func (s stage) unhurried(t *testing.T) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: redisAddr(s.client), MaxRetries: -1, ContextTimeoutEnabled: true,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: time.Minute, PoolTimeout: time.Minute,
+	})
+	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	return c
+}
+
 // viaProxy returns a client that reaches the stage's shared Redis through a proxy. The scripts are known to Redis, so
 // that each call is one request.
 func (s stage) viaProxy(t *testing.T) (*testkit.Proxy, *redis.Client) {
@@ -272,7 +283,7 @@ type spy struct {
 	losePipelines   int64        // so many, the first ones, are done, and their answers lost
 	lost            atomic.Int64 // answers, in these
 	afterScript     func()
-	unhurried       bool // no call ends at a deadline, as a busy machine may stop the test for longer
+	unhurried       bool // no call ends at a deadline, as a busy machine may stop the test for longer: none is asked twice
 }
 
 // quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.
@@ -294,7 +305,7 @@ func (s *spy) Options() *redis.Options {
 	if c, ok := s.Client.(*redis.Client); ok && !s.repeats {
 		return c.Options()
 	}
-	return &redis.Options{MaxRetries: 1}
+	return &redis.Options{MaxRetries: 1, ContextTimeoutEnabled: s.unhurried}
 }
 
 func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -315,6 +326,14 @@ func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 		s.afterScript()
 	}
 	return cmd
+}
+
+// Eval gives Redis the text of a script that it does not know.
+func (s *spy) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	if s.unhurried {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return s.Client.Eval(ctx, script, keys, args...)
 }
 
 func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error) {
