@@ -17,8 +17,9 @@
 --   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
 --      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/guard)
 --
--- Returns an array with one element for each sale, in order: a flat array; or the text of an error, which concerns no other
--- sale. It is text because clients stop reading an array at some of the errors in it
+-- Returns the error READONLY where this server is no master; otherwise an array with one element for each sale, in order: a
+-- flat array; or the text of an error, which concerns no other sale. It is text because clients stop reading an array at
+-- some of the errors in it
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
@@ -222,6 +223,9 @@ for s = 1, sales do
     local id = pcall('XADD', orders_key, '*', 'v', voucher, 'u', added[2 * i - 1], 'o', added[2 * i],
       'e', sale[2], 's', string.format('%.0f', seq + i))
     failed = failed or type(id) == 'table' and id
+    if failed and string.find(failed.err or '', '^-?READONLY') then
+      return failed -- a replica, or a former master: clients leave a connection that ends in this error, and no other
+    end
     if failed then
       break
     end

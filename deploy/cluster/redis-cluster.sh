@@ -39,7 +39,7 @@ fi
 
 # view is what the first node knows of all: id, address, flags, master, …, and from the ninth field on a master's slots.
 view() { at "$first" cluster nodes; }
-count_replicas() { view | awk '$3 ~ /slave/ && $3 !~ /fail/ {n++} END {print n+0}'; }
+count_replicas() { view | awk '$3 ~ /slave/ && $3 !~ /fail|noaddr|handshake/ {n++} END {print n+0}'; }
 
 introduce() {
   known=$(view)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -138,12 +137,9 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	var doubt error
 	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster) {
-		var made sync.WaitGroup // on a cluster none waits for another, which may be a node's that hangs
-		for _, call := range calls[1:] {
-			made.Go(func() { _ = c.client.Process(ctx, once{call.cmd}) }) // a command has its own error
+		for _, call := range calls { // one after the other, as they are one node's: a send takes one connection
+			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
 		}
-		_ = c.client.Process(ctx, once{calls[0].cmd})
-		made.Wait()
 	} else {
 		doubt = c.pipeline(ctx, calls)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,6 +303,8 @@ func (n redisNodes) runScript(t *testing.T) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", append([]string{root + "/deploy/cluster/redis-cluster.sh"}, n...)...)
 	cmd.Env = append(os.Environ(), "REDISCLI_AUTH=secret")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with the redis-cli that it waits for
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

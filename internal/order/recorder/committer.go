@@ -86,7 +86,8 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 }
 
 // answers reports whether the ledger is there for this recorder, although it has not committed: it answers that something about
-// these claims, or another transaction, is in the way. Other recorders would fare no better, and have other sales' orders to record.
+// these claims, or another transaction, is in the way. On the same server other recorders would fare no better, and they have other
+// sales' orders to record. (Row locks of one Galera node are its own: there its recorder keeps the batch until the lock is gone.)
 func answers(err error) bool {
 	return errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrContended)
 }
@@ -170,7 +171,7 @@ func (b *busySince) set(t time.Time) {
 	b.since = t
 }
 
-// longer reports whether it has been at one batch for longer than that.
+// longer reports whether the ledger has not answered for longer than that.
 func (b *busySince) longer(than time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

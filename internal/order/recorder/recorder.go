@@ -117,7 +117,7 @@ type Options struct {
 // one after the other and in stream order, and a stage that is stuck stops those before it.
 //
 // The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to the
-// same end, because the order's id decides. For the same reason a recorder that cannot commit lets others take over what it
+// same end, because the order's id decides. For the same reason a recorder whose ledger does not answer lets others take over what it
 // has read, by sending no heartbeats: its database may be a node of a cluster that is dead, while theirs live.
 type Recorder struct {
 	stores   Stores
@@ -185,7 +185,7 @@ func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	stages.Wait()
 }
 
-// heartbeat sends one heartbeat a second, until ctx ends, but none while a batch cannot be committed.
+// heartbeat sends one heartbeat a second, until ctx ends, but none while the ledger does not answer.
 func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()

@@ -321,7 +321,7 @@ func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
 	})
 }
 
-// A recorder that cannot commit sends no heartbeats after a while, so that others take over, and some again when it can.
+// A recorder whose ledger does not answer sends no heartbeats after a while, so that others take over, and some again when it can.
 func TestRecorderIsSilentWhileItCannotCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
