@@ -286,7 +286,8 @@ func batchedRenewal(t *testing.T, s stage) {
 	receive(t, "loss", held[7].Lost())
 	receive(t, "loss", held[8].Lost())
 	eventually(t, "renewed", func() bool { return watched.renewals.Load() >= 2*(holds-2) })
-	if pipelines, renewals := watched.pipelines.Load(), watched.renewals.Load(); pipelines > renewals/20 {
+	// Holds that were taken together are due together; a machine that has no time takes them seconds apart, and its batches are small.
+	if pipelines, renewals := watched.pipelines.Load(), watched.renewals.Load(); pipelines > renewals/4 {
 		t.Errorf("%d renewals took %d requests, want batches", renewals, pipelines)
 	}
 	lost := 0
