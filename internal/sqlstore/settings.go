@@ -21,7 +21,8 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	}
 	var fresh [16]byte
 	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
-	err = s.write(ctx, func(tx *gorm.DB) error {
+	// Of instances that start at once on a Galera cluster all but one end here in a deadlock, and then find its key.
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
