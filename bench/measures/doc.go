@@ -15,4 +15,6 @@
 // What the figures are: ratios. Two cores, shared by the load generator, the candidate, Redis and the database, and
 // noise from outside, make absolute figures those of this machine and this minute; the ratio of two candidates within
 // one round is what is quoted, its median over the rounds, with the lowest and the highest.
+//
+// A measurement shares the trials and their settings with all others, so they are one package of many files and not many packages.
 package measures

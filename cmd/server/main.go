@@ -1,4 +1,7 @@
 // Command server is the flash-sale coupon service and the commands that go with it. `server --help` lists them.
+//
+// It has a file for each command, and one for each part that is wired (run.go, stores.go, shop.go and others), and therefore more files than
+// packages here have as a rule.
 package main
 
 import (

@@ -24,33 +24,22 @@ func migrate(ctx context.Context, env environment) error {
 	if err := parse(env, flag.NewFlagSet("migrate", flag.ContinueOnError), migrateHelp); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.environ)
-	if err != nil {
-		return err
-	}
-	log, err := newLogger(env, cfg)
-	if err != nil {
-		return err
-	}
-	ledger, err := openLedger(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer closing(log, "the database", ledger.close)
-	applied, err := ledger.Migrate(ctx)
-	if err != nil {
-		return err
-	}
-	if len(applied) == 0 {
-		_, err = fmt.Fprintln(env.out, "the schema is up to date")
-		return err
-	}
-	for _, name := range applied {
-		if _, err := fmt.Fprintln(env.out, "applied", name); err != nil {
+	return withAnyLedger(ctx, env, func(_ config.Config, ledger toolLedger, _ *slog.Logger) error {
+		applied, err := ledger.Migrate(ctx)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		if len(applied) == 0 {
+			_, err = fmt.Fprintln(env.out, "the schema is up to date")
+			return err
+		}
+		for _, name := range applied {
+			if _, err := fmt.Fprintln(env.out, "applied", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // toolLedger is the ledger of a command that needs nothing else.

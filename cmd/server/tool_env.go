@@ -80,8 +80,18 @@ func (w *toolEnv) requestRepair(ctx context.Context, voucherID, badEpoch int64) 
 	return nil
 }
 
-// withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, without touching its schema.
+// withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be this version's.
 func withLedger(ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error) error {
+	return withAnyLedger(ctx, env, func(cfg config.Config, ledger toolLedger, log *slog.Logger) error {
+		if err := ledger.CheckSchema(ctx); err != nil {
+			return err
+		}
+		return f(cfg, ledger, log)
+	})
+}
+
+// withAnyLedger is withLedger whatever the schema is.
+func withAnyLedger(ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error) error {
 	cfg, err := config.Load(env.environ)
 	if err != nil {
 		return err
@@ -95,8 +105,5 @@ func withLedger(ctx context.Context, env environment, f func(cfg config.Config, 
 		return err
 	}
 	defer closing(log, "the database", ledger.close)
-	if err := ledger.CheckSchema(ctx); err != nil {
-		return err
-	}
 	return f(cfg, ledger, log)
 }
