@@ -9,13 +9,16 @@ import (
 	"seckill/internal/order"
 )
 
+// paidAtOnce reports whether the transaction that writes the order pays for it, as it costs nothing.
+func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
+
 // payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees them unpaid, and
 // no payment is made for them. It goes through advance, as every payment does, so that they have their codes.
 func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	var free []orderRow
 	var at []int
 	for i := range rows {
-		if rows[i].Status == order.Unpaid && rows[i].Amount == 0 {
+		if rows[i].paidAtOnce() {
 			free, at = append(free, rows[i]), append(at, i)
 		}
 	}

@@ -52,11 +52,14 @@ func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 func TestFreeOrdersArePaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free, dear := l.free(t, 9), l.seckill(t, 9)
+		l.endpoint(t, 1)
+		told := map[int64]string{}
 		batch := append(claims(free, 1, 3), claims(dear, 11, 2)...)
 		insert(t, l, batch)
 		codes := map[redemption.Code]bool{}
 		for _, c := range batch[:3] {
 			codes[l.paidForNothing(t, c.OrderID).Code] = true
+			told[c.OrderID] = "2 paid"
 		}
 		if len(codes) != 3 {
 			t.Errorf("%d codes for three orders", len(codes))
@@ -65,6 +68,7 @@ func TestFreeOrdersArePaid(t *testing.T) {
 			if o := l.order(t, c.OrderID); o.Status != order.Unpaid {
 				t.Errorf("an order with a price is %s", o.Status)
 			}
+			told[c.OrderID] = "1 unpaid"
 		}
 
 		decided := claims(free, 5, 1)[0] // by the conflict resolver
@@ -88,6 +92,8 @@ func TestFreeOrdersArePaid(t *testing.T) {
 			}
 			l.paidForNothing(t, 8888)
 		}
+		told[decided.OrderID], told[8888] = "2 paid", "2 paid"
+		l.tells(t, told)
 	})
 }
 
@@ -95,6 +101,7 @@ func TestFreeOrdersArePaid(t *testing.T) {
 func TestFreeOrdersAreGivenBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free := l.free(t, 2)
+		l.endpoint(t, 1)
 		cs := l.recorded(t, free, 2)
 		l.join(t, free, 11)
 		for range 2 { // repeating it is harmless
@@ -121,5 +128,6 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID); err == nil {
 			t.Error("a redeemed coupon was given back")
 		}
+		l.tells(t, map[int64]string{911: "2 paid", cs[0].OrderID: "2 paid, 3 refunding, 4 refunded", cs[1].OrderID: "2 paid, 3 redeemed"})
 	})
 }

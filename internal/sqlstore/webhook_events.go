@@ -106,7 +106,7 @@ func (c *subscribedShops) forget() {
 }
 
 // announce writes an event for each of the orders, which this transaction has brought to their present state, where an endpoint
-// waits for it. It costs nothing where there is none.
+// waits for it. It costs nothing where there is none. What costs nothing is paid in the same transaction: only that is told.
 func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string) error {
 	shops := s.subscribed.known()
 	if len(rows) == 0 || len(shops) == 0 {
@@ -119,7 +119,7 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 	var events []webhookEventRow
 	for i := range rows {
 		shopID := terms[rows[i].VoucherID].shopID
-		if !shops[0] && !shops[shopID] {
+		if !shops[0] && !shops[shopID] || rows[i].paidAtOnce() {
 			continue
 		}
 		e, err := webhook.EventOf(rows[i].order(), shopID, at, why)
@@ -136,7 +136,7 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 	return nil
 }
 
-// announceRecorded is announce for orders that a batch has inserted without reading them: their times are the database's.
+// announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are the database's.
 func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	shops := s.subscribed.known()
 	var ids []int64
@@ -144,7 +144,7 @@ func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[in
 		return nil
 	}
 	for _, c := range claims {
-		if shops[0] || shops[terms[c.VoucherID].shopID] {
+		if t := terms[c.VoucherID]; t.cents > 0 && (shops[0] || shops[t.shopID]) {
 			ids = append(ids, c.OrderID)
 		}
 	}

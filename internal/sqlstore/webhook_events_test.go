@@ -77,6 +77,19 @@ func (l ledger) story(tb testing.TB, orderID int64) string {
 	return strings.Join(parts, ", ")
 }
 
+// tells fails unless endpoints are told the stories, each of an order.
+func (l ledger) tells(t *testing.T, stories map[int64]string) {
+	t.Helper()
+	if n := l.numbered(t); n == 0 {
+		t.Fatal("nothing was numbered")
+	}
+	for id, want := range stories {
+		if got := l.story(t, id); got != want {
+			t.Errorf("order %d: %s, want %s", id, got, want)
+		}
+	}
+}
+
 // Every way that an order goes is told, in its order, with the order's own numbers.
 func TestEveryStepIsAnEvent(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -124,14 +137,7 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 		l.receives(t, l.pays(t, l.bought(t, l.ordinary(t), 8)))
 		stories[plain.OrderID] = "1 unpaid, 2 cancelled"
 
-		if n := l.numbered(t); n == 0 {
-			t.Fatal("nothing was numbered")
-		}
-		for id, want := range stories {
-			if got := l.story(t, id); got != want {
-				t.Errorf("order %d: %s, want %s", id, got, want)
-			}
-		}
+		l.tells(t, stories)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 )
 
 // eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the order's own numbers.
+// What costs nothing is paid by being recorded, so that its first event is that it is paid, number 2.
 func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for {
 		n, err := m.w.stores.sql.NumberEvents(m.w.ctx, 1000)
@@ -19,13 +20,16 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 		}
 	}
 	const ofVoucher = " WHERE order_id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ?)"
-	told, history := map[int64][]string{}, map[int64][]string{}
+	told, history, untold := map[int64][]string{}, map[int64][]string{}, 0
+	if m.w.price == 0 {
+		untold = 1
+	}
 	m.w.each(t, func(rows *sql.Rows) error {
 		var id, number int64
 		var kind string
 		err := rows.Scan(&id, &number, &kind)
-		if told[id] = append(told[id], kind); number != int64(len(told[id])) {
-			t.Fatalf("event %d of order %d comes as its %dth", number, id, len(told[id]))
+		if told[id] = append(told[id], kind); number != int64(untold+len(told[id])) {
+			t.Fatalf("event %d of order %d comes as its %dth", number, id, untold+len(told[id]))
 		}
 		return err
 	}, "SELECT order_id, order_number, type FROM tb_webhook_event"+ofVoucher+" ORDER BY number")
@@ -41,7 +45,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 		if len(want) == 0 || want[0] != "order.unpaid" { // being recorded is in the history of those only that an offer made
 			want = slices.Concat([]string{"order.unpaid"}, want)
 		}
-		if !slices.Equal(told[o.id], want) {
+		if want = want[untold:]; !slices.Equal(told[o.id], want) {
 			t.Fatalf("order %d: webhooks are told %v, its history is %v", o.id, told[o.id], want)
 		}
 	}

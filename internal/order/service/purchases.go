@@ -76,9 +76,11 @@ func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order,
 		o.Status = order.Unpaid
 		return o, nil
 	case err == nil: // it failed at once, or costs nothing: the row says what it is, if the ledger can be asked just now
-		o.Status = status
 		if row, err := p.lookup.Order(ctx, o.UserID, o.ID); err == nil {
-			o = row
+			return row, nil
+		}
+		if status != order.Unpaid { // else it is paid, most likely: it stays queued until its row can be read
+			o.Status = status
 		}
 		return o, nil
 	case p.options.WaitForRow:

@@ -271,7 +271,9 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 func TestBuyWaitsForItsRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPurchases(t, PurchaseOptions{WaitForRow: true}, ordertest.VoucherAt(1, 0))
+		dear := ordertest.VoucherAt(1, 0)
+		dear.PayValue = 1000
+		p := newPurchases(t, PurchaseOptions{WaitForRow: true}, dear)
 		type result struct {
 			o   order.Order
 			err error
@@ -303,26 +305,38 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	})
 }
 
-// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait.
-func TestBuyWaitsForAnOrderThatFails(t *testing.T) {
+// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait; nor that something free is
+// to be paid.
+func TestBuyReadsTheRow(t *testing.T) {
 	t.Parallel()
+	is := func(s order.Status, why order.Reason) order.Order {
+		return order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: s, Reason: why}
+	}
+	failed, paid := is(order.Failed, order.NoStock), is(order.Paid, "")
 	for name, tc := range map[string]struct {
+		told order.Status
+		row  order.Order
 		away bool
 		want order.Order
 	}{
-		"the row says why":   {want: order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}},
-		"the ledger is away": {away: true, want: order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed}},
+		"it failed, and the row says why":            {told: order.Failed, row: failed, want: failed},
+		"it failed, and the ledger is away":          {told: order.Failed, row: failed, away: true, want: is(order.Failed, "")},
+		"it is free, and paid":                       {told: order.Unpaid, row: paid, want: paid},
+		"it is free, and the ledger is away":         {told: order.Unpaid, row: paid, away: true, want: is(order.Queued, "")},
+		"it is free, and an older recorder wrote it": {told: order.Unpaid, row: is(order.Unpaid, ""), want: is(order.Unpaid, "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			free := ordertest.VoucherAt(1, 0)
+			free.PayValue = 0
+			p := newPurchases(t, PurchaseOptions{}, free)
 			go func() {
 				ordertest.WaitUntil(t, func() bool { return len(p.notifier.ids(p.notifier.unrecorded)) == 1 })
 				p.rows.Mu.Lock()
 				p.rows.Away = tc.away
-				p.rows.Rows[100] = order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}
+				p.rows.Rows[100] = tc.row
 				p.rows.Mu.Unlock()
-				p.notifier.Notify(map[int64]order.Status{100: order.Failed})
+				p.notifier.Notify(map[int64]order.Status{100: tc.told})
 			}()
 			got, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour)
 			if err != nil || got != tc.want {
