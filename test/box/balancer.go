@@ -3,6 +3,7 @@ package box
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,21 +26,18 @@ func NewBalancer(tb testing.TB, servers []*Server) *Balancer {
 		b.ready[i].Store(true)
 	}
 	c := NewClientOver(tb, &http.Transport{DisableKeepAlives: true}, time.Second)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.poll(tb.Context(), c)
-	}()
-	tb.Cleanup(func() { <-done }) // the test's context has ended by then
+	var polling sync.WaitGroup
+	for i, s := range servers {
+		polling.Go(func() { poll(tb.Context(), c, s, &b.ready[i]) }) // a server that is slow does not hide another's end
+	}
+	tb.Cleanup(polling.Wait) // the test's context has ended by then
 	return b
 }
 
-func (b *Balancer) poll(ctx context.Context, c *Client) {
+func poll(ctx context.Context, c *Client, s *Server, ready *atomic.Bool) {
 	for ctx.Err() == nil {
-		for i, s := range b.servers {
-			r, err := c.Do(ctx, Request{Method: http.MethodGet, URL: s.URL("/readyz")})
-			b.ready[i].Store(err == nil && r.StatusCode == http.StatusOK)
-		}
+		r, err := c.Do(ctx, Request{Method: http.MethodGet, URL: s.URL("/readyz")})
+		ready.Store(err == nil && r.StatusCode == http.StatusOK)
 		select {
 		case <-ctx.Done():
 		case <-time.After(balancerPoll):

@@ -214,7 +214,8 @@ func (r *run) newUsers(n int) []int64 {
 	return box.Users(last-int64(n)+1, n)
 }
 
-// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses.
+// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses, longer the fewer units
+// are left. So a fast machine does not sell them all before the fault is over.
 func (r *run) load(clients int, pause time.Duration) { r.loadOf(r.buyers, clients, pause) }
 
 // loadOf is load by buyers of the same sale.
@@ -232,12 +233,18 @@ func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
 					return
 				case <-r.Context().Done():
 					return
-				case <-time.After(pause):
+				case <-time.After(r.stretched(pause, buyers)):
 				}
 			}
 		})
 	}
 	r.Cleanup(r.loading.Wait) // the test's context has ended by then
+}
+
+// stretched returns the pause of a client of load: four times as long when half of the units are left, and a second at most.
+func (r *run) stretched(pause time.Duration, buyers *box.Buyers) time.Duration {
+	part := float64(max(r.units-int64(buyers.Record.Accepted()), 1)) / float64(r.units)
+	return min(time.Duration(float64(pause)/(part*part)), max(pause, time.Second))
 }
 
 // awaitAccepted waits until n more purchases are accepted. So no fault hits an idle service unnoticed.
