@@ -20,28 +20,66 @@ const couponKeySetting = "coupon_key_"
 // couponKeyTTL is how long an instance may go on using the key before a rotation.
 const couponKeyTTL = time.Minute
 
-// ErrKeysExhausted says that codes have room for no more keys.
-var ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
+var (
+	// ErrKeysExhausted says that codes have room for no more keys.
+	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
+	// errKeyUnknown ends a transaction that needs the key of new codes. It runs again once the key is known (write).
+	errKeyUnknown = errors.New("the key of new codes is to be read")
+)
 
-// couponKey caches the key of new codes.
+// couponKey remembers the key of new codes. It is read before a transaction, and never within one, where others would wait for it
+// behind locked rows. Who reads it is waited for by nobody.
 type couponKey struct {
-	mu    sync.Mutex
-	key   redemption.Key
-	until time.Time
+	now func() time.Time
+
+	mu   sync.Mutex
+	key  redemption.Key
+	from time.Time // when it was read; zero: it is to be read
+}
+
+// current returns the key for new codes, or errKeyUnknown.
+func (c *couponKey) current() (redemption.Key, error) {
+	now := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if age := now.Sub(c.from); age < 0 || age >= couponKeyTTL { // below 0 when the clock was set back
+		return redemption.Key{}, errKeyUnknown
+	}
+	return c.key, nil
+}
+
+// learn notes the key as it was read after the given time.
+func (c *couponKey) learn(key redemption.Key, from time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if from.Before(c.from) && !c.from.After(c.now()) {
+		return // others have read it since
+	}
+	c.key, c.from = key, from
 }
 
 // CouponKeys implements redemption.Ledger.
 func (s *Store) CouponKeys(ctx context.Context) ([]redemption.Key, error) {
-	var keys []redemption.Key
-	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
+	keys, err := s.readCouponKeys(func(f func(*gorm.DB) error) error { return s.writeRetry(ctx, f) })
+	if err != nil {
+		return nil, readError("reading the keys of codes", err)
+	}
+	return keys, nil
+}
+
+// readCouponKeys returns all keys, and makes the first, in a transaction that transact runs. What it has read is known from then on.
+func (s *Store) readCouponKeys(transact func(func(*gorm.DB) error) error) (keys []redemption.Key, err error) {
+	from := s.now()
+	err = transact(func(tx *gorm.DB) (err error) {
 		if keys, err = couponKeys(tx); err == nil && len(keys) == 0 {
 			keys, err = s.addCouponKey(tx, 0)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, readError("reading the keys of codes", err)
+		return nil, err
 	}
+	s.couponKey.learn(keys[len(keys)-1], from)
 	return keys, nil
 }
 
@@ -74,27 +112,6 @@ func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
 		return 0, readError("rotating the key of codes", err)
 	}
 	return id, nil
-}
-
-// currentCouponKey returns the key for new codes: the latest.
-func (s *Store) currentCouponKey(tx *gorm.DB) (redemption.Key, error) {
-	c := &s.couponKey
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := s.now()
-	if now.Before(c.until) {
-		return c.key, nil
-	}
-	keys, err := couponKeys(tx)
-	if err == nil && len(keys) == 0 {
-		keys, err = s.addCouponKey(tx, 0)
-		now = time.Time{} // it is not committed yet: others are asked again
-	}
-	if err != nil {
-		return redemption.Key{}, err
-	}
-	c.key, c.until = keys[len(keys)-1], now.Add(couponKeyTTL)
-	return c.key, nil
 }
 
 // couponKeys reads the keys, in the order of their ids.

@@ -60,7 +60,8 @@ func (r *couponRow) take(c redemption.Coupon) {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is.
+// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is. It may return
+// errKeyUnknown: then the transaction is to end, and runs again.
 func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 	if len(coupons) == 0 {
 		return nil
 	}
-	key, err := s.currentCouponKey(tx)
+	key, err := s.couponKey.current()
 	if err != nil {
 		return err
 	}

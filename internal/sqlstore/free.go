@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -45,6 +46,21 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]p
 		if err := s.payForNothing(tx, rows, rows[0].CreateTime); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// keyFor has the key of new codes read, if orders on the terms have codes at once: a batch is not to be inserted twice for it.
+func (s *Store) keyFor(ctx context.Context, terms map[int64]payTerms) error {
+	for _, t := range terms {
+		if t.cents > 0 || !t.redemption.ByCode {
+			continue
+		}
+		if _, err := s.couponKey.current(); err == nil {
+			return nil
+		}
+		_, err := s.CouponKeys(ctx)
+		return err
 	}
 	return nil
 }

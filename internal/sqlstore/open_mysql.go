@@ -97,8 +97,8 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, pool: pool, shares: newShares(o), dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
-		subscribed: &subscribedShops{now: o.Now},
-		maxConns:   o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
+		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
+		maxConns: o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
 	}
 	if err := s.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())

@@ -39,8 +39,8 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, pool: pool, shares: newShares(o), dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
-		subscribed: &subscribedShops{now: o.Now},
-		maxConns:   o.MaxConns, writer: make(chan struct{}, 1),
+		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
+		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
 	}
 	s.writer <- struct{}{}
 	if err := s.bound(db); err != nil {

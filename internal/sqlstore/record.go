@@ -34,6 +34,9 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.voucherID)
 		}
 	}
+	if err := s.keyFor(ctx, terms); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	// All batches insert in the same order: two that meet then wait for each other instead of deadlocking.
 	sorted := slices.SortedFunc(slices.Values(claims), func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
 	return writeError(what, s.write(ctx, func(tx *gorm.DB) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -27,7 +28,7 @@ type Store struct {
 	// subscribed are the shops with a webhook endpoint.
 	subscribed *subscribedShops
 	// couponKey makes new codes.
-	couponKey couponKey
+	couponKey *couponKey
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
 	// writers poll, so that some starve; here they queue.
 	writer chan struct{}
@@ -99,7 +100,7 @@ func (s *Store) Close() error {
 func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
 
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
-// from f is it certain that nothing was written.
+// from f is it certain that nothing was written. Where f needs the key of new codes and it is not known, f runs a second time.
 func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	if s.writer != nil {
 		if err := s.awaitTurn(ctx); err != nil {
@@ -112,15 +113,26 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		return err
 	}
 	defer share.Release()
-	// Behind all waits: what is known is to be new when the transaction begins.
-	if err := s.subscribed.refresh(s.db.WithContext(s.shares.Holding(ctx))); err != nil {
-		return err
+	transact := func(f func(tx *gorm.DB) error) error { return s.transact(ctx, f) }
+	err = transact(f)
+	if errors.Is(err, errKeyUnknown) { // all is rolled back: nobody waits behind its rows while the key is read
+		if _, err = s.readCouponKeys(transact); err == nil {
+			err = transact(f)
+		}
 	}
-	err = s.db.WithContext(ctx).Transaction(f)
 	if isReadOnly(err) {
 		s.dropIdle()
 	}
 	return err
+}
+
+// transact is one transaction of a caller who has a share of the pool, and the turn to write.
+func (s *Store) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
+	// Behind all waits: what is known is to be new when the transaction begins.
+	if err := s.subscribed.refresh(s.db.WithContext(s.shares.Holding(ctx))); err != nil {
+		return err
+	}
+	return s.db.WithContext(ctx).Transaction(f)
 }
 
 // awaitTurn waits until no other transaction writes, for a bounded time.

@@ -258,11 +258,17 @@ func (l ledger) awaitLockWait(tb testing.TB) {
 // awaitQuery returns once the server is busy with a statement that is LIKE the pattern.
 func (l ledger) awaitQuery(tb testing.TB, pattern string) {
 	tb.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", pattern) > 0 {
+	l.awaitQueries(tb, pattern, 1)
+}
+
+// awaitQueries returns once the server is busy with so many of them.
+func (l ledger) awaitQueries(tb testing.TB, pattern string, n int64) {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", pattern) >= n {
 			return
 		}
 		time.Sleep(2 * time.Millisecond) // the server has no signal for it
 	}
-	tb.Fatalf("no connection runs %s", pattern)
+	tb.Fatalf("no %d connections run %s", n, pattern)
 }
