@@ -22,7 +22,6 @@ type Hold struct {
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
-	latched   bool       // as in claim, if that was found out later; set before anybody knows the hold
 	settled   bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
@@ -195,9 +194,7 @@ func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
 	if h.parts != nil {
 		return h.parts.release(ctx)
 	}
-	c := h.claim
-	c.latched = c.latched || h.latched
-	held, err := h.lock.finish(ctx, c, ending{token: h.token, again: h.asked})
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
 		return true, ErrNotHeld
