@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -55,7 +56,10 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 // attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask again.
 // It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
-	if err := l.locker.mayLeave(ctx); err != nil {
+	switch err := l.locker.mayLeave(ctx); {
+	case errors.Is(err, errLeft): // it says nothing of who has the lock
+		return nil, answer{}, fmt.Errorf("lock %q: %w", l.name, err)
+	case err != nil:
 		return nil, answer{}, l.refused(err)
 	}
 	var sent time.Time
@@ -90,7 +94,8 @@ func (c *claim) remember(unsure bool) {
 }
 
 // abandon releases what an acquire without an answer may have taken or may still take, soon after ctx is over in the
-// background. If that fails too, the lease ends it.
+// background, whatever else is there: nothing but the lease would end it otherwise, or the place in the queue. If it fails
+// they do.
 func (l *Lock) abandon(ctx context.Context, c claim) {
 	_, _ = leavable(ctx, l.locker, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }

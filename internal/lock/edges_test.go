@@ -353,6 +353,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 	}
 	lateIsNotKept(t, s)
 	cancelledAreBounded(t, s)
+	cancelledWaitersGiveUp(t, s)
 }
 
 // lateIsNotKept obtains a lock when its caller has gone, and cannot give it back: at least it is not renewed.
@@ -416,4 +417,41 @@ func cancelledAreBounded(t *testing.T, s stage) {
 	}
 	p.Heal()
 	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
+}
+
+// cancelledWaitersGiveUp leaves more waiters with places to a Redis that is silent than may be there for new calls.
+func cancelledWaitersGiveUp(t *testing.T, s stage) {
+	t.Helper()
+	if s.kind.name != "Fair" && s.kind.name != "Write" { // others leave nothing when they have been refused
+		return
+	}
+	const waiters = 300
+	p, through := s.viaProxy(t)
+	s.prefix += "waiters:"
+	h := mustLock(t, s.rivals().lock())
+	locker := lock.New(through, s.prefix)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	left := make(chan error, waiters)
+	for range waiters {
+		go func() {
+			_, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(ctx)
+			left <- err
+		}()
+	}
+	eventually(t, "in the queue", func() bool { return s.places(t) == waiters })
+	p.Blackhole()
+	cancel()
+	for range waiters {
+		wantErr(t, "Lock", receive(t, "answer", left), context.Canceled)
+	}
+	refused, done := context.WithCancel(t.Context())
+	defer done()
+	if _, err := s.kind.open(locker, "m", lock.NewOwner()).TryLock(refused); err == nil || errors.Is(err, lock.ErrNotObtained) {
+		t.Errorf("TryLock while many give up: %v, want an error that does not say who has the lock", err)
+	}
+	p.Heal()
+	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
+	eventually(t, "rid of the places", func() bool { return s.places(t) == 0 })
+	mustRelease(t, h)
 }
