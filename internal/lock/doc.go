@@ -88,7 +88,8 @@
 // nobody, and many share the price of a request, which is most of a call's. When it is not answered within 50 ms they ask
 // again, and for ten seconds a request may take 3 s, and eight are under way: nobody waits behind one that is not
 // answered, and thousands of calls do not wait for a connection each. Without a client that ends a call at its deadline
-// (ContextTimeoutEnabled) it is always so.
+// (ContextTimeoutEnabled) it is always so. A client of several servers, as a cluster's, is asked by the calls of one slot
+// together, so that a server that says nothing holds up its own locks only.
 //
 // # Answers that do not come
 //

@@ -13,6 +13,9 @@ func Left(l *Locker) (n, most int) { return int(l.left.Load()), mostLeft }
 // Unsent returns how many calls of the locker wait to be sent together.
 func Unsent(l *Locker) int { return l.prompt.Waiting() }
 
+// KeyOf returns the lock's key in Redis.
+func KeyOf(l *Lock) string { return l.key }
+
 // OneServer makes a Redlock of one server's locks: what servers say of themselves is not asked.
 func OneServer(l *Lock) *Lock {
 	for _, m := range l.group.members {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -37,7 +38,9 @@ type Locker struct {
 	watchdog watchdog
 	pubsub   pubsub
 	prompt   *sends
-	patient  *sends // while answers are slow
+	patient  *sends   // while answers are slow
+	several  bool     // the client may ask more than one server
+	slots    sync.Map // of *sends, by the key of a slot's high water: instead of patient, where servers are several
 }
 
 // New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
@@ -47,9 +50,10 @@ func New(client Client, prefix string) *Locker {
 	if err != nil {
 		host = "unknown"
 	}
-	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: true}
+	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: true, several: true}
 	l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())
 	if c, plain := client.(interface{ Options() *redis.Options }); plain {
+		l.several = false
 		l.obeys = c.Options().ContextTimeoutEnabled
 		l.repeats = c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
 	}

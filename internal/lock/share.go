@@ -63,7 +63,7 @@ func unanswered(answer *redis.Cmd) error {
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
 // thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the others.
 func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
-	sends := l.patient
+	sends := l.patientFor(c)
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
 		if ctx.Done() != nil { // its caller may leave sooner
@@ -81,6 +81,20 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 		answer.SetErr(err)
 	}
 	return answer // with its own error
+}
+
+// patientFor returns what calls share with the call. Where servers are several that is the calls of one slot, which one
+// server has: a request to more than one is answered when all of them have answered, and one may be silent.
+func (l *Locker) patientFor(c call) *sends {
+	if !l.several {
+		return l.patient
+	}
+	slot := c.keys[1]
+	shared, ok := l.slots.Load(slot)
+	if !ok {
+		shared, _ = l.slots.LoadOrStore(slot, l.newSends(askTimeout, patientSends, false))
+	}
+	return shared.(*sends) //nolint:forcetypeassert // nothing else is stored
 }
 
 // retry does something that asks Redis, and once more, patiently, if it was not answered; then it is told that it may
