@@ -106,12 +106,12 @@ func demoDrafts(now time.Time) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
 			ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
-			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00,
-		}, &voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
+			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00, PerUser: 1,
+		}, &voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",
-			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00, ActualValue: 50_00,
-		}, &voucher.SaleDraft{PerUser: 1, Stock: demoStock, Begin: now.Add(demoLead), End: now.AddDate(1, 0, 0)}},
+			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00, ActualValue: 50_00, PerUser: 1,
+		}, &voucher.SaleDraft{Stock: demoStock, Begin: now.Add(demoLead), End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 45", SubTitle: "Ordinary coupon, always there",
 			Rules: "As many as you like, for as long as it is shown.", PayValue: 45_00, ActualValue: 50_00,

@@ -124,7 +124,7 @@ func routesDescribed() map[string]described {
 		},
 		"POST /voucher/buy/:id": {
 			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/voucher/buy/x"},
-			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, unavailable, order.ErrUnknownOutcome},
+			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, &order.LimitError{PerUser: 2}, unavailable, order.ErrUnknownOutcome},
 		},
 		"GET /order": {
 			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){asIs, has(order.Queued), has(order.Paid), withPurchases(fakePurchases{stale: true})},

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strconv"
 
 	"seckill/internal/invalid"
@@ -55,6 +56,24 @@ func notEnoughMembers(body []byte, err error) []byte {
 	e, _ := errors.AsType[*order.NotEnoughError](err)
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
+	return append(body, '}')
+}
+
+// limitReached answers who has as many of an ordinary voucher as one may have.
+func limitReached() failure {
+	return failure{
+		code: "LIMIT_REACHED", status: http.StatusConflict, title: "As many as one may have",
+		detail:  "The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count.",
+		english: "You have as many of these as one person may buy.", chinese: "您已达到每人限购数量",
+		members: limitMembers,
+	}
+}
+
+// limitMembers adds how many a user may have.
+func limitMembers(body []byte, err error) []byte {
+	e, _ := errors.AsType[*order.LimitError](err)
+	body = append(body, `,"data":{"perUser":`...)
+	body = strconv.AppendInt(body, e.PerUser, 10)
 	return append(body, '}')
 }
 

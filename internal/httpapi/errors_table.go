@@ -293,6 +293,7 @@ var rules = []rule{
 		detail:  "This route is for tokens with the role till and the shop that it stands in.",
 		english: "You may not do this.", chinese: "没有权限",
 	}},
+	{as[*order.LimitError], limitReached()},
 	{is(order.ErrSeckill), failure{
 		code: "SECKILL_ONLY", status: http.StatusConflict, title: "Sold in its sale only",
 		detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",

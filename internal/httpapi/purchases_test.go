@@ -340,6 +340,7 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 	}{
 		{order.ErrSeckill, 409, "SECKILL_ONLY"},
 		{order.ErrKeyReused, 409, "KEY_REUSED"},
+		{&order.LimitError{PerUser: 2}, 409, "LIMIT_REACHED"},
 		{voucher.ErrNotFound, 404, "NOT_FOUND"},
 		{voucher.ErrOffShelf, 409, "OFF_SHELF"},
 		{order.ErrUnavailable, 503, "UNAVAILABLE"},
@@ -348,7 +349,10 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 		a := newAPI(t, withOrdinarySale(func(int64, int64, string) (order.Order, error) {
 			return order.Order{}, fmt.Errorf("as adapters do: %w", c.err)
 		}))
-		wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/voucher/buy/5"}), c.status, c.code)
+		got := wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/voucher/buy/5"}), c.status, c.code)
+		if c.code == "LIMIT_REACHED" && string(got.Data) != `{"perUser":2}` {
+			t.Errorf("the limit: %s", got.Data)
+		}
 	}
 }
 

@@ -44,7 +44,8 @@ type VoucherChanges interface {
 // createOrdinary answers POST /voucher.
 func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 	var d voucher.Draft
-	if err := a.readBody(c, a.draftFields(&d, voucher.Ordinary)...); err != nil {
+	fields := append(a.draftFields(&d, voucher.Ordinary), jsonbody.Integer("perUser", &d.PerUser))
+	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
 	}
 	if err := a.checkPrice(d); err != nil {
@@ -56,11 +57,11 @@ func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
 
 // createSeckill answers POST /voucher/seckill.
 func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
-	var d voucher.Draft
-	sd := voucher.SaleDraft{PerUser: 1}
+	d := voucher.Draft{PerUser: 1}
+	var sd voucher.SaleDraft
 	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
-		jsonbody.Integer("perUser", &sd.PerUser),
+		jsonbody.Integer("perUser", &d.PerUser),
 		jsonbody.Seconds("waitlistOfferSeconds", &sd.OfferWithin),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
@@ -264,7 +265,7 @@ type voucherJSON struct {
 	ValidUntil  *time.Time     `json:"validUntil,omitempty"`  // of its coupons
 	ValidDays   int64          `json:"validDays,omitempty"`   // after the payment
 	VisibleFrom *time.Time     `json:"visibleFrom,omitempty"` // before then, for admins only
-	PerUser     int64          `json:"perUser,omitempty"`     // units that a user may have; absent: one, in a sale
+	PerUser     int64          `json:"perUser,omitempty"`     // units that a user may have; absent: one in a sale, any number of an ordinary voucher
 	Type        voucher.Kind   `json:"type"`
 	Status      voucher.Status `json:"status"`
 	*saleJSON                  // seckill vouchers only

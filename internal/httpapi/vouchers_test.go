@@ -228,8 +228,15 @@ func TestCreateOrdinary(t *testing.T) {
 	if status != http.StatusCreated || len(created) != 1 || created[0].Sale != nil || created[0].SubTitle != "" {
 		t.Fatalf("%d %s, created %+v", status, answer.Data, created)
 	}
+	if answer, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":20}`); status != http.StatusCreated || created[0].PerUser != 20 || !strings.Contains(string(answer.Data), `"perUser":20`) {
+		t.Errorf("20 to a user: %d %s", status, answer.Data)
+	}
+	refused, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":21}`)
+	if status != http.StatusBadRequest || len(created) != 0 || !slices.Equal(fieldsOf(refused), []string{"perUser"}) {
+		t.Errorf("21 to a user: %d %+v", status, refused)
+	}
 	// The fields of a sale are unknown here: an admin who takes the wrong route notices.
-	refused, status, created := create(t, "/voucher", object(goodBody()))
+	refused, status, created = create(t, "/voucher", object(goodBody()))
 	if status != http.StatusBadRequest || len(created) != 0 {
 		t.Fatalf("%d %+v, created %+v", status, refused, created)
 	}

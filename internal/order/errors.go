@@ -42,6 +42,13 @@ var (
 	ErrOutdated = errors.New("decided before operations that matter")
 )
 
+// LimitError says that the user has as many live orders of an ordinary voucher as its perUser allows. Nothing was bought.
+type LimitError struct{ PerUser int64 }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the user has %d of this voucher, which is the limit", e.PerUser)
+}
+
 // OrUnavailable separates what a store answered from what kept it from answering: an error that is neither of this
 // package nor of voucher becomes ErrUnavailable.
 func OrUnavailable(err error) error {
@@ -57,6 +64,9 @@ func OrUnavailable(err error) error {
 		}
 	}
 	if _, is := errors.AsType[*StateError](err); is {
+		return err
+	}
+	if _, is := errors.AsType[*LimitError](err); is {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)

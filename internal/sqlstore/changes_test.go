@@ -108,7 +108,7 @@ func TestUnreadableGuards(t *testing.T) {
 // What never changes does not, whatever alter does; its error rolls back; and an ordinary voucher has no sale.
 func TestChangeVoucherRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		id, plain := l.seckill(t, 10), l.ordinary(t)
+		id, plain := l.seckill(t, 10), l.limited(t, draft().PerUser)
 		mine := errors.New("mine")
 		alter := func(v *voucher.Voucher) error {
 			v.Title, v.PayValue, v.ShopID, v.PayWithin = "another", 1, 2, time.Second

@@ -82,16 +82,12 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh 
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
 		return row, false, err
 	}
-	v, err := findVoucher(tx, p.voucherID)
-	switch {
-	case err != nil:
+	v, err := p.offered(tx, now)
+	if err != nil {
 		return row, false, err
-	case v.Hidden(now): // before its kind, which nobody is to know either
-		return row, false, voucher.ErrNotFound
-	case v.Kind != voucher.Ordinary:
-		return row, false, order.ErrSeckill
-	case v.Status != voucher.OnShelf:
-		return row, false, voucher.ErrOffShelf
+	}
+	if row, err = p.claim(tx, v); row.ID != 0 || err != nil {
+		return row, false, err
 	}
 	deadline := now.Add(v.PayWithin)
 	row = orderRow{
@@ -109,6 +105,39 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh 
 		return row, false, fmt.Errorf("request: %w", err)
 	}
 	return row, true, nil
+}
+
+// offered returns the voucher if it can be bought here at the time now.
+func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, error) {
+	v, err := findVoucher(tx, p.voucherID)
+	switch {
+	case err != nil:
+		return v, err
+	case v.Hidden(now): // before its kind, which nobody is to know either
+		return v, voucher.ErrNotFound
+	case v.Kind != voucher.Ordinary:
+		return v, order.ErrSeckill
+	case v.Status != voucher.OnShelf:
+		return v, voucher.ErrOffShelf
+	}
+	return v, nil
+}
+
+// claim makes sure that the user may have one more of the voucher. If the same request was recorded while this one waited for its
+// turn, and has taken the last one, it returns that order.
+func (p directPurchase) claim(tx *gorm.DB, v voucher.Voucher) (orderRow, error) {
+	if v.PerUser == 0 {
+		return orderRow{}, nil
+	}
+	limit := claimLimited(tx, v, p.userID, p.orderID)
+	if _, reached := errors.AsType[*order.LimitError](limit); !reached {
+		return orderRow{}, limit
+	}
+	row, err := p.before(tx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return orderRow{}, limit
+	}
+	return row, err
 }
 
 // before returns the order that the same request made before, or gorm.ErrRecordNotFound.

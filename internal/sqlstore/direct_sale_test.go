@@ -1,8 +1,13 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,11 +58,125 @@ func TestDirectSale(t *testing.T) {
 	})
 }
 
-// The same request twice at once buys once.
+// replaced is an order of the limited voucher whose user has bought another one, as if it had been cancelled then.
+func (l ledger) replaced(tb testing.TB, voucherID, user int64) order.Claim {
+	tb.Helper()
+	c := l.bought(tb, voucherID, user)
+	l.force(tb, order.Cancelled, c.OrderID)
+	l.bought(tb, voucherID, user)
+	l.force(tb, order.Unpaid, c.OrderID)
+	return c
+}
+
+// A user has as many live orders as a voucher allows, whatever became of others; a repeated request hears of its order.
+func TestLimitedDirectSale(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, other := l.limited(t, 2), l.limited(t, 1)
+		buy := func(user, id, voucherID int64, key string) string {
+			t.Helper()
+			o, err := l.RecordDirectSale(t.Context(), id, user, voucherID, key)
+			if limit, reached := errors.AsType[*order.LimitError](err); reached {
+				return fmt.Sprintf("limit %d", limit.PerUser)
+			}
+			if err != nil {
+				t.Errorf("%d of user %d: %v", id, user, err)
+			}
+			return fmt.Sprint(o.ID)
+		}
+		for _, step := range []struct {
+			user, id, voucher int64
+			key, want         string
+		}{
+			{1, 101, v, "a", "101"},
+			{1, 102, v, "", "102"},
+			{1, 103, v, "b", "limit 2"},
+			{1, 104, v, "a", "101"},
+			{1, 102, v, "", "102"}, // the reply to COMMIT was lost
+			{2, 105, v, "a", "105"},
+			{1, 106, other, "c", "106"},
+			{1, 107, other, "b", "limit 1"}, // a refusal keeps no key
+		} {
+			if got := buy(step.user, step.id, step.voucher, step.key); got != step.want {
+				t.Errorf("%+v: %s", step, got)
+			}
+		}
+		for status := order.Unpaid; status <= order.Lapsed; status++ {
+			l.force(t, status, 101)
+			id := 200 + int64(status)
+			if status.Live() {
+				if got := buy(1, id, v, ""); got != "limit 2" {
+					t.Errorf("beside an order that is %s: %s", status, got)
+				}
+				continue
+			}
+			if got := buy(1, id, v, ""); got != fmt.Sprint(id) {
+				t.Errorf("beside an order that is %s: %s", status, got)
+			}
+			l.force(t, order.Cancelled, id)
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_limited_buyer"); n != 3 {
+			t.Errorf("%d rows of limited buyers, want 3", n)
+		}
+	})
+}
+
+// 64 requests of one user, some given up half way and sent again, buy exactly as many as they may. Each has a connection of its own, as
+// at another instance: nothing but the database is between them.
+func TestLimitedDirectSaleRace(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const limit, requests = 3, 64
+		v := l.limited(t, limit)
+		bought := make([]atomic.Int64, requests)
+		var group sync.WaitGroup
+		for i := range requests {
+			group.Go(func() {
+				key := fmt.Sprint(i)
+				if i%4 == 0 { // its first try may end anywhere
+					short, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+					_, _ = l.RecordDirectSale(short, int64(1000+i), 7, v, key)
+					cancel()
+				}
+				for {
+					o, err := l.RecordDirectSale(t.Context(), int64(2000+i), 7, v, key)
+					_, reached := errors.AsType[*order.LimitError](err)
+					switch {
+					case err == nil:
+						bought[i].Store(o.ID)
+						return
+					case reached:
+						return
+					case t.Context().Err() != nil:
+						t.Errorf("request %d: %v", i, err)
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		said := 0
+		for i := range bought {
+			if id := bought[i].Load(); id != 0 {
+				said++
+				if o, err := l.RecordDirectSale(t.Context(), 5000, 7, v, fmt.Sprint(i)); err != nil || o.ID != id {
+					t.Errorf("request %d again: %+v, %v; before it bought %d", i, o, err, id)
+				}
+			}
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != limit || said != limit {
+			t.Errorf("%d orders, %d callers know of one; want %d", n, said, limit)
+		}
+	})
+}
+
+// The same request twice at once buys once, also where it is the only one that its user may have.
 func TestDirectSaleAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.ordinary(t)
+		free := l.ordinary(t)
 		for round := range int64(10) {
+			v := free
+			if round%2 == 0 {
+				v = l.limited(t, 1)
+			}
 			var got [2]order.Order
 			buy := func(i int64) func() error {
 				return func() (err error) {

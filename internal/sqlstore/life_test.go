@@ -27,7 +27,14 @@ func (l ledger) recorded(tb testing.TB, voucherID int64, n int) []order.Claim {
 // ordinary creates a voucher that is bought freely.
 func (l ledger) ordinary(tb testing.TB) int64 {
 	tb.Helper()
+	return l.limited(tb, 0)
+}
+
+// limited creates an ordinary voucher of which a user may have n; 0: any number.
+func (l ledger) limited(tb testing.TB, n int64) int64 {
+	tb.Helper()
 	v := draft()
+	v.PerUser = n
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,22 +77,47 @@ func (r *receipt) use() error {
 // order of a sale.
 func (r *receipt) late() error {
 	if r.order.Kind != liveKind {
-		if err := r.note(order.ByProvider, "the payment arrived after the order was cancelled"); err != nil {
+		if err := r.noteLate(); err != nil {
 			return err
 		}
-		if err := r.advance(order.Revive, order.ByPayments, "there is no limit to this voucher"); err != nil {
-			return err
-		}
-		return r.payment.accept(r.tx, r.now)
+		return r.reviveDirect()
 	}
 	sale, err := lockSale(r.tx, r.order.VoucherID)
 	if err != nil {
 		return err
 	}
-	if err := r.note(order.ByProvider, "the payment arrived after the order was cancelled"); err != nil {
+	if err := r.noteLate(); err != nil {
 		return err
 	}
 	return r.revive(&sale)
+}
+
+func (r *receipt) noteLate() error {
+	return r.note(order.ByProvider, "the payment arrived after the order was cancelled")
+}
+
+// reviveDirect revives the order of an ordinary voucher, unless its buyer has bought others meanwhile and would now have more
+// than one may have.
+func (r *receipt) reviveDirect() error {
+	v, err := findVoucher(r.tx, r.order.VoucherID)
+	if err != nil {
+		return err
+	}
+	why := "there is no limit to this voucher"
+	if v.PerUser > 0 {
+		why = "the buyer may have one more"
+		err := claimLimited(r.tx, v, r.order.UserID, r.order.ID)
+		if _, reached := errors.AsType[*order.LimitError](err); reached {
+			return r.refuse(order.ByPayments, "the buyer has bought as many as one may have; the money goes back")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.advance(order.Revive, order.ByPayments, why); err != nil {
+		return err
+	}
+	return r.payment.accept(r.tx, r.now)
 }
 
 // revive has Redis asked for a unit, or sends the money back when the locked sale has left Redis for good.

@@ -105,6 +105,7 @@ func TestReceive(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, gone, plain := l.seckill(t, 100), l.seckill(t, 1), l.ordinary(t)
 		retired := l.recorded(t, gone, 1)[0]
+		full, other := l.limited(t, 1), l.limited(t, 2)
 		live := l.recorded(t, v, 7)
 		tests := map[string]struct {
 			claim   order.Claim
@@ -129,6 +130,14 @@ func TestReceive(t *testing.T) {
 			"cancelled, ordinary": {
 				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
 				arrived + "\npaid by cashier: there is no limit to this voucher", 0,
+			},
+			"cancelled, and the buyer has bought another": {
+				l.replaced(t, full, 3), order.Cancelled, order.Cancelled, order.PaymentRefunding,
+				arrived + "\ncancelled by cashier: the buyer has bought as many as one may have; the money goes back", 0,
+			},
+			"cancelled, and the buyer has bought another, and may have two": {
+				l.replaced(t, other, 3), order.Cancelled, order.Paid, order.PaymentReceived,
+				arrived + "\npaid by cashier: the buyer may have one more", 0,
 			},
 		}
 		l.retire(t, gone)

@@ -12,7 +12,7 @@ const (
 	MaxRules = 1024             // characters
 	MaxMoney = 1_000_000_000_00 // cents
 	MaxStock = 100_000_000
-	// MaxPerUser is how many units of a voucher a user may have at most, in any sale.
+	// MaxPerUser is how many units of a voucher a user may have at most, in one sale or of one ordinary voucher.
 	MaxPerUser = 20
 )
 
@@ -33,15 +33,15 @@ type Draft struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: visible at once
+	PerUser     int64     // units that a user may have: in a sale at least 1; of an ordinary voucher 0 is any number
 }
 
 // SaleDraft is the sale of a seckill voucher to be created.
 type SaleDraft struct {
-	Stock   int64
-	PerUser int64        // units that a user may have in one order
-	Begin   time.Time    // may be in the past: the sale is then on at once
-	End     time.Time    // exclusive; after Begin and after now
-	Guards  guard.Change // from none
+	Stock  int64
+	Begin  time.Time    // may be in the past: the sale is then on at once
+	End    time.Time    // exclusive; after Begin and after now
+	Guards guard.Change // from none
 	// OfferWithin is how long an offer of its waiting list stands; 0: it has no list.
 	OfferWithin time.Duration
 }
@@ -65,7 +65,6 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin}
 	r.number("stock", d.Stock, 1, MaxStock)
-	r.number("perUser", d.PerUser, 1, MaxPerUser)
 	r.window(sale.Begin, sale.End, now)
 	r.offerWithin(d.OfferWithin)
 	sale.Guards = r.guards(d.Guards, nil)

@@ -14,11 +14,11 @@ import (
 var now = time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
 
 func goodDraft() Draft {
-	return Draft{ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000}
+	return Draft{PerUser: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000}
 }
 
 func goodSale() SaleDraft {
-	return SaleDraft{PerUser: 1, Stock: 5000, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)}
+	return SaleDraft{Stock: 5000, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)}
 }
 
 // fields returns which fields the problems name, each once for each problem.
@@ -109,10 +109,7 @@ func TestSaleDraftRules(t *testing.T) {
 		"no begin":               {change: func(d *SaleDraft) { d.Begin = time.Time{} }, want: []string{"beginTime"}},
 		"no end":                 {change: func(d *SaleDraft) { d.End = time.Time{} }, want: []string{"endTime"}},
 		"beyond any calendar":    {change: func(d *SaleDraft) { d.End = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"endTime"}},
-		"units to a user":        {change: func(d *SaleDraft) { d.PerUser = 20 }},
-		"too many to a user":     {change: func(d *SaleDraft) { d.PerUser = 21 }, want: []string{"perUser"}},
-		"less than a unit":       {change: func(d *SaleDraft) { d.PerUser = 0 }, want: []string{"perUser"}},
-		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "perUser", "beginTime", "endTime"}},
+		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "beginTime", "endTime"}},
 		"less than one ms of it": {change: func(d *SaleDraft) { d.End = d.Begin.Add(time.Microsecond) }, want: []string{"endTime"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -120,12 +120,37 @@ func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	}
 }
 
+// How many units a user may have, of a sale and of an ordinary voucher.
+func TestPerUser(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[int64]struct{ ordinary, seckill int64 }{0: {0, -1}, 1: {1, 0}, 20: {20, 20}, 21: {-1, -1}, -1: {-1, -1}} {
+		d := goodDraft()
+		d.PerUser = given
+		s := newTestService(&fakeLedger{}, &fakeSales{})
+		perUser := func(v Shown, err error) int64 {
+			if err == nil {
+				return v.PerUser
+			}
+			if refused, is := errors.AsType[*invalid.Error](err); !is || refused.Problems[0].Field != "perUser" {
+				t.Errorf("%d: %v", given, err)
+			}
+			return -1
+		}
+		if got := perUser(s.CreateOrdinary(t.Context(), author, d)); got != want.ordinary {
+			t.Errorf("ordinary with %d: %d, want %d", given, got, want.ordinary)
+		}
+		if got := perUser(s.CreateSeckill(t.Context(), author, d, goodSale())); got != want.seckill {
+			t.Errorf("seckill with %d: %d, want %d", given, got, want.seckill)
+		}
+	}
+}
+
 func TestCreateRefusesWithEveryProblem(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
 	s := newTestService(ledger, sales)
 	_, errOrdinary := s.CreateOrdinary(t.Context(), author, Draft{})
-	_, errSeckill := s.CreateSeckill(t.Context(), author, Draft{}, SaleDraft{PerUser: 1})
+	_, errSeckill := s.CreateSeckill(t.Context(), author, Draft{PerUser: 1}, SaleDraft{})
 	for _, tc := range []struct {
 		err  error
 		want int

@@ -25,8 +25,8 @@ func TestAuditUnderLoad(t *testing.T) {
 	s.dead = append(s.dead, p)
 	now := time.Now()
 	created, err := p.vouchers.CreateSeckill(t.Context(), admin,
-		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00},
-		voucher.SaleDraft{PerUser: 1, Stock: 20_000, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PerUser: 1},
+		voucher.SaleDraft{Stock: 20_000, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	auditor := audit.New(audit.Stores{Vouchers: s.stores.sql, Totals: s.stores.sql, Redis: s.stores.redis},
 		p.repairs, telemetry.NewMetrics(telemetry.Build{}), s.stores.log)

@@ -129,10 +129,10 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	now := time.Now()
 	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
 		voucher.Draft{
-			ShopID: 1, Title: "100 for 10", PayValue: w.price, ActualValue: 100_00,
+			ShopID: 1, Title: "100 for 10", PayValue: w.price, ActualValue: 100_00, PerUser: perUser,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
-		voucher.SaleDraft{PerUser: perUser, Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
 	w.voucher = created.ID
 	return w

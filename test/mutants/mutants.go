@@ -233,6 +233,9 @@ func inQuantities() []mutant.Mutant {
 		packageMutant("a rebuild takes one unit for a holder of three", recovery, "TestPlanOfARebuild$/orders_of_several_units_come_back", "Stock: 13",
 			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `			promised += held.Quantity.Units()`, To: `			promised++`},
 		),
+		packageMutant("buyers of a limited voucher do not wait for each other", "./internal/sqlstore", "TestLimitedDirectSaleRace$/mysql", "want 3",
+			mutant.Change{File: "internal/sqlstore/limited.go", From: `	if err := tx.Clauses(claim).Create(`, To: `	if err := tx.Session(&gorm.Session{DryRun: true}).Clauses(claim).Create(`},
+		),
 		packageMutant("not enough is remembered as sold out", admission, "TestNotEnoughIsNotRemembered", "after others wanted three",
 			mutant.Change{File: "internal/order/admission/batcher.go", From: `	b.observe(ctx, &observation{view: decided.View,`, To: `	if decided.Results[0].Outcome == order.NotEnough {
 		decided.View.Stock = 0

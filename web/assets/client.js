@@ -33,7 +33,7 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
- * @property {number} [perUser] units that a buyer may have, in one order; one where it is absent
+ * @property {number} [perUser] units that a buyer may have: in a sale in one order, one where it is absent; of an ordinary voucher in as many orders, any number where it is absent
  * @property {boolean} [redeemable] a paid order has a code
  * @property {number} [waitlistOfferSeconds] how long an offer of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one

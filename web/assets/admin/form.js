@@ -66,7 +66,8 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
         shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
-        ...(seckill && { stock: whole(text('stock')), perUser: whole(text('perUser')) }),
+        ...(seckill && { stock: whole(text('stock')) }),
+        ...(text('perUser') && { perUser: whole(text('perUser')) }),
         ...(seckill && listed && { waitlistOfferSeconds: Math.round(whole(text('offerWithin')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
@@ -122,7 +123,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
         ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
         ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
         ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
-        ${seckill && input('perUser', { inputmode: 'numeric', value: from.perUser ?? '1' })}
+        ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
         ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
@@ -165,7 +166,7 @@ function unreadable(form, text, t) {
   for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
-    if (typed === '' && name !== 'payWithin' && name !== 'validDays') found[name] = t('wrong.missing');
+    if (typed === '' && name !== 'payWithin' && name !== 'validDays' && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
     else if (typed !== '' && form.elements[name].inputMode && !NUMBER.test(typed)) found[name] = t('wrong.number');
   }
   return found;

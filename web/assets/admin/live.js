@@ -39,7 +39,7 @@ export function Live({ id, client, words }) {
       <div>
         <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
-        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.perUser > 1 && ` · ${t('per.user', { n: voucher.perUser })}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
+        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.perUser && ` · ${t('per.user', { n: voucher.perUser })}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
       </div>
       <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} guards=${f && (f.guards?.settings ?? null)} onDone=${() => setVersion(version + 1)} />
     </header>

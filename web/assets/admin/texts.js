@@ -119,6 +119,7 @@ export const TEXTS = {
   'waitlist.report.passed': { en: 'Passed on', zh: '转给下一位' },
   'field.stock': { en: 'Units', zh: '库存数量' },
   'field.perUser': { en: 'Units to a buyer', zh: '每人限购数量' },
+  'form.perUser.any': { en: 'any number', zh: '不限' },
   'per.user': { en: 'up to {n} to a buyer', zh: '每人限购 {n} 张' },
   'field.beginTime': { en: 'Begins', zh: '开始时间' },
   'field.endTime': { en: 'Ends', zh: '结束时间' },

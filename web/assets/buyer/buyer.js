@@ -56,7 +56,7 @@ function Page({ words }) {
     await shop.readOrders();
   };
   return html`
-    <div class="intro"><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.some((v) => (v.perUser ?? 1) > 1) ? 'intro.several' : 'intro')}</p></div>
+    <div class="intro"><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.some((v) => v.type === 1 && (v.perUser ?? 1) > 1) ? 'intro.several' : 'intro')}</p></div>
     ${shop.vouchers && shop.trouble && html`<p class="note warn" role="status">${t('stale')}</p>`}
     ${shop.vouchers === null && html`<p class="note ${shop.trouble ? 'warn' : ''}" role="status">${t(shop.trouble ? 'trouble' : 'loading')}</p>`}
     ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}

@@ -62,6 +62,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
       ${voucher.type === 1 && html`
         ${!OVER.has(state) && html`<${Stock} voucher=${voucher} words=${words} state=${state} />`}
         <${Clock} voucher=${voucher} words=${words} now=${now} />`}
+      ${voucher.type === 0 && voucher.perUser && html`<p class="soft">${t('quantity.most', { n: voucher.perUser })}</p>`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}

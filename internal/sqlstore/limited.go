@@ -1,0 +1,50 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// limitedBuyerRow is written by each transaction that adds a live order of a limited ordinary voucher for this user.
+type limitedBuyerRow struct {
+	VoucherID int64 `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	UserID    int64 `gorm:"column:user_id;primaryKey;autoIncrement:false"`
+	OrderID   int64 `gorm:"column:order_id"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (limitedBuyerRow) TableName() string { return "tb_limited_buyer" }
+
+// claimLimited returns *order.LimitError if the user has as many live orders of the voucher as one may have. Until the
+// transaction ends, no other one can add one: its claim waits for the row that this one writes. The row is written and not just
+// locked, because the nodes of a Galera cluster share no locks, and refuse to commit the second transaction that wrote a row.
+// What is counted are the orders themselves, so that nothing has to be kept in step when one is cancelled or refunded.
+func claimLimited(tx *gorm.DB, v voucher.Voucher, userID, orderID int64) error {
+	claim := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "voucher_id"}, {Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"order_id"}),
+	}
+	if err := tx.Clauses(claim).Create(&limitedBuyerRow{VoucherID: v.ID, UserID: userID, OrderID: orderID}).Error; err != nil {
+		return fmt.Errorf("claiming one of %d orders of voucher %d: %w", v.PerUser, v.ID, err)
+	}
+	var found []order.Status
+	// At READ COMMITTED this sees what was committed before the row was ours.
+	if err := tx.Model(&orderRow{}).Where("user_id = ? AND voucher_id = ?", userID, v.ID).Pluck("status", &found).Error; err != nil {
+		return fmt.Errorf("counting the orders of a user: %w", err)
+	}
+	live := int64(0)
+	for _, status := range found {
+		if status.Live() {
+			live++
+		}
+	}
+	if live >= v.PerUser {
+		return &order.LimitError{PerUser: v.PerUser}
+	}
+	return nil
+}
