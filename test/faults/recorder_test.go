@@ -130,9 +130,9 @@ func backlog(r *run) {
 // poisoned adds entries that cannot be decoded, and one of a voucher that does not exist. The others are recorded as fast
 // as before.
 func poisoned(r *run) {
-	const soon = 3 * time.Second
+	const soon = 8 * time.Second // a busy machine needs three
 	r.open(deployment{})
-	r.buyers.Query = "wait=10s" // answers come when the order is recorded
+	r.buyers.Query = "wait=10s" // answers come when the order is recorded, or after ten seconds
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
 	poison := []map[string]any{
