@@ -32,6 +32,8 @@ func TestHelp(t *testing.T) {
 		{[]string{"deadletter", "replay", "1-0"}, 2, []string{"-why"}},
 		{[]string{"deadletter", "discard", "-why", "x", "1-0", "-yes"}, 2, []string{"-yes", "before"}},
 		{[]string{"deadletter", "list"}, 1, []string{"embedded"}},
+		{[]string{"rehearse", "--help"}, 0, []string{"-voucher", "-buyers", "no-go", "within an hour"}},
+		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "docs/rehearsal.md"}},
 		{[]string{"reconcile", "--help"}, 0, []string{"-voucher", "-repair", "tb_seckill_voucher", "balanced"}},
 		{[]string{"reconcile", "-voucher", "-1"}, 2, []string{"-voucher"}},
 		{[]string{"reconcile", "7"}, 2, []string{"7"}},

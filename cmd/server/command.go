@@ -21,6 +21,7 @@ func commands() []command {
 		{"serve", "sell coupons over HTTP (the default)", serve},
 		{"migrate", "bring the schema of the SQL database up to date", migrate},
 		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
+		{"rehearse", "play a sale before its day, with a crowd, and forecast it", rehearse},
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"webhook", "list, add, change and test webhook endpoints; list and replay their events", webhookCommand},
 		{"locks", "list who has the service's locks, or take one away", locks},

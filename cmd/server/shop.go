@@ -22,6 +22,7 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/report"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
@@ -68,8 +69,11 @@ type shop struct {
 	budgets      *guard.BudgetExchange // nil in the embedded mode, which has one instance
 	reporter     *recovery.Reporter    // nil in the embedded mode, whose Redis ends with the process
 
-	monitor *audit.Monitor
-	reports *report.Reports
+	emptier *rehearsal.Emptier
+
+	monitor    *audit.Monitor
+	reports    *report.Reports
+	rehearsals *rehearsal.Rehearsals
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
@@ -136,6 +140,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger, redis),
+		rehearsals:   rehearsal.New(ledger, redis, vouchers, locks),
+		emptier:      rehearsal.NewEmptier(ledger, locks, log),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,
 		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
@@ -164,7 +170,7 @@ func openBudgets(cfg config.Config, limits *guard.LimitsTable, store guard.Spend
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
 	if s.reporter != nil {
 		runs = append(runs, s.reporter.Run)
 	}

@@ -139,16 +139,16 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 	return exported, nil
 }
 
-// salesTable is all sales with how many of their units are not paid for: a table for FROM, with the parameters of salesParams.
+// salesTable is all sales but rehearsals with how many of their units are not paid for: a table for FROM, with the parameters of salesParams.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, s.issued - s.stock - s.offered AS sold, " +
 	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +
-	"GROUP BY voucher_id) p ON p.voucher_id = v.id) sales"
+	"GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
 
 func (s *Store) salesParams(more map[string]any) map[string]any {
-	params := map[string]any{"now": s.ledgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill}
+	params := map[string]any{"now": s.ledgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill, "rehearsals": voucher.RehearsalShop}
 	maps.Copy(params, more)
 	return params
 }

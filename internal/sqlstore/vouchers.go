@@ -139,6 +139,8 @@ func (s *Store) Vouchers(ctx context.Context, shopID, before int64, limit int) (
 	query := joined(s.read(ctx)).Where("v.id < ?", before).Order("v.id DESC").Limit(limit)
 	if shopID != 0 {
 		query = query.Where("v.shop_id = ?", shopID)
+	} else {
+		query = query.Where("v.shop_id <> ?", voucher.RehearsalShop)
 	}
 	vs, err := scanVouchers(query)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )
 
@@ -119,7 +120,7 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 	var events []webhookEventRow
 	for i := range rows {
 		shopID := terms[rows[i].VoucherID].shopID
-		if !shops[0] && !shops[shopID] || rows[i].paidAtOnce() {
+		if !wanted(shops, shopID) || rows[i].paidAtOnce() {
 			continue
 		}
 		e, err := webhook.EventOf(rows[i].order(), shopID, at, why)
@@ -136,6 +137,11 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 	return nil
 }
 
+// wanted reports whether an endpoint is told of the shop's orders. Nobody is told of those of a rehearsal.
+func wanted(shops map[int64]bool, shopID int64) bool {
+	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
+}
+
 // announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are the database's.
 func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	shops := s.subscribed.known()
@@ -144,7 +150,7 @@ func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[in
 		return nil
 	}
 	for _, c := range claims {
-		if t := terms[c.VoucherID]; t.cents > 0 && (shops[0] || shops[t.shopID]) {
+		if t := terms[c.VoucherID]; t.cents > 0 && wanted(shops, t.shopID) {
 			ids = append(ids, c.OrderID)
 		}
 	}

@@ -48,7 +48,7 @@ type SaleDraft struct {
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
 func (d Draft) check(r *fieldRules, now time.Time) Voucher {
-	r.number("shopId", d.ShopID, 1, MaxID)
+	r.shop(d.ShopID)
 	v := Voucher{
 		ShopID: d.ShopID, Title: r.title(d.Title), SubTitle: r.subTitle(d.SubTitle), Rules: r.rules(d.Rules),
 		PayValue: d.PayValue, ActualValue: d.ActualValue, Kind: Ordinary, Status: OnShelf,

@@ -65,6 +65,15 @@ func (r *fieldRules) number(field string, n, least, most int64) {
 	}
 }
 
+// shop checks a shop's id; vouchers in that of rehearsals are made by CreateRehearsal alone.
+func (r *fieldRules) shop(id int64) {
+	if id == RehearsalShop {
+		r.bad("shopId", "is that of rehearsals", fmt.Sprintf("any other whole number from 1 to %d", MaxID))
+		return
+	}
+	r.number("shopId", id, 1, MaxID)
+}
+
 // payWithin returns how long an order may stay unpaid; 0 is the default.
 func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	switch {

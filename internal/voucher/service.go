@@ -12,8 +12,8 @@ type Ledger interface {
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
-	// Vouchers returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest
-	// first, at most limit.
+	// Vouchers returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all but that of
+	// rehearsals, newest first, at most limit.
 	Vouchers(ctx context.Context, shopID, before int64, limit int) ([]Voucher, error)
 }
 
@@ -98,6 +98,11 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 			return Shown{}, err
 		}
 	}
+	return s.open(ctx, by, v)
+}
+
+// open stores a seckill voucher and opens its sale.
+func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error) {
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}

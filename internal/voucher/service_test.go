@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/guard"
 	"seckill/internal/invalid"
 )
 
@@ -232,5 +233,54 @@ func TestAll(t *testing.T) {
 	}
 	if got, _, err := s.All(t.Context(), 1, MaxID, 1); err != nil || len(got) != 1 || got[0].ID != 3 {
 		t.Errorf("the newest of shop 1: %+v, %v", got, err)
+	}
+}
+
+// A rehearsal has what a sale costs the service, and nothing that buyers would read; its guards stop nobody.
+func TestCreateRehearsal(t *testing.T) {
+	t.Parallel()
+	ledger, sales := &fakeLedger{}, &fakeSales{}
+	s := newTestService(ledger, sales)
+	sd := goodSale()
+	d := goodDraft()
+	d.PerUser = 3
+	sd.Guards.Limits = guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 10}}}
+	if _, err := s.CreateSeckill(t.Context(), author, d, sd); err != nil {
+		t.Fatal(err)
+	}
+	begin, end := now.Add(-time.Second), now.Add(time.Minute)
+	got, err := s.CreateRehearsal(t.Context(), author, 1, begin, end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Voucher{
+		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin, PerUser: 3,
+		Kind: Seckill, Status: OnShelf, Sale: &Sale{
+			Stock: 5000, Issued: 5000, Begin: begin, End: end,
+			Guards: &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 10}, DryRun: true}},
+		},
+	}
+	if diff := cmp.Diff(want, got.Voucher); diff != "" {
+		t.Errorf("rehearsal (-want +got):\n%s", diff)
+	}
+	if sale := ledger.vouchers[0]; sale.Sale.Guards.Limits.DryRun || sale.Rehearsal() || !sale.Admits(1) {
+		t.Errorf("the sale has become %+v", sale)
+	}
+	if got.Admits(1) || got.Admits(FirstRehearsalUser-1) || !got.Admits(FirstRehearsalUser) {
+		t.Error("the wrong users may buy")
+	}
+	if _, err := s.CreateRehearsal(t.Context(), author, 9, begin, end); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of no voucher: %v", err)
+	}
+	ordinary := goodDraft()
+	if _, err := s.CreateOrdinary(t.Context(), author, ordinary); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateRehearsal(t.Context(), author, 3, begin, end); !errors.Is(err, ErrNotSeckill) {
+		t.Errorf("of an ordinary voucher: %v", err)
+	}
+	ordinary.ShopID = RehearsalShop
+	if _, err := s.CreateOrdinary(t.Context(), author, ordinary); err == nil {
+		t.Error("anybody may create vouchers in the shop of rehearsals")
 	}
 }

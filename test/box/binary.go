@@ -36,10 +36,28 @@ func Binary(tb testing.TB) string {
 // buildBinary builds the server as it is released.
 func buildBinary() (string, error) { return buildServer("server") }
 
-// buildServer builds the server without cgo, and without the race detector, which the packages' own tests use. The file has
-// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
-// half of it. args are more arguments of go build.
+// builtLoadgen builds loadgen once per test process.
+var builtLoadgen = sync.OnceValues(func() (string, error) { return build("loadgen", "./cmd/loadgen") }) //nolint:gochecknoglobals // as above
+
+// Loadgen returns the path of loadgen, built from this checkout.
+func Loadgen(tb testing.TB) string {
+	tb.Helper()
+	path, err := builtLoadgen()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// buildServer builds the server; args are more arguments of go build.
 func buildServer(name string, args ...string) (string, error) {
+	return build(name, "./cmd/server", args...)
+}
+
+// build builds a program without cgo, and without the race detector, which the packages' own tests use. The file has
+// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
+// half of it.
+func build(name, pkg string, args ...string) (string, error) {
 	gomod, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the checkout: %w", err)
@@ -55,12 +73,12 @@ func buildServer(name string, args ...string) (string, error) {
 	}
 	final := filepath.Join(dir, fmt.Sprintf("%s-%.8x", name, sha256.Sum256([]byte(root))))
 	built := fmt.Sprintf("%s.%d", final, os.Getpid())
-	args = append(append([]string{"build", "-o", built}, args...), "./cmd/server")
+	args = append(append([]string{"build", "-o", built}, args...), pkg)
 	cmd := exec.CommandContext(context.Background(), "go", args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the server: %w\n%s", err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 	}
 	return final, os.Rename(built, final)
 }

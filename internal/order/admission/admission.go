@@ -78,6 +78,9 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 // accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; *order.NotEnoughError;
 // *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
 func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.Request) error {
+	if !v.Admits(request.UserID) {
+		return voucher.ErrNotFound
+	}
 	if v.Sale == nil {
 		return unlessHidden(v, voucher.ErrNotSeckill)
 	}
@@ -139,6 +142,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	switch {
 	case err != nil:
 		return err
+	case !v.Admits(userID):
+		return voucher.ErrNotFound
 	case v.Sale == nil:
 		return voucher.ErrNotSeckill
 	case v.Sale.Retired:

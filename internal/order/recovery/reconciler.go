@@ -252,7 +252,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 		case view.Applied < v.Sale.LastOperation:
 			r.outbox.RequestFlush(v.ID)
 			continue
-		case view.Now.After(v.Sale.End.Add(retireAfter)):
+		case over(v, view):
 			r.repairs.found(v.ID, Retiring)
 		}
 		if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {

@@ -230,6 +230,7 @@ func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 func TestSweepRetires(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
+		shop    int64
 		since   time.Duration // from the end
 		drained bool
 		holders []order.Claim
@@ -243,8 +244,11 @@ func TestSweepRetires(t *testing.T) {
 		"an order has left no trace but its holder": {
 			since: 25 * time.Hour, drained: true, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, built: rebuildTo(2),
 		},
-		"not drained":  {since: 25 * time.Hour},
-		"within a day": {since: 23 * time.Hour, drained: true},
+		"not drained":                     {since: 25 * time.Hour},
+		"a rehearsal, after a minute":     {shop: voucher.RehearsalShop, since: 61 * time.Second, drained: true, want: []int64{ordertest.VoucherA}},
+		"a rehearsal, within it":          {shop: voucher.RehearsalShop, since: 59 * time.Second, drained: true},
+		"a rehearsal with an order there": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
+		"within a day":                    {since: 23 * time.Hour, drained: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,6 +256,7 @@ func TestSweepRetires(t *testing.T) {
 				Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: tc.drained, HolderClaims: tc.holders, Stream: tc.waiting,
 				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(tc.since)}},
 			}
+			f.Kept[0].ShopID = tc.shop
 			r := newTestReconciler(t, f)
 			r.sweepAndServe(t.Context())
 			if len(tc.built) > 0 {

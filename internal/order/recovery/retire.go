@@ -10,8 +10,21 @@ import (
 	"seckill/internal/voucher"
 )
 
-// retireAfter is how long a sale stays in Redis after its end, where its holders are asked for their orders.
-const retireAfter = 24 * time.Hour
+const (
+	// retireAfter is how long a sale stays in Redis after its end, where its holders are asked for their orders.
+	retireAfter = 24 * time.Hour
+	// retireRehearsalAfter is how long a rehearsal does: nobody comes back for its orders.
+	retireRehearsalAfter = time.Minute
+)
+
+// over reports whether a sale that Redis holds like this has ended so long ago that it may be retired.
+func over(v voucher.Voucher, view order.SaleView) bool {
+	after := retireAfter
+	if v.Rehearsal() {
+		after = retireRehearsalAfter
+	}
+	return view.Now.After(v.Sale.End.Add(after))
+}
 
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the process
 // dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the next sweep.
@@ -26,7 +39,7 @@ func (r *Reconciler) tryRetire(ctx context.Context, voucherID int64) result {
 // retire checks the sale again, now that the lock is held, and retires it.
 func (r *Reconciler) retire(ctx context.Context, voucherID int64) error {
 	v, view, err := r.look(ctx, voucherID)
-	if err != nil || v.Sale == nil || v.Sale.Retired || !view.Now.After(v.Sale.End.Add(retireAfter)) {
+	if err != nil || v.Sale == nil || v.Sale.Retired || !over(v, view) {
 		return err
 	}
 	if broken, err := r.needsRebuild(ctx, v, view); err != nil || broken || view.Applied < v.Sale.LastOperation {

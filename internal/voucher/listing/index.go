@@ -74,8 +74,11 @@ func (x *Index) wantVisible(ctx context.Context, id int64, now func() time.Time)
 	return x.want(ctx, func() bool { return x.has(id) && !now().Before(x.hidden[id]) })
 }
 
-// wantShop returns nil if the shop has vouchers, else voucher.ErrNotFound, or ErrUnavailable.
+// wantShop returns nil if the shop has vouchers and is not that of rehearsals, else voucher.ErrNotFound, or ErrUnavailable.
 func (x *Index) wantShop(ctx context.Context, id int64) error {
+	if id == voucher.RehearsalShop {
+		return voucher.ErrNotFound
+	}
 	return x.want(ctx, func() bool {
 		_, found := x.shops[id]
 		return found

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/rehearsal"
+	"seckill/internal/redisstore"
+	"seckill/internal/voucher"
+)
+
+const rehearseHelp = `server rehearse plays the sale of a voucher before its day: on the running instances and their stores, with a
+crowd of loadgen, on a sale of its own that buyers do not see and that is removed afterwards. It forecasts
+when the sale will be sold out, how long answers take and what Redis needs, and says go or no-go.
+
+  server rehearse -voucher 7
+  server rehearse -voucher 7 -buyers 200000 -url http://10.0.0.1:8080,http://10.0.0.2:8080
+
+It reads the settings of the instances (SECKILL_*). The crowd is a process of its own, whose command it
+prints; its tokens are signed with SECKILL_JWT_SECRET. It takes processor time from what runs beside it: run
+it on a machine of its own.
+
+It refuses while a sale runs, or one begins within an hour.
+
+Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
+
+const (
+	maxBuyers = 1_000_000 // by default; -buyers may ask for more
+	// memoryEvery is how often Redis is asked for its memory meanwhile.
+	memoryEvery = 500 * time.Millisecond
+	// rehearsalSettle is how long the crowd has, after its rush, to compare all answers with all orders.
+	rehearsalSettle = 2 * time.Minute
+	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
+	endTimeout = 10 * time.Second
+)
+
+// crowd is what the command line asks for.
+type crowd struct {
+	voucher     int64
+	buyers      int64
+	duration    time.Duration
+	url         string
+	connections int
+	loadgen     string
+}
+
+// rehearse is the command rehearse.
+func rehearse(ctx context.Context, env environment) error {
+	c, err := readCrowd(env)
+	if err != nil {
+		return err
+	}
+	w, err := openToolEnv(ctx, env)
+	if errors.Is(err, errEmbedded) {
+		return fmt.Errorf("%w. docs/rehearsal.md says how loadgen rehearses there", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	author := voucher.Author{Request: "rehearse"}
+	v, err := w.rehearsals.Start(ctx, author, c.voucher, c.duration+rehearsalSettle)
+	if err != nil {
+		return notRehearsed(c.voucher, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		defer cancel()
+		if err := w.rehearsals.End(ctx, author, v.ID); err != nil {
+			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n", v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
+		}
+	}()
+	figures, err := w.play(ctx, env, c, v.Voucher)
+	if err != nil {
+		return err
+	}
+	return printForecast(env, c.voucher, figures.Forecast())
+}
+
+func readCrowd(env environment) (c crowd, err error) {
+	set := flag.NewFlagSet("rehearse", flag.ContinueOnError)
+	set.Int64Var(&c.voucher, "voucher", 0, "the `id` of the voucher whose sale is rehearsed (required)")
+	set.Int64Var(&c.buyers, "buyers", 0, "`number` of buyers; by default twenty for each unit, at most a million")
+	set.DurationVar(&c.duration, "duration", 10*time.Second, "`time` within which they arrive, most of them at the start")
+	set.StringVar(&c.url, "url", "http://localhost:8080", "where the instances are; several `addresses` with commas between them")
+	set.IntVar(&c.connections, "connections", 256, "`number` of connections of the crowd")
+	set.StringVar(&c.loadgen, "loadgen", "", "the `program` loadgen; by default beside this one, or on the PATH")
+	if err := parse(env, set, rehearseHelp); err != nil {
+		return c, err
+	}
+	switch {
+	case c.voucher < 1 || c.voucher > voucher.MaxID:
+		return c, misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", c.voucher, voucher.MaxID))
+	case c.buyers < 0 || c.buyers > 100_000_000:
+		return c, misuse(set, fmt.Sprintf("-buyers is %d (allowed: 1 to 100000000)", c.buyers))
+	case c.duration < time.Second || c.duration > rehearsal.MaxLength-rehearsalSettle:
+		return c, misuse(set, fmt.Sprintf("-duration is %s (allowed: 1s to %s)", c.duration, rehearsal.MaxLength-rehearsalSettle))
+	}
+	if c.loadgen, err = findLoadgen(c.loadgen); err != nil {
+		return c, misuse(set, err.Error())
+	}
+	return c, nil
+}
+
+// findLoadgen returns where loadgen is: before anything is created, because without it nothing can be rehearsed.
+func findLoadgen(given string) (string, error) {
+	if given != "" {
+		return exec.LookPath(given)
+	}
+	if self, err := os.Executable(); err == nil {
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), "loadgen")); err == nil {
+			return beside, nil
+		}
+	}
+	found, err := exec.LookPath("loadgen")
+	if err != nil {
+		return "", errors.New("loadgen is neither beside this program nor on the PATH; make loadgen builds it, -loadgen names it")
+	}
+	return found, nil
+}
+
+// notRehearsed says why a rehearsal did not start.
+func notRehearsed(id int64, err error) error {
+	switch {
+	case errors.Is(err, voucher.ErrNotFound):
+		return fmt.Errorf("there is no voucher %d", id)
+	case errors.Is(err, voucher.ErrNotSeckill):
+		return fmt.Errorf("voucher %d is an ordinary one: it has no sale to rehearse", id)
+	case errors.Is(err, order.ErrBusy):
+		return errors.New("another rehearsal is being started")
+	default:
+		return fmt.Errorf("no rehearsal: %w", err)
+	}
+}
+
+// play has the crowd buy, and measures meanwhile.
+func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher) (rehearsal.Figures, error) {
+	report, err := os.CreateTemp("", "rehearsal-*.json")
+	if err != nil {
+		return rehearsal.Figures{}, err
+	}
+	defer func() { _ = os.Remove(report.Name()) }()
+	_ = report.Close() // loadgen writes it
+	idle, _, err := w.stores.redis.Memory(ctx)
+	if err != nil {
+		return rehearsal.Figures{}, err
+	}
+	args := c.args(v, report.Name())
+	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n", v.ID, c.loadgen, strings.Join(args, " "))
+	cmd := exec.CommandContext(ctx, c.loadgen, args...) //nolint:gosec // the operator's own program
+	cmd.Env, cmd.Stdout, cmd.Stderr = env.environ, env.out, env.err
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it then verifies what was done until then
+	cmd.WaitDelay = rehearsalSettle
+	measuring, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	memory := make(chan memoryPeak, 1)
+	go func() { memory <- watchMemory(measuring, w.stores.redis) }()
+	ran := cmd.Run()
+	stop()
+	peak := <-memory
+	figures, err := readFigures(report.Name())
+	if err != nil {
+		return figures, errors.Join(fmt.Errorf("the crowd: %w", cmp.Or(ran, err)))
+	}
+	figures.Stock, figures.MemoryIdle, figures.MemoryPeak, figures.MemoryMax = v.Sale.Issued, idle, max(idle, peak.used), peak.limit
+	return figures, nil
+}
+
+// args is the command line of the crowd.
+func (c crowd) args(v voucher.Voucher, report string) []string {
+	buyers := cmp.Or(c.buyers, min(20*v.Sale.Issued, maxBuyers))
+	return []string{
+		"-url", c.url, "-voucher", strconv.FormatInt(v.ID, 10), "-buyers", strconv.FormatInt(buyers, 10),
+		"-duration", c.duration.String(), "-connections", strconv.Itoa(c.connections), "-json", report,
+	}
+}
+
+type memoryPeak struct{ used, limit int64 }
+
+// watchMemory returns the most memory that Redis has used until ctx ends.
+func watchMemory(ctx context.Context, redis *redisstore.Store) (peak memoryPeak) {
+	for {
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), memoryEvery)
+		used, limit, err := redis.Memory(call)
+		cancel()
+		if err == nil { // what it does not answer now it does the next time
+			peak = memoryPeak{max(peak.used, used), limit}
+		}
+		if ctx.Err() != nil {
+			return peak
+		}
+		order.Sleep(ctx, memoryEvery)
+	}
+}
+
+// crowdReport is what is read of loadgen's report.
+type crowdReport struct {
+	Issued      int64 `json:"issued"`
+	Buyers      int64 `json:"buyers"`
+	Requests    int64 `json:"requests"`
+	Total       int64 `json:"total"` // findings
+	Interrupted bool  `json:"interrupted"`
+	FromDue     struct {
+		P50 float64 `json:"p50"` // milliseconds
+		P99 float64 `json:"p99"`
+	} `json:"fromDue"`
+	Timeline []struct {
+		Accepted int64 `json:"accepted"`
+		Unclear  int64 `json:"unclear"`
+	} `json:"timeline"` // second by second
+}
+
+// readFigures reads loadgen's report.
+func readFigures(name string) (f rehearsal.Figures, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return f, err
+	}
+	var r crowdReport
+	if err := json.Unmarshal(text, &r); err != nil {
+		return f, fmt.Errorf("it has left no report: %w", err)
+	}
+	f.Buyers, f.Requests, f.Findings, f.Early = r.Buyers, r.Requests, int(r.Total), r.Interrupted
+	f.P50, f.P99 = millis(r.FromDue.P50), millis(r.FromDue.P99)
+	for second, s := range r.Timeline {
+		f.Accepted += s.Accepted
+		f.Unclear += s.Unclear
+		if f.SoldOut == 0 && f.Accepted >= r.Issued {
+			f.SoldOut = time.Duration(second+1) * time.Second
+		}
+	}
+	return f, nil
+}
+
+func millis(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+
+// printForecast prints the forecast for the voucher's sale; errFound for no-go.
+func printForecast(env environment, id int64, f rehearsal.Forecast) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nForecast for the sale of voucher %d\n", id)
+	for _, line := range f.Lines {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	if len(f.NoGo) == 0 {
+		b.WriteString("GO\n")
+	}
+	for _, why := range f.NoGo {
+		fmt.Fprintf(&b, "NO-GO: %s\n", why)
+	}
+	if _, err := env.out.Write([]byte(b.String())); err != nil {
+		return err
+	}
+	if len(f.NoGo) > 0 {
+		return errFound
+	}
+	return nil
+}

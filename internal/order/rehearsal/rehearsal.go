@@ -1,0 +1,129 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+const (
+	// Near is how long before the begin of a sale no rehearsal starts.
+	Near = time.Hour
+	// MaxLength is how long a rehearsal's sale may last.
+	MaxLength = 30 * time.Minute
+	// startTimeout is how long starting one may take.
+	startTimeout = 15 * time.Second
+	lockName     = "rehearsal"
+	// endAhead is how far ahead the end is set that ends a rehearsal: one in the past is refused.
+	endAhead = 5 * time.Second
+)
+
+// NearSaleError refuses a rehearsal: a sale runs, or begins within the hour.
+type NearSaleError struct {
+	VoucherID  int64
+	Title      string
+	Begin, End time.Time
+	Runs       bool
+}
+
+func (e *NearSaleError) Error() string {
+	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+	if e.Runs {
+		return fmt.Sprintf("the sale of voucher %d (%s) runs until %s; a rehearsal would take its buyers' place", e.VoucherID, e.Title, at(e.End))
+	}
+	return fmt.Sprintf("the sale of voucher %d (%s) begins at %s, in less than %s", e.VoucherID, e.Title, at(e.Begin), Near)
+}
+
+// RunningError refuses a rehearsal: another one has not ended.
+type RunningError struct {
+	VoucherID int64
+	End       time.Time
+}
+
+func (e *RunningError) Error() string {
+	return fmt.Sprintf("a rehearsal, voucher %d, has not ended; it lasts until %s at most", e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
+}
+
+// Sales are the sales that Redis is to hold, and their clock.
+type Sales interface {
+	// SalesToKeep returns all of them with their vouchers.
+	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
+}
+
+// Clock is the clock that decides when a sale begins: Redis's (rule 12).
+type Clock interface {
+	// Live returns the state of each sale, and the time.
+	Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error)
+}
+
+// Vouchers creates and changes vouchers: voucher.Service.
+type Vouchers interface {
+	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	CreateRehearsal(ctx context.Context, by voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error)
+	// Change changes a voucher.
+	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
+}
+
+// Rehearsals starts and ends rehearsals.
+type Rehearsals struct {
+	sales    Sales
+	clock    Clock
+	vouchers Vouchers
+	locker   order.Locker
+}
+
+// New returns rehearsals; it starts nothing.
+func New(sales Sales, clock Clock, vouchers Vouchers, locker order.Locker) *Rehearsals {
+	return &Rehearsals{sales: sales, clock: clock, vouchers: vouchers, locker: locker}
+}
+
+// Start creates a rehearsal of a voucher's sale that is on sale at once and for the given time, MaxLength at most. It returns
+// *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or voucher.ErrNotSeckill.
+func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64, length time.Duration) (shown voucher.Shown, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err = r.locker.TryDo(ctx, lockName, func(ctx context.Context) error {
+		sales, err := r.sales.SalesToKeep(ctx)
+		if err != nil {
+			return err
+		}
+		_, now, err := r.clock.Live(ctx, sales)
+		if err != nil {
+			return err
+		}
+		if err := refuse(sales, now); err != nil {
+			return err
+		}
+		shown, err = r.vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(min(length, MaxLength)))
+		return err
+	})
+	return shown, err
+}
+
+// refuse returns why no rehearsal may start at the time now.
+func refuse(sales []voucher.Voucher, now time.Time) error {
+	for _, v := range sales {
+		switch {
+		case !now.Before(v.Sale.End):
+		case v.Rehearsal():
+			return &RunningError{VoucherID: v.ID, End: v.Sale.End}
+		case v.Status == voucher.OnShelf && now.After(v.Sale.Begin.Add(-Near)):
+			return &NearSaleError{VoucherID: v.ID, Title: v.Title, Begin: v.Sale.Begin, End: v.Sale.End, Runs: !now.Before(v.Sale.Begin)}
+		}
+	}
+	return nil
+}
+
+// End ends a rehearsal's sale now, so that it is emptied soon. Of one that has ended it changes nothing.
+func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) error {
+	end := time.Now().Add(endAhead)
+	_, _, err := r.vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
+	if errors.Is(err, voucher.ErrRetired) || errors.Is(err, voucher.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
+)
+
+// RetiredRehearsals implements rehearsal.Ledger.
+func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
+	err = s.read(ctx).Table("tb_voucher v").Joins("JOIN tb_seckill_voucher s ON s.voucher_id = v.id").
+		Where("v.shop_id = ? AND s.retired = ?", voucher.RehearsalShop, true).Order("v.id").Pluck("v.id", &ids).Error
+	if err != nil {
+		return nil, readError("looking for rehearsals", err)
+	}
+	return ids, nil
+}
+
+// errNoRehearsal: what is to be emptied is another voucher, or its sale is not retired. Nothing of it is touched.
+var errNoRehearsal = errors.New("not a rehearsal that is over")
+
+// EmptyRehearsal implements rehearsal.Ledger. What the voucher is, is looked at under the lock of its sale's row by each transaction.
+// Who started it and when stays in tb_audit.
+func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
+	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+		done = false
+		sale, err := lockSale(tx, voucherID)
+		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
+			done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v, err := findVoucher(tx, voucherID)
+		if err != nil {
+			return err
+		}
+		if !v.Rehearsal() || !sale.Retired {
+			return errNoRehearsal
+		}
+		var ids []int64
+		if err := tx.Model(&orderRow{}).Where("voucher_id = ?", voucherID).Order("id").Limit(n).Pluck("id", &ids).Error; err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return removeOrders(tx, ids)
+		}
+		done = true
+		return removeVoucher(tx, voucherID)
+	})
+	if err != nil {
+		return false, readError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
+	}
+	return done, nil
+}
+
+// removeOrders removes orders and everything that belongs to them.
+func removeOrders(tx *gorm.DB, ids []int64) error {
+	for _, from := range []string{
+		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?", "tb_voucher_order WHERE id IN ?",
+	} {
+		for part := range chunks(ids) {
+			if err := tx.Exec("DELETE FROM "+from, part).Error; err != nil {
+				return fmt.Errorf("removing from %s: %w", from, err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeVoucher removes a voucher that has no orders, and its sale.
+func removeVoucher(tx *gorm.DB, id int64) error {
+	for _, from := range []string{
+		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?", "tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
+	} {
+		if err := tx.Exec("DELETE FROM "+from, id).Error; err != nil {
+			return fmt.Errorf("removing from %s: %w", from, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+// rehearsal creates a rehearsal's voucher whose sale is at epoch 1.
+func (l ledger) rehearsal(tb testing.TB, stock int64) int64 {
+	tb.Helper()
+	id := l.seckill(tb, stock)
+	l.exec(tb, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, id)
+	return id
+}
+
+// A rehearsal is emptied batch by batch, and its voucher goes last; of a sale that is none, or is not retired, nothing is touched.
+func TestEmptyRehearsal(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		sale, shadow := l.seckill(t, 10), l.rehearsal(t, 10)
+		insert(t, l, claims(sale, 1, 3))
+		insert(t, l, claims(shadow, 1, 5))
+		rows := func() [2]int64 {
+			of := func(id int64) int64 {
+				return l.number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", id)
+			}
+			return [2]int64{of(sale), of(shadow)}
+		}
+		if ids, err := l.RetiredRehearsals(t.Context()); err != nil || len(ids) != 0 {
+			t.Errorf("retired rehearsals %v, %v; want none", ids, err)
+		}
+		if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err == nil || done {
+			t.Errorf("emptying one that is not retired: %t, %v", done, err)
+		}
+		l.exec(t, "UPDATE tb_seckill_voucher SET retired = 1, begin_time = ?, end_time = ?", stored(recordedAt.Add(-2*time.Hour)), stored(recordedAt.Add(-time.Hour)))
+		if done, err := l.EmptyRehearsal(t.Context(), sale, 2); err == nil || done || rows() != [2]int64{3, 5} {
+			t.Fatalf("emptying a real sale: %t, %v; orders %v", done, err, rows())
+		}
+		if ids, err := l.RetiredRehearsals(t.Context()); err != nil || len(ids) != 1 || ids[0] != shadow {
+			t.Errorf("retired rehearsals %v, %v; want %d", ids, err, shadow)
+		}
+		for i, want := range []int64{3, 1, 0} {
+			if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err != nil || done || rows() != [2]int64{3, want} {
+				t.Fatalf("batch %d: %t, %v; orders %v", i+1, done, err, rows())
+			}
+		}
+		for range 2 { // the second is a try whose answer was lost
+			if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err != nil || !done {
+				t.Fatalf("the voucher: %t, %v", done, err)
+			}
+		}
+		for _, table := range []string{"tb_voucher WHERE id = ?", "tb_seckill_voucher WHERE voucher_id = ?", "tb_order_event WHERE order_id NOT IN (SELECT id FROM tb_voucher_order) AND 0 < ?"} {
+			if n := l.number(t, "SELECT COUNT(*) FROM "+table, shadow); n != 0 {
+				t.Errorf("%d rows are left in %s", n, table)
+			}
+		}
+		if _, err := l.Voucher(t.Context(), sale); err != nil {
+			t.Errorf("the real sale: %v", err)
+		}
+	})
+}
+
+// Neither the list of all vouchers, nor that of all sales, nor their sums have a rehearsal, and no endpoint of all shops hears of it.
+func TestRehearsalsAreInNoList(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.endpoint(t, 0)
+		sale, shadow := l.seckill(t, 10), l.rehearsal(t, 1000)
+		insert(t, l, claims(shadow, 1, 5))
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
+			t.Errorf("%d events of a rehearsal", n)
+		}
+		insert(t, l, claims(sale, 1, 2))
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n == 0 {
+			t.Error("no events of a real sale")
+		}
+		vs, err := l.Vouchers(t.Context(), 0, voucher.MaxID, 10)
+		if err != nil || len(vs) != 1 || vs[0].ID != sale {
+			t.Errorf("vouchers %+v, %v; want %d", vs, err, sale)
+		}
+		sales, err := l.SalesPage(t.Context(), "", voucher.MaxID, 10)
+		if err != nil || len(sales) != 1 || sales[0].VoucherID != sale {
+			t.Errorf("sales %+v, %v; want %d", sales, err, sale)
+		}
+		sums, err := l.SalesSums(t.Context())
+		if err != nil || len(sums) != 1 {
+			t.Fatalf("sums %+v, %v", sums, err)
+		}
+		for phase, sum := range sums {
+			if sum.Sales != 1 || sum.Issued != 10 || sum.Sold != 2 {
+				t.Errorf("%s: %+v; want one sale of 10 units, 2 sold", phase, sum)
+			}
+		}
+	})
+}

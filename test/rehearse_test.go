@@ -1,0 +1,132 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/voucher"
+	"seckill/test/box"
+)
+
+// TestRehearse rehearses a sale on two real instances: the crowd buys, nobody else can, nothing of the real sale changes, no list shows
+// the rehearsal, and in the end nothing is left of it but the lines of the audit trail.
+func TestRehearse(t *testing.T) {
+	t.Parallel()
+	s := box.RealSite(t, 2)
+	sale := s.CreateWindow(t, 40, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
+	ask := func(token, path string) box.Reply {
+		t.Helper()
+		r, err := box.NewClient(t).Do(t.Context(), box.Request{Method: http.MethodGet, URL: s.URL(path), Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	urls := s.Servers[0].URL("") + "," + s.Servers[1].URL("")
+	args := []string{
+		"rehearse", "-voucher", strconv.FormatInt(sale, 10), "-buyers", "200", "-duration", "1s", "-connections", "8",
+		"-url", urls, "-loadgen", box.Loadgen(t),
+	}
+	got := box.Command(t, s.Servers[0].Settings, args...)
+	// Whether it is a go depends on how busy this machine is. What must not be is a finding of the checker.
+	if got.Code != 0 && got.Code != 3 || !strings.Contains(got.Stdout, "VERIFIED") || !strings.Contains(got.Stdout, "40 units within") {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	t.Log(got.Stderr + got.Stdout)
+	shadow := rehearsals(t, s)
+	if len(shadow) != 1 || !strings.Contains(got.Stderr, fmt.Sprintf("-voucher %d ", shadow[0])) {
+		t.Fatalf("rehearsals %v\n%s", shadow, got.Stderr)
+	}
+	if stock, issued, err := s.Ledger.Sale(t.Context(), sale); err != nil || stock != 40 || issued != 40 {
+		t.Errorf("the real sale has %d of %d units, %v", stock, issued, err)
+	}
+	if rows, err := s.Ledger.Orders(t.Context(), sale); err != nil || len(rows) != 0 {
+		t.Errorf("the real sale has orders %v, %v", rows, err)
+	}
+	for _, list := range []string{"/voucher/list/1", "/admin/voucher", "/admin/sale", fmt.Sprintf("/voucher/list/%d", voucher.RehearsalShop)} {
+		if body := string(ask(box.AdminToken(), list).Body); strings.Contains(body, "Rehearsal") {
+			t.Errorf("%s shows the rehearsal: %s", list, body)
+		}
+	}
+	buy, err := box.NewClient(t).Do(t.Context(), box.Request{
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d", shadow[0])), Token: box.BuyerToken(42),
+	})
+	if err != nil || buy.StatusCode != http.StatusNotFound {
+		t.Errorf("a real user's purchase in the rehearsal: %d %s, %v", buy.StatusCode, buy.Body, err)
+	}
+
+	pretendEnded(t, s, shadow[0])
+	box.Eventually(t, "the rehearsal to be removed", func() error {
+		if left := rehearsals(t, s); len(left) > 0 {
+			return fmt.Errorf("vouchers %v are left", left)
+		}
+		return nil
+	})
+	for _, table := range []string{"tb_voucher_order", "tb_voucher_operation", "tb_seckill_voucher", "tb_sale_minute"} {
+		var n int
+		err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+" WHERE voucher_id = ?", shadow[0]).Scan(&n)
+		if err != nil || n > 0 {
+			t.Errorf("%s has %d rows of the rehearsal, %v", table, n, err)
+		}
+	}
+	if n, err := s.Redis.Exists(t.Context(), s.Redis.SaleKey(shadow[0]), s.Redis.BuyersKey(shadow[0])).Result(); err != nil || n > 0 {
+		t.Errorf("Redis has %d keys of the rehearsal, %v", n, err)
+	}
+}
+
+// TestRehearseRefuses: which sale keeps one from rehearsing is said, and wrong arguments are.
+func TestRehearseRefuses(t *testing.T) {
+	t.Parallel()
+	s := box.RealSite(t, 1)
+	far := s.CreateWindow(t, 5, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
+	rehearse := func(code int, word string, id int64, args ...string) {
+		t.Helper()
+		expectOutput(t, s, code, []string{word}, append([]string{"rehearse", "-loadgen", box.Loadgen(t), "-voucher", strconv.FormatInt(id, 10)}, args...)...)
+	}
+	rehearse(1, "there is no voucher 4711", 4711)
+	rehearse(2, "-voucher is 0", 0)
+	rehearse(2, "-duration is 2h0m0s", far, "-duration", "2h")
+	rehearse(2, "executable file not found", far, "-loadgen", "nosuchprogram")
+	near := s.CreateWindow(t, 5, time.Now().Add(50*time.Minute), time.Now().Add(3*time.Hour))
+	rehearse(1, fmt.Sprintf("the sale of voucher %d", near), far)
+	if left := rehearsals(t, s); len(left) > 0 {
+		t.Errorf("refused, and made all the same: vouchers %v", left)
+	}
+}
+
+// rehearsals returns the vouchers of rehearsals in the ledger.
+func rehearsals(t *testing.T, s *box.Site) (ids []int64) {
+	t.Helper()
+	rows, err := s.Ledger.DB.QueryContext(t.Context(), "SELECT id FROM tb_voucher WHERE shop_id = ?", voucher.RehearsalShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// pretendEnded moves a sale's window two minutes back, in both stores, so that it is due to be retired.
+func pretendEnded(t *testing.T, s *box.Site, id int64) {
+	t.Helper()
+	begin, end := time.Now().UTC().Add(-5*time.Minute), time.Now().UTC().Add(-2*time.Minute)
+	if _, err := s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?", begin, end, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Redis.HSet(t.Context(), s.Redis.SaleKey(id), "begin", begin.UnixMilli(), "end", end.UnixMilli()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
