@@ -32,6 +32,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"deadletter", "replay", "1-0"}, 2, []string{"-why"}},
 		{[]string{"deadletter", "discard", "-why", "x", "1-0", "-yes"}, 2, []string{"-yes", "before"}},
 		{[]string{"deadletter", "list"}, 1, []string{"embedded"}},
+		{[]string{"check", "--help"}, 0, []string{"-voucher", "-lang", "no-go"}},
 		{[]string{"rehearse", "--help"}, 0, []string{"-voucher", "-buyers", "no-go", "within an hour"}},
 		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "docs/rehearsal.md"}},
 		{[]string{"reconcile", "--help"}, 0, []string{"-voucher", "-repair", "tb_seckill_voucher", "balanced"}},

@@ -22,6 +22,7 @@ func commands() []command {
 		{"migrate", "bring the schema of the SQL database up to date", migrate},
 		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
 		{"rehearse", "play a sale before its day, with a crowd, and forecast it", rehearse},
+		{"check", "go through what must be right before a sale: go or no-go", check},
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"webhook", "list, add, change and test webhook endpoints; list and replay their events", webhookCommand},
 		{"locks", "list who has the service's locks, or take one away", locks},

@@ -99,6 +99,9 @@ func (k keys) list(shopID int64) string {
 	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
 }
 
+// inspected is what an inspection writes to see how long that takes (string). It expires.
+func (k keys) inspected() string { return k.prefix + "inspected" }
+
 // confirmed is how often replicas were asked to confirm (string, a number). It is missing where they are not asked.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }
 

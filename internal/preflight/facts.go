@@ -1,0 +1,73 @@
+package preflight
+
+import "time"
+
+// Facts are what was found out. An error says why a part of them is missing.
+type Facts struct {
+	Redis        Redis
+	RedisErr     error
+	Ledger       Ledger
+	LedgerErr    error
+	Instances    []Instance // that have sent a heartbeat within the last seconds
+	InstancesErr error
+	PoolSize     int   // connections to the ledger that each instance may have
+	Confirming   int   // replicas that must have an order before its buyer is answered
+	Waiting      int64 // orders without a row
+	DeadLetters  int64
+	BacklogErr   error
+	HasProvider  bool  // somebody takes money
+	Sale         *Sale // nil: no sale was asked for
+}
+
+// Redis is what a Redis says of itself, and how quickly. A setting that it does not show is "".
+type Redis struct {
+	Answer       time.Duration // the median of some calls
+	Write        time.Duration // the same of writes, which wait for the disk with appendfsync always
+	Ahead        time.Duration // of its clock before this machine's
+	AppendOnly   string
+	AppendFsync  string
+	Eviction     string // maxmemory-policy
+	Used, Limit  int64  // bytes; Limit 0: none
+	Replicas     int    // connected to the server that was asked
+	FailedWrites bool   // the last write of its append-only file failed
+}
+
+// Ledger is what the database says of itself, and how quickly.
+type Ledger struct {
+	Answer       time.Duration // the median of some queries
+	Commit       time.Duration // the same of transactions with one row
+	Ahead        time.Duration // of its clock before this machine's
+	FlushAtTrx   string        // innodb_flush_log_at_trx_commit
+	SyncBinlog   string        // "" where there is no binary log
+	ReadOnly     bool
+	Connections  int // now
+	MaxConnected int
+}
+
+// Instance is a living instance.
+type Instance struct {
+	Name string
+	Old  bool // it reads fewer formats than this version writes
+}
+
+// Sale is the sale that is to go ahead.
+type Sale struct {
+	VoucherID  int64
+	Title      string
+	Issued     int64
+	Costs      bool // buyers pay something
+	Begin, End time.Time
+	OffShelf   bool
+	Paused     bool
+	Retired    bool
+	Unbalanced string // "": all its units are accounted for; else what is wrong
+	Changes    []Change
+}
+
+// Change is what an admin changed of the sale lately.
+type Change struct {
+	At     time.Time
+	Action string
+	Fields []string
+	By     int64
+}

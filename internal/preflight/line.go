@@ -1,0 +1,81 @@
+package preflight
+
+import "fmt"
+
+// Level is what a line comes to.
+type Level string
+
+// The levels. One no is a no-go.
+const (
+	OK      Level = "ok"
+	Warning Level = "warning"
+	No      Level = "no"
+)
+
+// Language is the language of texts.
+type Language int
+
+// The languages.
+const (
+	English Language = iota
+	Chinese
+	languages
+)
+
+// text is a text in each language.
+type text [languages]string
+
+// Line is one line of the list.
+type Line struct {
+	Name  string // the same in all languages, for programs: redis.durability
+	Level Level
+	what  text // what is the case, with its figures
+	do    text // what to do about it; empty for ok
+}
+
+// What returns what is the case.
+func (l Line) What(in Language) string { return l.what[in] }
+
+// Do returns what to do about it; "" for nothing.
+func (l Line) Do(in Language) string { return l.do[in] }
+
+// Go reports whether no line is a no.
+func Go(lines []Line) bool {
+	for _, l := range lines {
+		if l.Level == No {
+			return false
+		}
+	}
+	return true
+}
+
+// say formats both texts with the same values.
+func say(en, zh string, values ...any) text {
+	return text{fmt.Sprintf(en, values...), fmt.Sprintf(zh, values...)}
+}
+
+// line returns a line that is ok, or of the given level with what to do.
+func line(name string, level Level, what, do text) Line {
+	if level == OK {
+		do = text{}
+	}
+	return Line{Name: name, Level: level, what: what, do: do}
+}
+
+// worse returns no where that is true, warning where that is, else ok.
+func worse(no, warning bool) Level {
+	switch {
+	case no:
+		return No
+	case warning:
+		return Warning
+	default:
+		return OK
+	}
+}
+
+// unknown is the line of something that could not be found out.
+func unknown(name string, level Level, err error) Line {
+	return line(name, level, say("not found out: %v", "未能查明：%v", err),
+		say("make it answer, and check again", "恢复其应答后再检查一次"))
+}

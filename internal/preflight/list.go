@@ -1,0 +1,218 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bounds of what is ok, and of what is only a warning.
+const (
+	slowAnswer, hopelessAnswer = 10 * time.Millisecond, 100 * time.Millisecond
+	slowCommit, hopelessCommit = 50 * time.Millisecond, 500 * time.Millisecond
+	wrongClock, hopelessClock  = time.Second, 10 * time.Second
+	// Parts of Redis's memory that may be used with all orders of the sale, which take some bytes each.
+	fullMemory, tooFullMemory = 0.6, 0.8
+	orderBytes                = 400 // a holder, and an entry that waits for its row
+	// spareConnections are those to the ledger for everything that is no instance.
+	spareConnections = 10
+	manyWaiting      = 1000
+	recent           = 24 * time.Hour
+)
+
+// List judges the facts at the time now, the most important lines first.
+func List(f Facts, now time.Time) []Line {
+	var lines []Line
+	if f.Sale != nil {
+		lines = append(lines, f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now))
+	}
+	if f.RedisErr != nil {
+		lines = append(lines, unknown("redis.answers", No, f.RedisErr))
+	} else {
+		lines = append(lines, f.Redis.answers(), f.Redis.durable(), f.memory(), f.replicas(), clock("redis.clock", "Redis", f.Redis.Ahead))
+	}
+	if f.LedgerErr != nil {
+		lines = append(lines, unknown("ledger.answers", No, f.LedgerErr))
+	} else {
+		lines = append(lines, f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead))
+	}
+	return append(lines, f.instances(), f.backlog())
+}
+
+// window says whether the sale is to come, by this machine's clock, which other lines compare with the stores'.
+func (s *Sale) window(now time.Time) Line {
+	const name = "sale.window"
+	stamp := func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
+	switch {
+	case s.Retired || !now.Before(s.End):
+		return line(name, No, say("it ended at %s", "已于 %s 结束", stamp(s.End)), say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
+	case s.OffShelf:
+		return line(name, No, say("the voucher is off the shelf", "优惠券已下架"), say("put it on the shelf again", "重新上架"))
+	case s.Paused:
+		return line(name, No, say("the sale is paused", "活动已暂停"), say("resume it", "恢复活动"))
+	case !now.Before(s.Begin):
+		return line(name, OK, say("it runs since %s, until %s", "自 %s 起进行中，至 %s", stamp(s.Begin), stamp(s.End)), text{})
+	}
+	return line(name, OK, say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s 后），%s 结束",
+		s.Issued, stamp(s.Begin), s.Begin.Sub(now).Round(time.Minute), stamp(s.End)), text{})
+}
+
+// units says whether both stores have all units.
+func (s *Sale) units() Line {
+	return line("sale.units", worse(s.Unbalanced != "", false),
+		say("%s", "%s", cmp.Or(s.Unbalanced, fmt.Sprintf("%d = %d", s.Issued, s.Issued))),
+		say("server reconcile -voucher %d shows the sums", "server reconcile -voucher %d 可查看明细", s.VoucherID))
+}
+
+func (f *Facts) payment() Line {
+	what := say("orders can be paid", "订单可以支付")
+	switch {
+	case !f.Sale.Costs:
+		what = say("it costs nothing", "免费，无需支付")
+	case !f.HasProvider:
+		what = say("it has a price, and nobody takes money", "有价格，但未配置支付渠道")
+	}
+	return line("payment.provider", worse(f.Sale.Costs && !f.HasProvider, false), what,
+		say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
+}
+
+// changed says what admins changed since the voucher was created, and warns of what they changed within a day.
+func (s *Sale) changed(now time.Time) Line {
+	if len(s.Changes) == 0 {
+		return line("sale.changes", OK, say("nothing since it was created", "创建后未作修改"), text{})
+	}
+	var all []string
+	late := false
+	for _, c := range s.Changes {
+		late = late || now.Sub(c.At) < recent
+		all = append(all, fmt.Sprintf("%s %s %s (%d)", c.At.Format("2006-01-02 15:04 MST"), c.Action, strings.Join(c.Fields, ", "), c.By))
+	}
+	return line("sale.changes", worse(false, late), say("%s", "%s", strings.Join(all, "; ")),
+		say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
+}
+
+func (r Redis) answers() Line {
+	return line("redis.answers", worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
+		say("within %s, writes within %s", "读 %s，写 %s", short(r.Answer), short(r.Write)),
+		say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
+}
+
+func (r Redis) durable() Line {
+	const name = "redis.durability"
+	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s", "appendonly %s，appendfsync %s，maxmemory-policy %s",
+		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction))
+	switch {
+	case r.FailedWrites:
+		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"), say("free or replace its disk", "清理或更换磁盘"))
+	case r.Eviction != "" && r.Eviction != "noeviction":
+		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders", "执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
+	case r.AppendOnly == "no" || r.AppendFsync == "no":
+		return line(name, No, what, say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost", "执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
+	case r.AppendFsync == "everysec":
+		return line(name, Warning, what, say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)", "断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
+	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
+		return line(name, Warning, what, say("look at what it does not show, in the console of its provider", "在托管商控制台中查看未显示的设置"))
+	}
+	return line(name, OK, what, text{})
+}
+
+// memory judges what Redis has room for, with all orders of the sale.
+func (f *Facts) memory() Line {
+	const name, mib = "redis.memory", 1 << 20
+	need := int64(0)
+	if f.Sale != nil {
+		need = f.Sale.Issued * orderBytes
+	}
+	used, limit := float64(f.Redis.Used+need)/mib, float64(f.Redis.Limit)/mib
+	if f.Redis.Limit == 0 {
+		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory", "含全部订单约 %.0f MiB，未设 maxmemory", used),
+			say("set maxmemory below what the machine has, so that it refuses instead of being killed", "将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
+	}
+	return line(name, worse(used > tooFullMemory*limit, used > fullMemory*limit),
+		say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
+		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
+}
+
+func (f *Facts) replicas() Line {
+	return line("redis.replicas", worse(f.Redis.Replicas < f.Confirming, false),
+		say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", f.Redis.Replicas, f.Confirming),
+		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME", "增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
+}
+
+func (l Ledger) answers() Line {
+	if l.ReadOnly {
+		return line("ledger.answers", No, say("it is read-only", "处于只读状态"), say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
+	}
+	slow := l.Answer > slowAnswer || l.Commit > slowCommit
+	return line("ledger.answers", worse(l.Answer > hopelessAnswer || l.Commit > hopelessCommit, slow),
+		say("within %s, a transaction within %s", "查询 %s，事务 %s", short(l.Answer), short(l.Commit)),
+		say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers", "检查磁盘负载；订单批量入库，影响的是入库而不是应答"))
+}
+
+func (l Ledger) durable() Line {
+	safe := l.FlushAtTrx == "1" && (l.SyncBinlog == "" || l.SyncBinlog == "1")
+	return line("ledger.durability", worse(false, !safe),
+		say("innodb_flush_log_at_trx_commit %s, sync_binlog %s", "innodb_flush_log_at_trx_commit %s，sync_binlog %s", shown(l.FlushAtTrx), cmp.Or(l.SyncBinlog, "-")),
+		say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
+}
+
+// connections judges whether all instances find the connections that their pools allow.
+func (f *Facts) connections() Line {
+	need := len(f.Instances)*f.PoolSize + spareConnections
+	return line("ledger.connections", worse(need > f.Ledger.MaxConnected, false),
+		say("%d in use of %d; %d instances may have %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
+		say("raise max_connections to %d, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %d，或调低 SECKILL_MYSQL_POOL_SIZE", need))
+}
+
+func clock(name, whose string, ahead time.Duration) Line {
+	wrong := ahead.Abs()
+	return line(name, worse(wrong > hopelessClock, wrong > wrongClock),
+		say("%s is %s ahead of this machine", "%s 的时钟比本机快 %s", whose, short(ahead)),
+		say("synchronize the clocks (NTP); Redis's decides when the sale begins", "同步时钟（NTP）；活动开始时间以 Redis 的时钟为准"))
+}
+
+// instances counts those that live: one that dies must leave another.
+func (f *Facts) instances() Line {
+	const name = "instances"
+	if f.InstancesErr != nil {
+		return unknown(name, Warning, f.InstancesErr)
+	}
+	var names, old []string
+	for _, i := range f.Instances {
+		names = append(names, i.Name)
+		if i.Old {
+			old = append(old, i.Name)
+		}
+	}
+	what := say("%d: %s", "%d 个：%s", len(names), strings.Join(names, ", "))
+	switch {
+	case len(names) == 0:
+		return line(name, No, say("none has sent a heartbeat lately", "近期没有实例上报心跳"), say("start some", "启动实例"))
+	case len(old) > 0:
+		return line(name, Warning, what, say("finish the upgrade: %s are of an older version", "完成升级：%s 为旧版本", strings.Join(old, ", ")))
+	case len(names) == 1:
+		return line(name, Warning, what, say("start a second one: while this one restarts, nobody can buy", "再启动一个实例：仅有的实例重启时无法购买"))
+	}
+	return line(name, OK, what, text{})
+}
+
+func (f *Facts) backlog() Line {
+	const name = "orders.waiting"
+	if f.BacklogErr != nil {
+		return unknown(name, Warning, f.BacklogErr)
+	}
+	return line(name, worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
+		say("%d orders wait for their row, %d dead letters", "%d 个订单等待入库，%d 条死信", f.Waiting, f.DeadLetters),
+		say("see why recording is slow; server deadletter list shows what could not be read", "检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
+}
+
+// shown is a setting as it is printed.
+func shown(v string) string { return cmp.Or(v, "?") }
+
+func short(d time.Duration) string {
+	if d.Abs() < time.Millisecond {
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(time.Millisecond / 10).String()
+}

@@ -1,0 +1,142 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+var now = time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC)
+
+// good are facts without anything to say against the sale.
+func good() Facts {
+	return Facts{
+		Redis: Redis{
+			Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always", Eviction: "noeviction",
+			Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
+		},
+		Ledger: Ledger{
+			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
+		},
+		Instances: []Instance{{Name: "a"}, {Name: "b"}}, PoolSize: 16, HasProvider: true,
+		Sale: &Sale{VoucherID: 7, Title: "100 for 10", Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+	}
+}
+
+// Each thing that is wrong makes its line a warning or a no, and no other line.
+func TestList(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection refused")
+	for name, tc := range map[string]struct {
+		change func(*Facts)
+		line   string
+		level  Level
+		says   string
+	}{
+		"good":               {func(*Facts) {}, "", OK, ""},
+		"no sale asked for":  {func(f *Facts) { f.Sale = nil }, "", OK, ""},
+		"it runs":            {func(f *Facts) { f.Sale.Begin = now.Add(-time.Minute) }, "", OK, ""},
+		"it has ended":       {func(f *Facts) { f.Sale.Begin, f.Sale.End = now.Add(-time.Hour), now }, "sale.window", No, "ended"},
+		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
+		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
+		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
+		"units missing":      {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
+		"nobody takes money": {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
+		"free, no provider":  {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
+		"changed today":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
+		"changed last week":  {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, ""},
+
+		"Redis is away":          {func(f *Facts) { f.RedisErr = away }, "redis.answers", No, "connection refused"},
+		"Redis is slow":          {func(f *Facts) { f.Redis.Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20ms"},
+		"Redis is hopeless":      {func(f *Facts) { f.Redis.Answer = time.Second }, "redis.answers", No, "1s"},
+		"evicts":                 {func(f *Facts) { f.Redis.Eviction = "allkeys-lru" }, "redis.durability", No, "allkeys-lru"},
+		"no append-only file":    {func(f *Facts) { f.Redis.AppendOnly = "no" }, "redis.durability", No, "appendonly yes"},
+		"never flushes":          {func(f *Facts) { f.Redis.AppendFsync = "no" }, "redis.durability", No, "appendfsync always"},
+		"flushes each second":    {func(f *Facts) { f.Redis.AppendFsync = "everysec" }, "redis.durability", Warning, "last second"},
+		"shows nothing":          {func(f *Facts) { f.Redis.AppendFsync, f.Redis.AppendOnly, f.Redis.Eviction = "", "", "" }, "redis.durability", Warning, "appendonly ?"},
+		"cannot write":           {func(f *Facts) { f.Redis.FailedWrites = true }, "redis.durability", No, "disk"},
+		"memory is full":         {func(f *Facts) { f.Redis.Used = 90 << 20 }, "redis.memory", No, "of 100 MiB"},
+		"orders fill the memory": {func(f *Facts) { f.Sale.Issued = 200_000 }, "redis.memory", No, "86 of 100 MiB"},
+		"memory is scarce":       {func(f *Facts) { f.Redis.Used = 65 << 20 }, "redis.memory", Warning, "maxmemory"},
+		"no limit of memory":     {func(f *Facts) { f.Redis.Limit = 0 }, "redis.memory", Warning, "no maxmemory"},
+		"a replica is missing":   {func(f *Facts) { f.Confirming = 2 }, "redis.replicas", No, "1 are connected, 2 must"},
+		"Redis's clock":          {func(f *Facts) { f.Redis.Ahead = -2 * time.Second }, "redis.clock", Warning, "-2s"},
+		"Redis's clock is lost":  {func(f *Facts) { f.Redis.Ahead = time.Minute }, "redis.clock", No, "1m0s"},
+
+		"the database is away":      {func(f *Facts) { f.LedgerErr = away }, "ledger.answers", No, "connection refused"},
+		"read-only":                 {func(f *Facts) { f.Ledger.ReadOnly = true }, "ledger.answers", No, "primary"},
+		"slow commits":              {func(f *Facts) { f.Ledger.Commit = 60 * time.Millisecond }, "ledger.answers", Warning, "60ms"},
+		"hopeless commits":          {func(f *Facts) { f.Ledger.Commit = time.Second }, "ledger.answers", No, "1s"},
+		"commits are not flushed":   {func(f *Facts) { f.Ledger.FlushAtTrx = "2" }, "ledger.durability", Warning, "commit 2"},
+		"binary log is not flushed": {func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning, "sync_binlog 0"},
+		"no binary log":             {func(f *Facts) { f.Ledger.SyncBinlog = "" }, "", OK, ""},
+		"too few connections":       {func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42"},
+		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3s"},
+
+		"no instance":         {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
+		"one instance":        {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
+		"an old instance":     {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
+		"unknown instances":   {func(f *Facts) { f.InstancesErr, f.Instances = away, nil }, "instances", Warning, "not found out"},
+		"many orders wait":    {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 orders"},
+		"a dead letter":       {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
+		"unknown backlog":     {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
+		"more than one thing": {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			facts := good()
+			tc.change(&facts)
+			lines := List(facts, now)
+			for _, l := range lines {
+				want := OK
+				if l.Name == tc.line {
+					want = tc.level
+				}
+				texts := l.What(English) + " → " + l.Do(English)
+				if l.Level != want {
+					t.Errorf("%s is %s, want %s: %s", l.Name, l.Level, want, texts)
+				}
+				if l.Name == tc.line && !strings.Contains(texts, tc.says) {
+					t.Errorf("%s says %q, not %q", l.Name, texts, tc.says)
+				}
+				if (l.Do(English) == "") != (l.Level == OK) || (l.Do(Chinese) == "") != (l.Level == OK) {
+					t.Errorf("%s is %s and says what to do: %q, %q", l.Name, l.Level, l.Do(English), l.Do(Chinese))
+				}
+				if strings.Contains(fmt.Sprint(l), "%!") {
+					t.Errorf("a text and its values do not match: %v", l)
+				}
+			}
+			if Go(lines) == (tc.level == No) {
+				t.Errorf("go: %t", Go(lines))
+			}
+		})
+	}
+}
+
+// Whatever must be done is said in Chinese, too.
+func TestChinese(t *testing.T) {
+	t.Parallel()
+	facts := good()
+	facts.Sale.Paused, facts.Redis.AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
+	facts.Redis.Answer, facts.Confirming, facts.Redis.Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
+	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis.Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
+	for _, l := range List(facts, now) {
+		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese), func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
+			t.Errorf("%s: %q", l.Name, l.Do(Chinese))
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	if _, err := Median(func() error { calls++; return nil }); err != nil || calls != samples {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	if _, err := Median(func() error { return errors.New("away") }); err == nil {
+		t.Error("the error is lost")
+	}
+}

@@ -1,0 +1,23 @@
+package preflight
+
+import (
+	"slices"
+	"time"
+)
+
+// samples is how often a store is asked: one slow answer among them says nothing.
+const samples = 11
+
+// Median calls f some times, and returns the median of how long it took, or its first error.
+func Median(f func() error) (time.Duration, error) {
+	took := make([]time.Duration, samples)
+	for i := range took {
+		began := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(began)
+	}
+	slices.Sort(took)
+	return took[samples/2], nil
+}

@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/preflight"
+)
+
+// inspectFence is the row that an inspection's transactions write.
+const inspectFence = "check"
+
+// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read.
+func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
+	if l.Answer, err = preflight.Median(func() error { return s.Ping(ctx) }); err != nil {
+		return l, err
+	}
+	var is struct {
+		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
+		MaxConnected                             int
+	}
+	err = s.read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
+		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
+	if err != nil {
+		return l, readError("reading the settings of the database", err)
+	}
+	l.FlushAtTrx, l.ReadOnly, l.MaxConnected = is.FlushAtTrx, isOn(is.ReadOnly), is.MaxConnected
+	if isOn(is.LogBin) {
+		l.SyncBinlog = is.SyncBinlog
+	}
+	if l.Connections, err = s.connected(ctx); err != nil {
+		return l, err
+	}
+	if l.Ahead, err = s.ahead(ctx); err != nil || l.ReadOnly {
+		return l, err
+	}
+	token := time.Now().UnixMilli()
+	l.Commit, err = preflight.Median(func() error {
+		token++
+		return s.writeRetry(ctx, func(tx *gorm.DB) error { return tx.Save(&fenceRow{Name: inspectFence, Token: token}).Error })
+	})
+	if err != nil {
+		return l, readError("trying a transaction", err)
+	}
+	return l, nil
+}
+
+// isOn reports whether a switch is on: 1, or a word in newer versions, of which some have more than two states.
+func isOn(v string) bool { return v != "0" && !strings.EqualFold(v, "off") }
+
+// connected returns how many connections the database has, of all its users.
+func (s *Store) connected(ctx context.Context) (int, error) {
+	var rows []struct {
+		Value int `gorm:"column:Value"`
+	}
+	if err := s.read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil || len(rows) == 0 {
+		return 0, readError("counting the connections of the database", err)
+	}
+	return rows[0].Value, nil
+}
+
+// ahead returns how far the database's clock is ahead of this machine's.
+func (s *Store) ahead(ctx context.Context) (time.Duration, error) {
+	var millis []int64
+	asked := time.Now()
+	if err := s.read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").Find(&millis).Error; err != nil {
+		return 0, readError("asking the database for the time", err)
+	}
+	if len(millis) == 0 {
+		return 0, errors.New("the database does not say what time it is")
+	}
+	return time.UnixMilli(millis[0]).Sub(asked.Add(time.Since(asked) / 2)), nil
+}
