@@ -45,7 +45,7 @@ func TestOnlyTheEntryIsPublished(t *testing.T) {
 		for _, port := range s.Ports {
 			switch s.Name {
 			case "nginx":
-			case "prometheus", "grafana":
+			case "prometheus", "alertmanager", "grafana":
 				if port.HostIP != "127.0.0.1" {
 					t.Errorf("port %s is bound to %q, want 127.0.0.1", port.Published, port.HostIP)
 				}

@@ -96,7 +96,7 @@ func exampleLines(t *testing.T) map[string]string {
 
 func TestServices(t *testing.T) {
 	t.Parallel()
-	want := []string{"server-1", "server-2", "nginx", "redis", "mysql", "prometheus", "grafana"}
+	want := []string{"server-1", "server-2", "nginx", "redis", "mysql", "prometheus", "alertmanager", "grafana"}
 	p := project(t)
 	if len(p.Services) != len(want) {
 		t.Errorf("services: got %v, want %v", p.ServiceNames(), want)

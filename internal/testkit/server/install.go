@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,16 @@ func PromtoolProgram(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("promtool is %w; install it (Debian: apt-get install prometheus; its service need not run)", err)
 	}
 	return find("promtool"), nil
+}
+
+// AlertmanagerPrograms returns the paths of Alertmanager and of its amtool, installing them where that is possible.
+func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error) {
+	names := []string{"prometheus-alertmanager", "alertmanager"} // Debian's, and its own
+	look := func() bool { return (find(names[0]) != "" || find(names[1]) != "") && find("amtool") != "" }
+	if err := ensure(ctx, look, []string{"prometheus-alertmanager"}); err != nil {
+		return "", "", fmt.Errorf("alertmanager is %w; install it (Debian: apt-get install prometheus-alertmanager; its service need not run)", err)
+	}
+	return cmp.Or(find(names[0]), find(names[1])), find("amtool"), nil
 }
 
 // CurlProgram returns the path of curl, installing it where that is possible.

@@ -1,0 +1,147 @@
+package compose
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"seckill/internal/freeport"
+	"seckill/internal/testkit/server"
+)
+
+const alertmanagerConfig = "deploy/alertmanager/alertmanager.yml"
+
+// The file is valid, and an alert of each severity has a receiver.
+func TestAlertmanagerConfig(t *testing.T) {
+	t.Parallel()
+	_, amtool, err := server.AlertmanagerPrograms(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		var log bytes.Buffer // it warns there
+		cmd := exec.CommandContext(t.Context(), amtool, args...)
+		cmd.Stderr = &log
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("amtool %v: %v\n%s%s", args, err, out, &log)
+		}
+		return string(out)
+	}
+	file := filepath.Join(root, alertmanagerConfig)
+	run("check-config", file)
+	for _, severity := range []string{"page", "ticket"} {
+		if got := strings.TrimSpace(run("config", "routes", "test", "--config.file="+file, "severity="+severity)); got != "people" {
+			t.Errorf("an alert with severity %s goes to %q", severity, got)
+		}
+	}
+	if p := project(t); p.Services["alertmanager"].Environment["ALERT_URL"] == nil {
+		t.Error("ALERT_URL does not reach Alertmanager")
+	}
+}
+
+// An alert that Prometheus sends reaches the address: its name, severity, what is wrong, and where to read on.
+func TestAlertReachesAPerson(t *testing.T) {
+	t.Parallel()
+	manager, _, err := server.AlertmanagerPrograms(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make(chan string, 16)
+	person := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		select {
+		case messages <- string(body):
+		default:
+		}
+	}))
+	t.Cleanup(person.Close)
+	at := startAlertmanager(t, manager, person.URL)
+	alert := []map[string]any{{
+		"labels":      map[string]string{"alertname": "SeckillInstanceDown", "severity": "page", "instance": "server-1:8081"},
+		"annotations": map[string]string{"summary": "server-1:8081 does not answer", "runbook_url": "docs/runbook.md#seckillinstancedown"},
+	}}
+	body, err := json.Marshal(alert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func() bool {
+		ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at+"/api/v2/alerts", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(ask)
+		if err != nil {
+			return false // it is starting
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(2 * time.Minute)
+	for sent := false; ; {
+		select {
+		case <-again.C:
+			sent = sent || send()
+		case got := <-messages:
+			for _, part := range []string{"PAGE SeckillInstanceDown", "server-1:8081 does not answer", "docs/runbook.md#seckillinstancedown"} {
+				if !strings.Contains(got, part) {
+					t.Errorf("the message has no %q:\n%s", part, got)
+				}
+			}
+			return
+		case <-late:
+			t.Fatalf("no message; the alert was sent: %t", sent)
+		}
+	}
+}
+
+// startAlertmanager runs Alertmanager with the project's file, the person's address and a shorter wait, and returns its own address.
+func startAlertmanager(t *testing.T, program, url string) string {
+	t.Helper()
+	dir := t.TempDir()
+	address, config := filepath.Join(dir, "alert-url"), filepath.Join(dir, "alertmanager.yml")
+	file := text(t, alertmanagerConfig)
+	for from, to := range map[string]string{"/tmp/alert-url": address, "group_wait: 10s": "group_wait: 100ms"} {
+		if !strings.Contains(file, from) {
+			t.Fatalf("%s has no %q", alertmanagerConfig, from)
+		}
+		file = strings.ReplaceAll(file, from, to)
+	}
+	for name, content := range map[string]string{address: url, config: file} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, err := freeport.TakeAddr(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.path="+dir, "--web.listen-address="+at, "--cluster.listen-address=")
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Wait() // t's context has ended it
+		if t.Failed() {
+			t.Logf("Alertmanager:\n%s", &log)
+		}
+	})
+	return at
+}
