@@ -324,6 +324,10 @@ func TestConsoleCopy(t *testing.T) {
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(".head", "hidden until")
+	w.sees("[data-before]", "server check -voucher ")
+	w.sees("[data-before]", "server rehearse -voucher ")
+	w.accessible()
+	w.picture("console-before-desktop", false)
 	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); copied == voucher || status != http.StatusNotFound {
 		t.Errorf("a buyer who asks for the hidden copy %d: %d", copied, status)

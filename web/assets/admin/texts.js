@@ -56,6 +56,10 @@ export const TEXTS = {
   'state.ended': { en: 'Ended', zh: '已结束' },
   'state.sold_out': { en: 'Sold out', zh: '已售罄' },
 
+  before: { en: 'Before the sale', zh: '活动开始前' },
+  'before.check': { en: 'Go through what must be right, line by line: go or no-go.', zh: '逐项检查各项条件，给出可以开始或不可开始的结论：' },
+  'before.rehearse': { en: 'Play it with a crowd, on a sale of its own that buyers do not see and that is removed afterwards. Not within an hour of a sale.', zh: '用模拟买家演练一次：使用独立的演练活动，买家不可见，结束后自动清除；任何活动开始前一小时内及进行中不可演练：' },
+
   create: { en: 'New voucher', zh: '新建优惠券' },
   'create.title': { en: 'New voucher', zh: '新建优惠券' },
   'create.note': { en: 'Price, worth, shop, units to a buyer and the waiting list never change afterwards.', zh: '售价、面值、店铺、每人限购数量与候补名单创建后不可修改。' },
