@@ -107,7 +107,8 @@
 //	release, its answer is lost      asked again once, and again by the next call of Release; success is success, and a
 //	                                 successor is not touched (15)
 //	release, while Redis is slow     has 3 s, whatever became of its caller's context: half of them for each try, so that
-//	                                 a connection that says nothing costs one (15)
+//	                                 a connection that says nothing costs one (15), and calls that it waits behind do not
+//	                                 cost it either. What it had asked again by then is waited for, for 3 s more at most
 //	release to the next one, lost    asked again: it says what the next one has got. They ask themselves as well. One that
 //	                                 arrives later does nothing, as the mutex is not its owner's any more (14)
 //	the next one was cancelled       before: the mutex is freed, for all; meanwhile: they give it up (12)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
@@ -293,12 +294,15 @@ func releaseReplyLost(t *testing.T, s stage) {
 		lossIsToldAllTheSame(t, s, p, watched)
 	}
 	releaseIsUnheard(t, s)
+	if s.kind.name == "Mutex" {
+		releaseBehindOthers(t, s)
+	}
 }
 
-// unheard is a client whose connection says nothing after the next script, which is done.
+// unheard is a client whose connections say nothing after the next scripts, which are done.
 type unheard struct {
 	lock.Client
-	next atomic.Bool
+	next atomic.Int64 // so many; below 0 there are none
 }
 
 func (*unheard) Options() *redis.Options {
@@ -307,7 +311,7 @@ func (*unheard) Options() *redis.Options {
 
 func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	cmd := u.Client.EvalSha(ctx, sha, keys, args...)
-	if !u.next.CompareAndSwap(true, false) {
+	if u.next.Add(-1) < 0 {
 		return cmd
 	}
 	deadline, limited := ctx.Deadline()
@@ -329,12 +333,39 @@ func releaseIsUnheard(t *testing.T, s stage) {
 	l := s.through(network)
 	for range 2 {
 		h := mustLock(t, l)
-		network.next.Store(true)
+		network.next.Store(1)
 		mustRelease(t, h)
 		if got := s.owner(t); got != "" {
 			t.Errorf("owner %q after the release", got)
 		}
 	}
+}
+
+// releaseBehindOthers has two calls of a Locker ask connections that say nothing, and a release behind them.
+func releaseBehindOthers(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "behind:"
+	network := &unheard{Client: s.client}
+	quickly(t, "a release behind two calls", func() {
+		locker := lock.New(network, s.prefix)
+		h := mustLock(t, locker.Mutex("m"))
+		network.next.Store(2)
+		var others errgroup.Group
+		for i := range 2 {
+			others.Go(func() error {
+				other, err := locker.Mutex(strconv.Itoa(i)).TryLock(context.WithoutCancel(t.Context()))
+				if err != nil {
+					return err
+				}
+				return other.Release(t.Context())
+			})
+		}
+		eventually(t, "asking", func() bool { return network.next.Load() <= 0 })
+		mustRelease(t, h)
+		if err := others.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // lossIsToldAllTheSame loses answers to releases of locks that were lost before.

@@ -66,7 +66,8 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 	sends := l.patientFor(c)
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
-		if ctx.Done() != nil { // its caller may leave sooner
+		within = min(within, releaseTimeout/2) // a release that waits behind it has time left to be sent by itself
+		if ctx.Done() != nil {                 // its caller may leave sooner
 			within = promptTime
 		}
 		ctx = limit(ctx, within)

@@ -280,6 +280,9 @@ func atEdges() []mutation {
 		{"places are kept, and turns not told", []change{
 			{"places.go", `	t.tell(turns)`, ``},
 		}, "Write", 51},
+		{"a release waits for long behind others", []change{
+			{"share.go", `within = min(within, releaseTimeout/2)`, `_ = releaseTimeout`},
+		}, "Mutex", 15},
 		{"the zero owner is somebody", []change{
 			{"attempt.go", `if l.owner == "" {`, `if false {`},
 		}, "Reentrant", 52},
