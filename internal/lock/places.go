@@ -39,7 +39,8 @@ func (p *pubsub) keepPlaces() {
 	}
 }
 
-// duePlaces returns the topics that are due, or nearly so, and what keeps their places.
+// duePlaces returns the topics that are due, or nearly so, and what keeps their places. One place is looked at, to see whether
+// they are there: not the first, whose waiter may have the lock already, and not the last, who may have no place yet.
 func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +48,7 @@ func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 		if !t.queued() || len(t.waiters) == 0 || now.Before(t.due.Add(-afterLease)) {
 			continue
 		}
-		due, stays = append(due, t), append(stays, t.lock.callStay(t.waiters[0].claim.request, t.gone))
+		due, stays = append(due, t), append(stays, t.lock.callStay(t.waiters[len(t.waiters)/2].claim.request, t.gone))
 		t.gone, t.due = nil, now.Add(placeRenewal)
 	}
 	return due, stays

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )
@@ -184,6 +186,9 @@ func frozenHolder(t *testing.T, s stage) {
 func boundedCost(t *testing.T, s stage) {
 	nothingStays(t, s)
 	oneLooksForAll(t, s)
+	if s.kind.name == "Fair" || s.kind.name == "Write" {
+		oneAfterTheOther(t, s)
+	}
 	if s.kind.name == "Read" {
 		manyReaders(t, s)
 	}
@@ -263,6 +268,53 @@ func oneLooksForAll(t *testing.T, s stage) {
 		t.Errorf("%d waiters ran %d scripts in %d s, want one for all in a second", waiters, n, seconds)
 	}
 	mustRelease(t, h)
+}
+
+// late is a client that is slow to say that a lock was obtained.
+type late struct{ *spy }
+
+func (l late) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := l.spy.EvalSha(ctx, sha, keys, args...)
+	if _, obtained := cmd.Val().(string); obtained {
+		time.Sleep(30 * time.Millisecond)
+	}
+	return cmd
+}
+
+// oneAfterTheOther gives the lock to many of one process: each asks when it is their turn, and releases. That who has the lock
+// has no place any more makes nobody ask.
+func oneAfterTheOther(t *testing.T, s stage) {
+	t.Helper()
+	const waiters, tries = 100, 3
+	most, best := int64(2*waiters+waiters/4), int64(1<<62)
+	for try := 0; try < tries && best > most; try++ { // a process that stops for seconds loses its places
+		s.prefix += "turns:"
+		h := mustLock(t, s.rivals().lock())
+		watched := late{&spy{Client: s.client, unhurried: true}}
+		locker := lock.New(watched, s.prefix)
+		var all sync.WaitGroup
+		for i := range waiters { // in the same order here as in Redis
+			all.Go(func() {
+				h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
+				if err == nil {
+					err = h.Release(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			eventually(t, "in the queue", func() bool { return s.places(t) == int64(i+1) })
+		}
+		eventually(t, "quiet", watched.quiet)
+		asked := func() int64 { return watched.scripts.Load() + watched.renewals.Load() }
+		before := asked()
+		mustRelease(t, h)
+		all.Wait()
+		best = min(best, asked()-before)
+	}
+	if best > most {
+		t.Errorf("%d waiters ran %d scripts to have the lock and release it, want %d at most", waiters, best, most)
+	}
 }
 
 // manyReaders lets more wait than are told at once.

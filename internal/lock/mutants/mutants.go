@@ -283,6 +283,9 @@ func atEdges() []mutation {
 		{"a release waits for long behind others", []change{
 			{"share.go", `within = min(within, releaseTimeout/2)`, `_ = releaseTimeout`},
 		}, "Mutex", 15},
+		{"the place of who may have the lock is looked at", []change{
+			{"places.go", `t.waiters[len(t.waiters)/2]`, `t.waiters[0]`},
+		}, "Write", 57},
 		{"the zero owner is somebody", []change{
 			{"attempt.go", `if l.owner == "" {`, `if false {`},
 		}, "Reentrant", 52},
