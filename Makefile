@@ -268,9 +268,10 @@ bench-versus-smoke: ## check only that the comparison runs: the work tree agains
 siege: ## bots of several kinds besiege a sale, in a model; writes docs/siege.md
 	@go run ./test/siege -out docs/siege.md
 
+# make bench-locks BEFORE=d903821: beside them the locks as they were at that commit, in turn.
 .PHONY: bench-locks
 bench-locks: ## compare the locks with three other libraries; writes docs/benchmarks/locks.*
-	@cd bench/locks && go run . -out ../../docs/benchmarks/locks
+	@cd bench/locks && go run . -out ../../docs/benchmarks/locks $(if $(BEFORE),-before '$(BEFORE)')
 
 ##@ Check
 

@@ -265,6 +265,9 @@ func manyNames(ctx context.Context, m *meter, c redis.UniversalClient, wait time
 		return nil, err
 	}
 	lines = append(lines, line)
+	if err := m.begin(ctx); err != nil { // a log of slow scripts takes memory, too
+		return nil, err
+	}
 	var passed time.Duration
 	for _, after := range slices.Compact([]time.Duration{0, min(wait, time.Minute), wait}) {
 		time.Sleep(after - passed)

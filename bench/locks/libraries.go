@@ -37,12 +37,12 @@ type process struct {
 const ours = "this package"
 
 func libraries() []library {
-	return []library{
+	return append([]library{
 		{ours, connectOurs, []string{"evalsha", "eval"}},
 		{"redsync", connectRedsync, []string{"evalsha", "eval", "set"}},
 		{"bsm/redislock", connectRedislock, []string{"evalsha", "eval"}},
 		{"rueidislock", connectRueidislock, []string{"evalsha", "eval", "set", "get"}},
-	}
+	}, past()...)
 }
 
 func client(addr string) *redis.Client {

@@ -18,9 +18,15 @@ func main() {
 	turn := flag.Duration("turn", 2*time.Second, "how long each library has each scenario")
 	handovers := flag.Int("handovers", 40, "handovers of each library in each round")
 	many := flag.Duration("many", time.Minute, "how long is waited for what many names leave; 0: the cost of many is not measured")
+	before := flag.String("before", "", "a `commit` whose locks have their turns as well")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *out, *rounds, *turn, *handovers, *many)
+	var err error
+	if *before != "" {
+		err = runBeside(ctx, *before)
+	} else {
+		err = run(ctx, *out, *rounds, *turn, *handovers, *many)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "locks:", err)

@@ -60,7 +60,7 @@ func Build(ctx context.Context, root, commit, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := extract(ctx, root, id, dir); err != nil {
+	if err := Extract(ctx, root, id, dir); err != nil {
 		return fmt.Errorf("reading commit %s: %w", commit, err)
 	}
 	return BuildTree(ctx, dir, file)
@@ -89,8 +89,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// extract writes a commit's files into a folder.
-func extract(ctx context.Context, root, commit, dir string) error {
+// Extract writes a commit's files into a folder.
+func Extract(ctx context.Context, root, commit, dir string) error {
 	cmd := exec.CommandContext(ctx, "git", "archive", "--format=tar", commit)
 	cmd.Dir = root
 	out, err := cmd.StdoutPipe()
