@@ -236,6 +236,10 @@ bench-quick: ## the same in under three minutes, nothing written
 bench-limits: ## thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks
 	@$(WITH_SERVICES) go run ./bench -limits
 
+.PHONY: bench-sale
+bench-sale: ## of them only the sale of a million buyers, with its report held to the ledger; QUICK=1 for a tenth
+	@$(WITH_SERVICES) go run ./bench -sale $(if $(QUICK),-quick)
+
 # What the compiler can optimise for (go help build, -pgo). None is kept: it brought nothing (docs/benchmarks.md).
 .PHONY: profile
 profile: ## take cmd/server/default.pgo, for a try: a minute of purchases and refusals

@@ -26,6 +26,7 @@ import (
 const usage = `Measures the service against its limits and against the designs that lead to it.
 
   go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
+  go run ./test/services -- go run ./bench -sale [-quick | -smoke]
   go run ./test/services -- go run ./bench -profile file [-duration 1m]
   go run ./bench -render file.json [-out directory]
 
@@ -71,6 +72,8 @@ type options struct {
 	render string // a stored result to report instead of measuring
 	// profile is where a processor profile of the service is written, instead of a report.
 	profile string
+	// sale measures the long sale alone, and reports nothing.
+	sale bool
 }
 
 // run measures what the plan says, and reports.
@@ -95,6 +98,10 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) error {
 	defer bench.Close(ctx)
 	if o.profile != "" {
 		return writeProfile(ctx, bench, o.profile)
+	}
+	if o.sale {
+		_, err := bench.LongSale(ctx)
+		return err
 	}
 	if o.plan.Compare {
 		if err = show(bench.Compare(ctx)); err != nil {
@@ -131,6 +138,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
 	flags.StringVar(&o.render, "render", "", "measure nothing; report the result stored in this `file`")
 	flags.StringVar(&o.profile, "profile", "", "write a processor profile of the service to this `file` instead: -duration of load, half of it sold out")
+	flags.BoolVar(&o.sale, "sale", false, "only the sale of a million buyers, with its report held to the ledger; nothing written")
 	var only *regexp.Regexp
 	flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
 		only, err = regexp.Compile(text)
@@ -152,7 +160,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	default:
 		o.plan = full
 	}
-	o.plan.Compare, o.plan.Limits = *smoke || !*limits, *smoke || *limits
+	o.plan.Compare, o.plan.Limits = *smoke || !*limits, *smoke || *limits || o.sale
 	o.plan.Connections, o.plan.Only, o.plan.Before = *connections, only, *before
 	if given["rounds"] {
 		o.plan.Rounds = *rounds

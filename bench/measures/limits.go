@@ -38,12 +38,9 @@ func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
 		return run, fmt.Errorf("stampede: %w", err)
 	}
 	l.Stampede = l.Stampedes[0]
-	if l.Sale, err = b.longSale(ctx); err != nil {
-		return run, fmt.Errorf("a long sale: %w", err)
+	if l.Sale, err = b.LongSale(ctx); err != nil {
+		return run, err
 	}
-	s := l.Sale
-	fmt.Fprintf(b.progress, "%d buyers, %d units: sold out after %.1f s, last row after %.1f s, last answer after %.1f s\n",
-		s.Buyers, s.Units, s.SoldOut, s.LastRow, s.LastAnswer)
 	if l.Waiting, err = b.waiting(ctx); err != nil {
 		return run, fmt.Errorf("waiting for rows: %w", err)
 	}

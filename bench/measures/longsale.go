@@ -2,6 +2,7 @@ package measures
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -11,6 +12,17 @@ import (
 	"seckill/bench/result"
 	"seckill/bench/rig"
 )
+
+// LongSale sells to more buyers than there are units, and holds the sale's report to the ledger.
+func (b *Bench) LongSale(ctx context.Context) (result.LongSale, error) {
+	s, err := b.longSale(ctx)
+	if err != nil {
+		return s, fmt.Errorf("a long sale: %w", err)
+	}
+	fmt.Fprintf(b.progress, "%d buyers, %d units: sold out after %.1f s, last row after %.1f s, last answer after %.1f s\n",
+		s.Buyers, s.Units, s.SoldOut, s.LastRow, s.LastAnswer)
+	return s, nil
+}
 
 // longSale follows a sale with more buyers than units from its start to its last answer.
 func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
@@ -35,6 +47,7 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 		if werr := group.Wait(); err == nil {
 			err = werr
 		}
+		fmt.Fprintf(b.progress, "%d buyers were answered after %.1f s, rows followed\n", answers.Want+answers.Other, s.LastAnswer)
 		s.Rate, s.P50, s.P99 = answers.Rate, millis(answers.P50), millis(answers.P99)
 		if err == nil {
 			err = audit.Equal(map[string][2]int64{
@@ -42,7 +55,9 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 			})
 		}
 		if err == nil {
+			reading := time.Now()
 			err = audit.Report(ctx, at, server, s.Buyers, s.Units)
+			fmt.Fprintf(b.progress, "its report and the file of its orders were held to the ledger in %.1f s\n", time.Since(reading).Seconds())
 		}
 		return answers.Want, err
 	})

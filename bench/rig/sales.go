@@ -99,8 +99,13 @@ func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
 	}
 }
 
+// reportTimeout bounds the reading of one file: a hundred thousand orders take seconds on a machine that does nothing else.
+const reportTimeout = 3 * time.Minute
+
 // ReportFile reads a file of the report of the server's sale, as an admin does.
 func (s *Server) ReportFile(ctx context.Context, name string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/admin/voucher/%d/%s", s.Addr, s.Voucher, name), http.NoBody)
 	if err != nil {
 		return nil, err
