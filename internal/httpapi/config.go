@@ -39,6 +39,7 @@ type Config struct {
 	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	Webhooks       Webhooks
+	Templates      Templates
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.

@@ -246,6 +246,22 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
 			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
+		"GET /admin/template": {
+			good: request{target: "/admin/template?shopId=1"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/template?shopId=x"}, refusals: []error{unavailable},
+		},
+		"POST /admin/template": {
+			good: request{target: "/admin/template", body: `{"voucherId":5,"name":"Evening"}`}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/template", body: `{"voucherId":5}`}, refusals: []error{noVoucher, voucher.ErrTemplateName, voucher.ErrTemplates, unavailable},
+		},
+		"PATCH /admin/template/:id": {
+			good: request{target: "/admin/template/3", body: `{"name":"Evening"}`}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/template/3", body: `{}`}, refusals: []error{voucher.ErrNoTemplate, voucher.ErrTemplateName, unavailable},
+		},
+		"POST /admin/template/:id/delete": {
+			good: request{target: "/admin/template/3/delete"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/template/x/delete"}, refusals: []error{voucher.ErrNoTemplate, unavailable},
+		},
 		"GET /admin/webhook": {
 			good: request{target: "/admin/webhook"}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/webhook?shop=1"}, refusals: []error{unavailable},
@@ -509,6 +525,7 @@ func failing(err error) func(*Config) {
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.Webhooks = fakeWebhooks{err: err}
+		cfg.Templates = fakeTemplates{err: err}
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
 	}

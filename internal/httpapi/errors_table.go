@@ -294,6 +294,9 @@ var rules = []rule{
 		english: "You may not do this.", chinese: "没有权限",
 	}},
 	{as[*order.LimitError], limitReached()},
+	{is(voucher.ErrNoTemplate), noTemplate()},
+	{is(voucher.ErrTemplateName), templateExists()},
+	{is(voucher.ErrTemplates), manyTemplates()},
 	{is(order.ErrSeckill), failure{
 		code: "SECKILL_ONLY", status: http.StatusConflict, title: "Sold in its sale only",
 		detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",

@@ -2,7 +2,7 @@
 // Creating a voucher, also as a copy of another, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
 // alone knows the rules. The page itself only reports what it cannot read.
 
-import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { GuardFields, readGuards } from './guards.js';
@@ -34,8 +34,31 @@ export function copyOf(v, now) {
   };
 }
 
+/** What a new voucher starts with: the values of a template, with a sale at the next full hour. @param {any} template @param {number} now */
+export function fromTemplate(template, now) {
+  const begin = Math.ceil(now / 3.6e6) * 3.6e6;
+  const { lastsSeconds: lasts, visibleBeforeSeconds: visible, voucher } = template;
+  return {
+    ...voucher, template: template.id,
+    ...(lasts && { beginTime: begin, endTime: begin + lasts * 1000 }),
+    ...(visible && { visibleFrom: begin - visible * 1000 }),
+  };
+}
+
+/** The form of a new voucher, which may start with a template. @param {any} props */
+export function NewVoucher({ client, words, onClose, onDone }) {
+  const [from, setFrom] = useState(/** @type {any} */ ({}));
+  const [templates, setTemplates] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => {
+    client.ask('GET', '/admin/template').then((/** @type {any} */ answer) => answer.success && setTemplates(answer.data));
+  }, []);
+  const start = (/** @type {string} */ id) => setFrom(id ? fromTemplate(templates.find((one) => String(one.id) === id), client.clock.now()) : {});
+  return html`<${VoucherForm} key=${from.template ?? 'none'} client=${client} words=${words} from=${from} templates=${templates} onTemplate=${start}
+    onClose=${onClose} onDone=${onDone} />`;
+}
+
 /** @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first */
-export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone }) {
+export function VoucherForm({ client, words, voucher, from = {}, templates = [], onTemplate, onClose, onDone }) {
   const { t, has, locale } = words;
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
@@ -75,6 +98,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
     setSending(false);
     if (answer.success) {
       announceChange(answer, t);
+      if (!voucher && text('template')) await saveTemplate(answer.data.id, text('template'));
       onClose();
       onDone(answer.data);
       return;
@@ -87,6 +111,11 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
     const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
     const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
     say(found, answer.status === 0 && !voucher ? t('create.unknown') : said);
+  };
+  /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
+  const saveTemplate = async (voucherId, name) => {
+    const answer = await client.ask('POST', '/admin/template', { body: { voucherId, name } });
+    if (!answer.success) announce(t('template.failed', { why: problems(answer).name ?? trouble(answer, t) }));
   };
   /** Shows what is wrong at the fields and in all, and focuses the first. @param {Record<string, string>} found @param {string} said */
   const say = (found, said) => {
@@ -112,6 +141,12 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
   const time = (name) => input(name, { type: 'datetime-local', step: 1, value: first[name] ? local(first[name]) : '' });
   return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
     <form ref=${form} class="grid" noValidate onSubmit=${submit}>
+      ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
+        <select id="f-from" name="from" onChange=${(/** @type {any} */ e) => onTemplate(e.target.value)}>
+          <option value="">${t('template.none')}</option>
+          ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
+        </select>
+      <//>`}
       ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
         ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => setSeckill(kind)} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
       </fieldset>`}
@@ -139,6 +174,7 @@ export function VoucherForm({ client, words, voucher, from = {}, onClose, onDone
       <//>
       ${seckill && !voucher && html`<details class="wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
         <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} /></details>`}
+      ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
       <p class="field-problem wide" role="alert">${problem}</p>
       <div class="row end wide">

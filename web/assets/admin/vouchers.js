@@ -2,7 +2,7 @@
 // Every shop's vouchers, and creating one.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { VoucherForm } from './form.js';
+import { NewVoucher } from './form.js';
 import { Foot, State, usePages } from './parts.js';
 
 /** Milliseconds between two reads of the list while it is visible. */
@@ -49,7 +49,7 @@ export function Vouchers({ client, words }) {
       </table>
     </div>
     <${Foot} pages=${pages} t=${t} empty=${t('vouchers.none')} />
-    ${creating && html`<${VoucherForm} client=${client} words=${words} onClose=${() => setCreating(false)}
+    ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
 }

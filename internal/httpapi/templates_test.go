@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/guard"
+	"seckill/internal/voucher"
+)
+
+// fakeTemplates has one template, of a sale, or fails.
+type fakeTemplates struct{ err error }
+
+func oneTemplate() voucher.Template {
+	v := seckillVoucher().Voucher
+	v.VisibleFrom = v.Sale.Begin.Add(-time.Hour)
+	v.Sale.OfferWithin = time.Minute
+	v.Sale.Guards = &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}}
+	t := voucher.TemplateOf(v, "Evening")
+	t.ID, t.CreatedAt = 3, noon
+	return t
+}
+
+// List returns it.
+func (f fakeTemplates) List(context.Context, int64) ([]voucher.Template, error) {
+	return []voucher.Template{oneTemplate()}, f.err
+}
+
+// Save returns it.
+func (f fakeTemplates) Save(context.Context, voucher.Author, int64, string) (voucher.Template, error) {
+	return oneTemplate(), f.err
+}
+
+// Rename returns it.
+func (f fakeTemplates) Rename(context.Context, voucher.Author, int64, string) (voucher.Template, error) {
+	return oneTemplate(), f.err
+}
+
+// Delete does nothing.
+func (f fakeTemplates) Delete(context.Context, voucher.Author, int64) error { return f.err }
+
+// What a template shows creates its voucher, once the times are added.
+func TestTemplateIsADraft(t *testing.T) {
+	t.Parallel()
+	w := asAdmin(t, newAPI(t), request{method: http.MethodGet, target: "/admin/template"})
+	var got struct {
+		Data []struct {
+			Name    string
+			Voucher map[string]json.RawMessage
+			Lasts   int64 `json:"lastsSeconds"`
+			Seen    int64 `json:"visibleBeforeSeconds"`
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Data) != 1 {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	one := got.Data[0]
+	of := oneTemplate()
+	if one.Name != "Evening" || one.Lasts != int64(of.Lasts/time.Second) || one.Lasts == 0 || one.Seen != 3600 {
+		t.Errorf("%+v", one)
+	}
+	one.Voucher["beginTime"], one.Voucher["endTime"] = json.RawMessage(`"2026-01-02T20:00:00Z"`), json.RawMessage(`"2026-01-02T21:00:00Z"`)
+	body, err := json.Marshal(one.Voucher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, status, created := create(t, "/voucher/seckill", string(body))
+	if status != http.StatusCreated || len(created) != 1 {
+		t.Fatalf("%d %+v", status, answer)
+	}
+	v := created[0]
+	if v.Title != of.Voucher.Title || v.Sale.Issued != of.Voucher.Sale.Issued || v.Sale.OfferWithin != time.Minute || v.PayWithin != of.Voucher.PayWithin ||
+		!strings.Contains(v.Sale.Guards.Text(), `"requests":5`) {
+		t.Errorf("created %+v, %+v", v, v.Sale)
+	}
+}
