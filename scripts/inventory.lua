@@ -11,10 +11,10 @@
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
 -- another type), epoch,
--- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, entries of
+-- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, orders of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
--- An entry that does not name its voucher counts as the sale's: it may be.
+-- An entry that does not name its voucher counts as an order of the sale: it may be one.
 
 local voucher, longest = ARGV[1], tonumber(ARGV[2])
 if not longest then
@@ -45,14 +45,17 @@ if redis.call('XLEN', KEYS[3]) <= longest then
   waiting = 0
   for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+')) do
     local fields = entry[2]
-    local named
+    local named, packed
     for i = 1, #fields, 2 do
       if fields[i] == 'v' then
         named = fields[i + 1]
+      elseif fields[i] == 'p' then
+        packed = fields[i + 1] -- user, order, user, order… (seckill.lua)
       end
     end
     if named == voucher or not (named and string.match(named, '^%d+$')) then
-      waiting = waiting + 1
+      local _, words = string.gsub(packed or '', '%S+', '')
+      waiting = waiting + math.max(1, math.floor(words / 2))
     end
   end
 end

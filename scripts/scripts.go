@@ -34,6 +34,8 @@ var (
 	Acknowledge string
 	//go:embed dead_letter.lua
 	DeadLetter string
+	//go:embed unpack_letter.lua
+	UnpackLetter string
 	//go:embed inventory.lua
 	Inventory string
 	//go:embed replay.lua

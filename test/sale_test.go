@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,15 +25,11 @@ func TestSale(t *testing.T) {
 
 func testSale(t *testing.T, s *box.Site) {
 	const units, buyers, workers = 500, 5000, 200
-	end := time.Now().Add(15 * time.Second) // the buyers need half a second
-	b := s.Buyers(s.CreateSale(t, units, end))
+	b := s.Buyers(s.CreateSale(t, units, time.Now().Add(time.Hour)))
 	all := box.Users(1000, buyers)
 
 	began := time.Now()
 	b.BuyAll(t.Context(), workers, all)
-	if time.Now().After(end) {
-		t.Fatalf("the machine is too slow: the sale ended before its buyers had come")
-	}
 	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), b.Record.Counts())
 	if got := b.Record.Counts(); got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
 		t.Fatalf("answers %v, want %d accepted and the others SOLD_OUT", got, units)
@@ -48,9 +45,19 @@ func testSale(t *testing.T, s *box.Site) {
 	}
 
 	t.Run("asking again while sold out", func(t *testing.T) { askAgain(t, s, b, winners, "SOLD_OUT") })
+	endSoon(t, s, b.Voucher)
 	s.AwaitState(t, b.Voucher, "ended")
 	t.Run("asking again after the end", func(t *testing.T) { askAgain(t, s, b, winners, "ENDED") })
 	s.Check(t, b, units)
+}
+
+// endSoon has a sale end some seconds from now: an end in the past is refused.
+func endSoon(t *testing.T, s *box.Site, voucher int64) {
+	t.Helper()
+	s.Client.Must(t, http.StatusOK, box.Request{
+		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", voucher)), Token: box.AdminToken(),
+		Body: map[string]any{"endTime": time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339)},
+	})
 }
 
 // checkOrdersShown reads every winner's order as its owner.

@@ -90,7 +90,7 @@ func queuedUsers(ctx context.Context, at *rig.Namespace, in Queue) ([]int64, err
 	case StreamQueue:
 		users, err = streamed(ctx, at, "stream.orders", "userId")
 	case ServiceQueue:
-		users, err = streamed(ctx, at, "{p0}:orders", "u")
+		users, err = acceptedUsers(ctx, at)
 	case NoQueue, PubsubQueue:
 	}
 	if err != nil {
@@ -103,6 +103,32 @@ func queuedUsers(ctx context.Context, at *rig.Namespace, in Queue) ([]int64, err
 		}
 	}
 	return all, nil
+}
+
+// acceptedUsers returns the users whose orders wait in the service's stream. An entry has one of them, or several.
+func acceptedUsers(ctx context.Context, at *rig.Namespace) (users []string, err error) {
+	one, err := streamed(ctx, at, "{p0}:orders", "u")
+	if err != nil {
+		return nil, err
+	}
+	several, err := streamed(ctx, at, "{p0}:orders", "p")
+	for i := range min(len(one), len(several)) {
+		if several[i] == "" {
+			users = append(users, one[i])
+		}
+		for n, word := range strings.Fields(several[i]) {
+			if n%2 == 0 { // user, order, user, order…
+				users = append(users, word)
+			}
+		}
+	}
+	return users, err
+}
+
+// Waiting is how many orders wait in the service's stream.
+func Waiting(ctx context.Context, at *rig.Namespace) (int64, error) {
+	users, err := acceptedUsers(ctx, at)
+	return int64(len(users)), err
 }
 
 // streamed returns a field of all entries of a stream.

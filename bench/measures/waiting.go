@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/bench/audit"
 	"seckill/bench/result"
 	"seckill/bench/rig"
 )
@@ -116,7 +117,7 @@ func (w waiters) answers(began time.Time) (micros []uint32, err error) {
 // awaitQueued waits, for a minute at most, until so many orders are in the stream.
 func awaitQueued(ctx context.Context, at *rig.Namespace, n int64) error {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		queued, err := at.StreamLength(ctx, "{p0}:orders")
+		queued, err := audit.Waiting(ctx, at)
 		if err != nil || queued >= n {
 			return err
 		}

@@ -1,8 +1,8 @@
 package order
 
-// Entry is one stream entry as read by a consumer.
+// Entry is one order of a stream entry as read by a consumer.
 type Entry struct {
-	Key       string // the entry's id in the stream
+	Key       string // the entry's id in the stream; the orders of a packed one have the same, and follow each other
 	Partition int
 	Claim     Claim
 	Raw       map[string]string // as it stands in the stream; kept for a dead letter

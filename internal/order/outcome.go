@@ -65,7 +65,7 @@ const (
 	NotStarted    Outcome = 7  // before the window
 	Ended         Outcome = 8  // after the window
 	SoldOut       Outcome = 9  // no sellable unit
-	Backlogged    Outcome = 10 // too many entries wait in the stream
+	Backlogged    Outcome = 10 // too many orders wait in the stream
 	NotEnough     Outcome = 11 // fewer units are left than the request asks for, but some
 	Barred        Outcome = 12 // may not enter, and has no order
 

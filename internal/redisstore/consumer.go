@@ -34,7 +34,7 @@ func (s *Store) Consumer(partition int, name string) *Consumer {
 	return &Consumer{store: s, partition: partition, name: name}
 }
 
-// Own returns up to n entries that were delivered to this consumer and not acknowledged, after the entry with the key
+// Own returns the orders of up to n entries that were delivered to this consumer and not acknowledged, after the entry with the key
 // after ("" for the first).
 func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
 	if after == "" {
@@ -44,13 +44,10 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	if isNoGroup(err) {
 		return nil, c.createGroup(ctx) // nothing can be pending in a new group
 	}
-	if len(entries) > n {
-		entries = entries[:n] // some servers ignore the count here
-	}
 	return entries, translateRead(err)
 }
 
-// Next returns up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
+// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
 // group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so what is still there
 // was not recorded, or the recorder finds that it was.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
@@ -87,8 +84,8 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
-		for _, message := range stream.Messages {
-			entries = append(entries, decode(c.partition, message))
+		for _, message := range stream.Messages[:min(n, len(stream.Messages))] { // some servers ignore the count for own entries
+			entries = appendEntry(entries, c.partition, message)
 		}
 	}
 	return entries, nil
@@ -115,7 +112,7 @@ func (c *Consumer) createGroup(ctx context.Context) error {
 	return fmt.Errorf("creating the consumer group: %w", translate(err))
 }
 
-// Orphans takes over up to n entries of consumers without a heartbeat, and removes the dead ones that have none left. It
+// Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the dead ones that have none left. It
 // also takes over entries whose consumer somebody has removed by hand. Pending entries that are no longer in the stream
 // are logged: somebody has trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
@@ -164,7 +161,7 @@ func readOrphans(raw any, partition int) (orphans, error) {
 		if entry.err != nil || fields.err != nil {
 			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.err, fields.err))
 		}
-		o.entries = append(o.entries, decode(partition, message))
+		o.entries = appendEntry(o.entries, partition, message)
 	}
 	for range gone.elements {
 		o.gone = append(o.gone, gone.text())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,23 @@ func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n 
 		}
 		from = "(" + after
 	}
+	page, total, err := s.letters(ctx, partition, from, n)
+	if err == nil && slices.ContainsFunc(page, isPackedLetter) {
+		if err = s.unpackLetters(ctx, partition, page); err == nil {
+			page, total, err = s.letters(ctx, partition, from, n)
+		}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading the dead letters: %w", translate(err))
+	}
+	letters := make([]recorder.DeadLetter, len(page))
+	for i, message := range page {
+		letters[i] = letterOf(message)
+	}
+	return letters, total, nil
+}
+
+func (s *Store) letters(ctx context.Context, partition int, from string, n int) ([]redis.XMessage, int64, error) {
 	var page *redis.XMessageSliceCmd
 	var total *redis.IntCmd
 	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -49,13 +67,25 @@ func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n 
 		return nil
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("reading the dead letters: %w", translate(err))
+		return nil, 0, err
 	}
-	letters := make([]recorder.DeadLetter, len(page.Val()))
-	for i, message := range page.Val() {
-		letters[i] = letterOf(message)
+	return page.Val(), total.Val(), nil
+}
+
+// isPackedLetter reports whether a dead letter is that of a packed entry that can be read: one that an older version has put aside.
+func isPackedLetter(m redis.XMessage) bool { return len(packedClaims(letterOf(m).Fields)) > 0 }
+
+// unpackLetters makes each order of packed entries a dead letter of its own, at the end of the others.
+func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redis.XMessage) error {
+	for _, m := range letters {
+		if !isPackedLetter(m) {
+			continue
+		}
+		if _, err := s.scripts.unpackLetter.runInt(ctx, s.commands, []string{s.keys.dead(partition)}, m.ID); err != nil {
+			return err
+		}
 	}
-	return letters, total.Val(), nil
+	return nil
 }
 
 // DeadLetter returns one dead letter, or order.ErrNoDeadLetter.
@@ -69,6 +99,11 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 		return recorder.DeadLetter{}, fmt.Errorf("reading dead letter %s: %w", id, translate(err))
 	case len(messages) == 0:
 		return recorder.DeadLetter{}, fmt.Errorf("%w: %s", order.ErrNoDeadLetter, id)
+	case isPackedLetter(messages[0]):
+		if err := s.unpackLetters(ctx, partition, messages); err != nil {
+			return recorder.DeadLetter{}, fmt.Errorf("unpacking dead letter %s: %w", id, err)
+		}
+		return recorder.DeadLetter{}, fmt.Errorf("%w: %s had several orders, each of which has a dead letter of its own now", order.ErrNoDeadLetter, id)
 	}
 	return letterOf(messages[0]), nil
 }

@@ -14,7 +14,7 @@ import (
 // errEntryGone: the entry is pending, but the stream does not have it any more. Somebody trimmed the stream.
 var errEntryGone = errors.New("the entry is gone from the stream")
 
-// decode reads a stream entry strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
+// decode reads a stream entry that is not packed strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
 // sequence may be 0, which is how a rebuild queues an order that is known only from its holder. Raw holds the fields of
 // a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
@@ -34,10 +34,16 @@ func decode(partition int, m redis.XMessage) order.Entry {
 		Quantity:  held.Quantity,
 	}
 	if d.err != nil {
-		e.Claim, e.Malformed, e.Raw = order.Claim{}, d.err, make(map[string]string, len(m.Values))
-		for field, value := range m.Values {
-			e.Raw[field] = fmt.Sprint(value)
-		}
+		return malformed(e, m, d.err)
+	}
+	return e
+}
+
+// malformed is an entry that cannot be read, with its fields.
+func malformed(e order.Entry, m redis.XMessage, why error) order.Entry {
+	e.Claim, e.Malformed, e.Raw = order.Claim{}, why, make(map[string]string, len(m.Values))
+	for field, value := range m.Values {
+		e.Raw[field] = fmt.Sprint(value)
 	}
 	return e
 }

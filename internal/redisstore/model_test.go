@@ -188,10 +188,14 @@ type history struct {
 	r   *rig
 	m   *model
 	ops []order.Operation // all that the ledger has, the number one more than the index
+
+	packed bool // entries have several orders, and the backlog no limit that is reached
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
 	h := &history{t: t, r: r, m: &model{holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
+	h.packed = rapid.Bool().Draw(t, "packed")
+	r.admissions.packing.set(r.sale.Partition, h.packed)
 	h.publish()
 	return h
 }
@@ -231,10 +235,14 @@ func (h *history) admit() {
 			Sequence: max(0, h.m.mark.Sequence-rapid.Int64Range(0, 2).Draw(h.t, "admissions ago")),
 		},
 	}
+	if h.packed {
+		h.r.admissions.packing.set(h.r.sale.Partition, true)
+		b.MaxBacklog = 1 << 30
+	}
 	if rapid.IntRange(0, 19).Draw(h.t, "lost") == 0 {
 		b.Known = order.Mark{Epoch: h.m.mark.Epoch, Sequence: h.m.mark.Sequence + 1}
 	}
-	for range rapid.IntRange(1, 6).Draw(h.t, "requests") {
+	for range rapid.IntRange(1, 20).Draw(h.t, "requests") {
 		b.Requests = append(b.Requests, order.Request{
 			UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"),
 			Quantity: h.quantity(),
@@ -350,9 +358,10 @@ func (h *history) drain() {
 	if len(entries) == 0 {
 		return
 	}
-	n, err := c.Acknowledge(h.r.ctx(), keysOf(entries))
+	keys := slices.Compact(keysOf(entries))
+	n, err := c.Acknowledge(h.r.ctx(), keys)
 	h.fatal(err)
-	h.equal(len(entries), n)
+	h.equal(len(keys), n)
 	h.m.stream = h.m.stream[len(entries):]
 }
 

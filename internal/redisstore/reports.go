@@ -26,9 +26,12 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// readsQuantities is what a reporter's name ends with: this version can read orders of several units (held.go). Older ones do
-// not say so.
-const readsQuantities = " quantity"
+// What a reporter's name ends with: this version can read packed entries (packed.go), and orders of several units (held.go).
+// Older ones do not say so, or only the latter, which is the last word for their sake.
+const (
+	readsQuantities = " quantity"
+	readsFormats    = " packed" + readsQuantities
+)
 
 // lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
 // it may not read.
@@ -41,6 +44,11 @@ func (s *Store) ReadQuantities(ctx context.Context) error {
 	if err != nil {
 		return translate(err)
 	}
+	return s.allRead(ctx, partition, now, readsQuantities)
+}
+
+// allRead returns voucher.ErrOldInstances if the name of an instance that lives, or did lately, does not end with the formats.
+func (s *Store) allRead(ctx context.Context, partition int, now time.Time, formats string) error {
 	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
 		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
@@ -48,7 +56,7 @@ func (s *Store) ReadQuantities(ctx context.Context) error {
 		return fmt.Errorf("reading which instances are alive: %w", translate(err))
 	}
 	for _, name := range names {
-		if !strings.HasSuffix(name, readsQuantities) {
+		if !strings.HasSuffix(name, formats) {
 			return fmt.Errorf("%w: %s", voucher.ErrOldInstances, name)
 		}
 	}
@@ -58,7 +66,7 @@ func (s *Store) ReadQuantities(ctx context.Context) error {
 // Heartbeat implements recovery.ReportStore.
 func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
 	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
-		reporter+readsQuantities, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
+		reporter+readsFormats, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
@@ -66,6 +74,10 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	heard := recovery.Heard{Now: r.number(), Rounds: make([]recovery.Round, len(r.elements)/2)}
 	for i := range heard.Rounds {
 		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{VoucherID: r.number(), Partition: partition}, Stopped: r.number()}
+	}
+	if r.err == nil {
+		all := s.allRead(ctx, partition, time.UnixMilli(heard.Now), readsFormats) == nil // an error says that it is not known
+		s.admissions.packing.set(partition, all)
 	}
 	return heard, r.err
 }
@@ -88,7 +100,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsQuantities, report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsFormats, report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
 	}
@@ -152,7 +164,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		progress.Missing = append(progress.Missing, strings.TrimSuffix(r.text(), readsQuantities))
+		progress.Missing = append(progress.Missing, strings.TrimSuffix(strings.TrimSuffix(r.text(), readsFormats), readsQuantities))
 	}
 	return progress, r.err
 }

@@ -91,7 +91,7 @@ func testStops(t *testing.T, r *rig) {
 	reporters, err := r.commands.ZRange(r.ctx(), r.keys.reporters(0), 0, -1).Result()
 	r.must(err)
 	slices.Sort(reporters)
-	equal(t, []string{"a quantity", "b quantity"}, reporters) // and what each of them reads
+	equal(t, []string{"a packed quantity", "b packed quantity"}, reporters) // and what each of them reads
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
 }

@@ -190,9 +190,10 @@ func (r *rig) stream() []order.Claim {
 	r.must(err)
 	var claims []order.Claim
 	for _, m := range messages {
-		entry := decode(0, m)
-		r.must(entry.Malformed)
-		claims = append(claims, entry.Claim)
+		for _, entry := range readEntry(0, m) {
+			r.must(entry.Malformed)
+			claims = append(claims, entry.Claim)
+		}
 	}
 	return claims
 }

@@ -144,12 +144,10 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 				return
 			}
 			for _, message := range page {
-				entry := decode(sale.Partition, message)
-				if entry.Malformed != nil || entry.Claim.VoucherID != sale.VoucherID {
-					continue
-				}
-				if !yield(entry.Claim, nil) {
-					return
+				for _, entry := range readEntry(sale.Partition, message) {
+					if entry.Malformed == nil && entry.Claim.VoucherID == sale.VoucherID && !yield(entry.Claim, nil) {
+						return
+					}
 				}
 			}
 			if len(page) < rangePage {

@@ -24,7 +24,7 @@ type scriptSet struct {
 	reportHeartbeat, report, roundProgress              script
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
 	replay, addCounts, addGuardCounts, inventory        script
-	exchangeSpending                                    script
+	exchangeSpending, unpackLetter                      script
 }
 
 func newScriptSet() scriptSet {
@@ -36,8 +36,8 @@ func newScriptSet() scriptSet {
 		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), acknowledge: newScript(scripts.Acknowledge),
 		deadLetter: newScript(scripts.DeadLetter), heartbeat: newScript(scripts.Heartbeat), takeOver: newScript(scripts.TakeOver),
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
-		addGuardCounts: newScript(scripts.AddGuardCounts),
-		inventory:      newScript(scripts.Inventory), exchangeSpending: newScript(scripts.ExchangeSpending),
+		addGuardCounts: newScript(scripts.AddGuardCounts), unpackLetter: newScript(scripts.UnpackLetter),
+		inventory: newScript(scripts.Inventory), exchangeSpending: newScript(scripts.ExchangeSpending),
 	}
 }
 

@@ -33,6 +33,7 @@ type sharedCalls struct {
 	script   script
 	keys     keys
 	replicas Replicas
+	packing  packing
 	sends    *batch.Batcher[*pendingBatch, struct{}]
 }
 
@@ -194,7 +195,7 @@ func (call *sharedCall) read(doubt error) {
 // newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which therefore
 // must not change during the call: ids are written to the socket from there.
 func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
-	size := 4 + 8*len(batches)
+	size := 5 + 8*len(batches)
 	for _, p := range batches {
 		size += 2 * len(p.batch.Requests)
 	}
@@ -203,6 +204,7 @@ func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb
 	for _, p := range batches {
 		line = append(line, c.keys.sale(p.batch.Sale), c.keys.buyers(p.batch.Sale))
 	}
+	line = append(line, c.packing.on(batches[0].batch.Sale.Partition))
 	for _, p := range batches {
 		b := &p.batch
 		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)

@@ -102,7 +102,7 @@ func addedAt(id string) (time.Time, bool) {
 
 // Backlog is what waits in a partition.
 type Backlog struct {
-	Waiting int64         // accepted orders
+	Waiting int64         // entries of accepted orders
 	Oldest  time.Duration // how long the first of them has waited
 	Dead    int64         // dead letters
 }

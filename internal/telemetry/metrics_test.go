@@ -237,7 +237,7 @@ seckill_recorder_retries_total 1
 # HELP seckill_recorder_unaccounted_orders_total Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.
 # TYPE seckill_recorder_unaccounted_orders_total counter
 seckill_recorder_unaccounted_orders_total 3
-# HELP seckill_stream_backlog_entries Accepted orders that wait for their row, of all instances; NaN when it is not known.
+# HELP seckill_stream_backlog_entries Entries of accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known.
 # TYPE seckill_stream_backlog_entries gauge
 seckill_stream_backlog_entries 1234
 `, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",

@@ -42,7 +42,7 @@ func newRecorder() *recorderMetrics {
 		deadLetters: counter("dead_letters_total", "Stream entries that could not be decoded and were put aside; each needs a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
-			Help: "Accepted orders that wait for their row, of all instances; NaN when it is not known.",
+			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known.",
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",

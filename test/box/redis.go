@@ -74,8 +74,8 @@ func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) 
 			v.Units[u] = n
 		}
 	}
-	if v.Waiting, err = r.XLen(ctx, r.StreamKey()).Result(); err != nil {
-		return v, fmt.Errorf("reading the stream: %w", err)
+	if v.Waiting, err = r.waiting(ctx); err != nil {
+		return v, err
 	}
 	if v.Dead, err = r.XLen(ctx, r.DeadKey()).Result(); err != nil {
 		return v, fmt.Errorf("reading the dead letters: %w", err)
@@ -83,10 +83,23 @@ func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) 
 	return v, nil
 }
 
-// Backlog returns how many entries the stream has, and how many of them are delivered and not acknowledged, of all sales.
+// waiting is how many orders the stream has.
+func (r *Redis) waiting(ctx context.Context) (orders int64, err error) {
+	entries, err := r.XRange(ctx, r.StreamKey(), "-", "+").Result()
+	if err != nil {
+		return 0, fmt.Errorf("reading the stream: %w", err)
+	}
+	for _, e := range entries {
+		packed, _ := e.Values["p"].(string)
+		orders += max(1, int64(len(strings.Fields(packed))/2))
+	}
+	return orders, nil
+}
+
+// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of all sales.
 func (r *Redis) Backlog(ctx context.Context) (waiting, pending int64, err error) {
-	if waiting, err = r.XLen(ctx, r.StreamKey()).Result(); err != nil {
-		return 0, 0, fmt.Errorf("reading the stream: %w", err)
+	if waiting, err = r.waiting(ctx); err != nil {
+		return 0, 0, err
 	}
 	p, err := r.XPending(ctx, r.StreamKey(), RecorderGroup).Result()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks())
 }
 
 // inFailovers are those that matter when another server takes a master's place.
@@ -46,7 +46,8 @@ func inAdmission() []mutant.Mutant {
 }`},
 		),
 		serverMutant("MAXLEN in admission", "F13", "it was rebuilt, and Redis had lost nothing",
-			mutant.Change{File: script, From: `call('XADD', orders_key, '*'`, To: `call('XADD', orders_key, 'MAXLEN', 100, '*'`},
+			mutant.Change{File: script, From: `call('XADD', orders_key, '*', 'v', voucher, 'u'`, To: `call('XADD', orders_key, 'MAXLEN', 100, '*', 'v', voucher, 'u'`},
+			mutant.Change{File: script, From: `call('XADD', orders_key, '*', 'v', voucher, 'e'`, To: `call('XADD', orders_key, 'MAXLEN', 100, '*', 'v', voucher, 'e'`},
 		),
 		serverMutant("already bought, without the order's id", "F02", "want 400 that name the order",
 			mutant.Change{File: "internal/httpapi/errors_table.go", From: `		members: alreadyBoughtMembers,
@@ -84,15 +85,15 @@ func inRecording() []mutant.Mutant {
 	const record, fetcher = "internal/sqlstore/record.go", "internal/order/recorder/fetcher.go"
 	return []mutant.Mutant{
 		serverMutant("acknowledged before the commit", "F06", "it was rebuilt, and Redis had lost nothing",
-			mutant.Change{File: fetcher, From: `	f.last = newBatch(entries)
-`, To: `	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
-	}
-	if _, err := f.queue.Acknowledge(ctx, keys); err != nil {
-		return nil, err
-	}
-	f.last = newBatch(entries)
+			mutant.Change{File: fetcher, From: `		f.last = newBatch(part)
+`, To: `		keys := make([]string, len(part))
+		for i, e := range part {
+			keys[i] = e.Key
+		}
+		if _, err := f.queue.Acknowledge(ctx, keys); err != nil {
+			return nil, err
+		}
+		f.last = newBatch(part)
 `},
 		),
 		serverMutant("acknowledged on another stream", "F01", "entries wait in Redis",

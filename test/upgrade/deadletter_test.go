@@ -15,7 +15,7 @@ import (
 
 // deadLetters goes back to the version before while orders wait that today's version has accepted. What the version
 // before cannot decode of them becomes dead letters, and today's version replays those in full. Two of the entries lack a
-// field, so there are dead letters also while both versions write the same format.
+// field, so there are dead letters also while both versions write the same format. Two of the orders share a packed entry.
 func deadLetters(t *testing.T, old, now release) {
 	const recorded, waiting, units = 4, 6, 12
 	s := sharedStores(t)
@@ -38,13 +38,14 @@ func deadLetters(t *testing.T, old, now release) {
 	}
 	const replayed, discarded = int64(recorded + waiting - 1), int64(recorded + waiting) // users
 	s.redeliver(map[int64]string{replayed: "e", discarded: "e"})
+	s.pack(recorded+1, recorded+2)
 
 	y := s.start(old, "y")
 	box.Eventually(s, "an end of the stream", s.drained)
-	y.kill() // before its audit has the sale rebuilt, which queues the orders again
+	y.kill()                                                     // before its audit has the sale rebuilt, which queues the orders again
+	list := todaysCommand(t, s.settings(), "deadletter", "list") // makes one of each order of the packed entry
 	letters, err := s.rdb.XRange(t.Context(), s.rdb.DeadKey(), "-", "+").Result()
 	s.must(err)
-	list := todaysCommand(t, s.settings(), "deadletter", "list")
 	var replay, discard []string
 	for _, l := range letters {
 		if l.Values["raw.u"] == strconv.FormatInt(discarded, 10) {
@@ -127,6 +128,26 @@ func (s *stores) redeliver(lacking map[int64]string) {
 		s.must(s.rdb.XAdd(s.Context(), &redis.XAddArgs{Stream: s.rdb.StreamKey(), Values: kept}).Err())
 		s.must(s.rdb.XDel(s.Context(), s.rdb.StreamKey(), fmt.Sprint(entry[0])).Err())
 	}
+}
+
+// pack replaces the entries of users by one with all of their orders. No instance may run.
+func (s *stores) pack(users ...int64) {
+	s.Helper()
+	entries, err := s.rdb.XRange(s.Context(), s.rdb.StreamKey(), "-", "+").Result()
+	s.must(err)
+	var values []any
+	var orders []string
+	for _, e := range entries {
+		if user, _ := e.Values["u"].(string); slices.ContainsFunc(users, func(u int64) bool { return strconv.FormatInt(u, 10) == user }) {
+			if values == nil {
+				values = []any{"v", e.Values["v"], "e", e.Values["e"], "s", e.Values["s"]}
+			}
+			orders = append(orders, user, fmt.Sprint(e.Values["o"]))
+			s.must(s.rdb.XDel(s.Context(), s.rdb.StreamKey(), e.ID).Err())
+		}
+	}
+	s.must(equal("orders to pack", int64(len(orders)), 2*int64(len(users))))
+	s.must(s.rdb.XAdd(s.Context(), &redis.XAddArgs{Stream: s.rdb.StreamKey(), Values: append(values, "p", strings.Join(orders, " "))}).Err())
 }
 
 // userOf returns the user of an entry; 0 if it has none.

@@ -24,6 +24,7 @@ type sale struct {
 	accepted  map[string]int // by the id of the instance that accepted
 	changed   chan struct{}  // closed, and made anew, when accepted grows
 	users     atomic.Int64   // the last one used
+	putAside  bool           // old instances may have put entries aside
 }
 
 // open creates a sale at an instance.
@@ -219,6 +220,9 @@ func (s *sale) awaitSettled() checker.Evidence {
 	box.Eventually(s, "the agreement of buyers, ledger and Redis", func() (err error) {
 		if e, err = s.evidence(s.Context(), s.voucher, s.units); err != nil {
 			return err
+		}
+		if s.putAside {
+			e.Redis.Dead = 0 // each order has its row all the same
 		}
 		s.mu.Lock()
 		e.Answers = slices.Values(slices.Clone(s.answers))

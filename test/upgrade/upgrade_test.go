@@ -63,7 +63,8 @@ func thereAndBack(t *testing.T, old, now release) {
 	sale.awaitAccepted(some, c, d)
 
 	c.kill()
-	e := s.start(old, "e") // going back
+	e := s.start(old, "e") // going back: what it cannot read is put aside, found missing by the audit, and recorded
+	sale.putAside = true
 	sale.use(d, e)
 	sale.awaitAccepted(some, d, e)
 	sale.allRecord(d, e)

@@ -17,7 +17,7 @@ type LiveStats struct {
 	State         voucher.SaleState
 	Answers       order.Counts  // by all instances
 	Guards        guard.Figures // by all instances
-	Waiting       int64         // accepted orders of the sale's partition that have no row yet
+	Waiting       int64         // entries of accepted orders of the sale's partition that have no row yet
 	OldestWaiting time.Duration // how long the first of them has waited
 	DeadLetters   int64         // dead letters of the partition
 }

@@ -105,7 +105,8 @@ func (f *fetcher) own(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read reads entries and hands them over as a batch. Once read, they are finished even when ctx ends meanwhile.
+// read reads entries and hands them over as a batch, or as several where they have more orders. Once read, they are finished even
+// when ctx ends meanwhile.
 func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.Entry, error)) ([]order.Entry, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	entries, err := read(call)
@@ -113,12 +114,14 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	f.last = newBatch(entries)
 	f.lastAt = time.Time{}
 	if len(entries) < f.options.Batch {
 		f.lastAt = time.Now()
 	}
-	f.out <- f.last
+	for _, part := range split(entries, f.options.Batch) {
+		f.last = newBatch(part)
+		f.out <- f.last
+	}
 	if len(entries) < f.options.Batch {
 		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting in a
 		// small one of their own.

@@ -64,11 +64,10 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 	left := f.free(ctx, b.freed)
 	maps.Copy(left, f.correct(ctx, b.corrections))
 	// What is left is read again soon, which corrects Redis then, and holds up no others.
-	settled := slices.DeleteFunc(b.settled, func(e order.Entry) bool { return left[e.Claim.OrderID] })
 	if len(left) > 0 {
 		f.again.in(againAfter)
 	}
-	f.acknowledge(ctx, settled)
+	f.acknowledge(ctx, b.done(left))
 	f.deadLetter(ctx, b.unreadable)
 }
 
@@ -188,13 +187,9 @@ func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correcti
 }
 
 // acknowledge removes settled entries from the stream.
-func (f *finisher) acknowledge(ctx context.Context, entries []order.Entry) {
-	if len(entries) == 0 {
+func (f *finisher) acknowledge(ctx context.Context, keys []string) {
+	if len(keys) == 0 {
 		return
-	}
-	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
 	}
 	f.retrier.retry(ctx, func(ctx context.Context) error {
 		n, err := f.stores.Queue.Acknowledge(ctx, keys)

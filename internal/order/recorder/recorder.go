@@ -12,13 +12,13 @@ import (
 
 // Queue is one partition's stream as one consumer of its group sees it.
 type Queue interface {
-	// Own returns up to n entries that were delivered to this consumer and are not acknowledged, after the entry with the
-	// given key ("" for the first).
+	// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after the entry
+	// with the given key ("" for the first). A packed entry has several orders, and here as in the others all of them are returned.
 	Own(ctx context.Context, after string, n int) ([]order.Entry, error)
-	// Next returns up to n new entries, waiting at most wait for the first; none is no error. A group that does not
+	// Next returns the orders of up to n new entries, waiting at most wait for the first; none is no error. A group that does not
 	// exist is created at the stream's beginning.
 	Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error)
-	// Orphans takes over up to n entries of consumers without a heartbeat, and removes dead consumers that have none left.
+	// Orphans takes over the orders of up to n entries of consumers without a heartbeat, and removes dead consumers that have none left.
 	// Entries that were delivered and belong to no consumer are taken over, too.
 	Orphans(ctx context.Context, n int) ([]order.Entry, error)
 	// Acknowledge acknowledges and deletes entries, both or neither, and returns how many were still this group's.
@@ -99,7 +99,7 @@ type Stores struct {
 // Options tune a Recorder.
 type Options struct {
 	Partition int  // the partition whose stream it reads
-	Batch     int  // orders in one transaction at most
+	Batch     int  // orders in one transaction at most, and entries read at once
 	Drain     bool // when stopped, record what is in the stream first: for a stream that ends with the process
 }
 

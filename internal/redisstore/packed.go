@@ -1,0 +1,119 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+)
+
+// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has the voucher,
+// the epoch and the sequence of its first order as other entries do, and entryPacked instead of user and order: user and order of
+// each of them with blanks between, as 1001 5001 1002 5002:3. Their sequences follow each other.
+const (
+	entryPacked = "p"
+	// maxPacked is how many orders one entry has at most; as in scripts/seckill.lua.
+	maxPacked = 16
+)
+
+// packingLasts is for how long it counts that all instances could read packed entries, once nobody asks any more.
+const packingLasts = 2 * time.Second
+
+// packing is in which partitions calls of scripts/seckill.lua may pack orders: those in which every instance that lives reads packed
+// entries, as it was with the last heartbeat of this one. The zero value is right: in none.
+type packing struct {
+	mu    sync.RWMutex
+	until map[int]time.Time
+}
+
+// set is called with every heartbeat.
+func (p *packing) set(partition int, all bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until == nil {
+		p.until = make(map[int]time.Time)
+	}
+	p.until[partition] = time.Time{}
+	if all {
+		p.until[partition] = time.Now().Add(packingLasts)
+	}
+}
+
+// on is the script's argument.
+func (p *packing) on(partition int) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if time.Now().Before(p.until[partition]) {
+		return 1
+	}
+	return 0
+}
+
+// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. An entry of which anything cannot
+// be read is one, which is Malformed, with all of its fields.
+func readEntry(partition int, m redis.XMessage) []order.Entry { return appendEntry(nil, partition, m) }
+
+// appendEntry appends what readEntry returns.
+func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order.Entry {
+	if _, packed := m.Values[entryPacked]; !packed {
+		return append(entries, decode(partition, m))
+	}
+	before := len(entries)
+	entries, err := unpack(entries, partition, m)
+	if err != nil {
+		return append(entries[:before], malformed(order.Entry{Key: m.ID, Partition: partition}, m, err))
+	}
+	return entries
+}
+
+// unpack appends the orders of a packed entry. After an error it may have appended some of them.
+func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Entry, error) {
+	d := decoder{values: m.Values}
+	first := order.Claim{VoucherID: d.number(entryVoucher, 1), Epoch: d.number(entryEpoch, 0), Sequence: d.number(entrySequence, 0)}
+	words := strings.Fields(d.text(entryPacked))
+	if d.err != nil {
+		return entries, d.err
+	}
+	if n := len(words); n%2 != 0 || n < 2 || n > 2*maxPacked {
+		return entries, fmt.Errorf("field %q has %d words; it names 1 to %d orders, each by its user and its id", entryPacked, n, maxPacked)
+	}
+	for i := 0; i < len(words); i += 2 {
+		held := parseHeld(words[i+1])
+		c := order.Claim{
+			OrderID: held.OrderID, UserID: identifier(words[i]), Quantity: held.Quantity,
+			VoucherID: first.VoucherID, Epoch: first.Epoch, Sequence: first.Sequence,
+		}
+		if c.UserID == 0 || c.OrderID == 0 {
+			return entries, fmt.Errorf("field %q has %q and %q, which are no user with an order", entryPacked, words[i], words[i+1])
+		}
+		if first.Sequence > 0 {
+			c.Sequence += int64(i / 2)
+		}
+		entries = append(entries, order.Entry{Key: m.ID, Partition: partition, Claim: c})
+	}
+	return entries, nil
+}
+
+// packedClaims returns the orders of a dead letter that was a packed entry; none if it was none, or cannot be read.
+func packedClaims(fields map[string]string) []order.Claim {
+	m := redis.XMessage{Values: make(map[string]any, len(fields))}
+	for field, value := range fields {
+		m.Values[field] = value
+	}
+	if _, packed := m.Values[entryPacked]; !packed {
+		return nil
+	}
+	entries, err := unpack(nil, 0, m)
+	if err != nil {
+		return nil
+	}
+	claims := make([]order.Claim, len(entries))
+	for i, e := range entries {
+		claims[i] = e.Claim
+	}
+	return claims
+}

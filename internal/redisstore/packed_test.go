@@ -1,0 +1,194 @@
+package redisstore
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
+	"seckill/internal/order/recovery"
+)
+
+// An entry is all of its orders, or none: what cannot be read becomes one dead letter with all of it.
+func TestReadPackedEntries(t *testing.T) {
+	t.Parallel()
+	claim := func(user, id, sequence, units int64) order.Entry {
+		return order.Entry{Key: "5-1", Partition: 2, Claim: order.Claim{
+			UserID: user, OrderID: id, VoucherID: 7, Epoch: 3, Sequence: sequence, Quantity: order.QuantityOf(units),
+		}}
+	}
+	fields := func(pairs ...string) redis.XMessage {
+		values := map[string]any{"v": "7", "e": "3", "s": "41", "p": "1 11 2 12:3"}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = pairs[i+1]
+		}
+		return redis.XMessage{ID: "5-1", Values: values}
+	}
+	equal(t, []order.Entry{claim(1, 11, 41, 1), claim(2, 12, 42, 3)}, readEntry(2, fields()))
+	equal(t, []order.Entry{claim(1, 11, 0, 1), claim(2, 12, 0, 1)}, readEntry(2, fields("s", "0", "p", "1 11 2 12")))
+	equal(t, maxPacked, len(readEntry(2, fields("p", strings.Repeat("1 11 ", maxPacked)))))
+	for name, m := range map[string]redis.XMessage{
+		"no orders":           fields("p", ""),
+		"half an order":       fields("p", "1 11 2"),
+		"too many":            fields("p", strings.Repeat("1 11 ", maxPacked+1)),
+		"no user":             fields("p", "x 11 2 12"),
+		"user 0":              fields("p", "0 11 2 12"),
+		"no order":            fields("p", "1 11 2 12:x"),
+		"one unit, written":   fields("p", "1 11:1"),
+		"no voucher":          fields("v", ""),
+		"an epoch below zero": fields("e", "-1"),
+		"no sequence":         fields("s", "a"),
+	} {
+		got := readEntry(2, m)
+		if len(got) != 1 || got[0].Malformed == nil || got[0].Key != "5-1" || got[0].Raw["p"] != m.Values["p"] || got[0].Claim != (order.Claim{}) {
+			t.Errorf("%s is read as %+v, want one malformed entry with all fields", name, got)
+		}
+	}
+}
+
+// reporterNamed sends the heartbeat of an instance that reads so much.
+func (r *rig) reporterNamed(name string) {
+	r.t.Helper()
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), name)).Err())
+}
+
+// packing has the rig's instance send a heartbeat, after which it knows what the others read.
+func (r *rig) packs() bool {
+	r.t.Helper()
+	_, err := r.Heartbeat(r.ctx(), 0, "me", recovery.Heard{})
+	r.must(err)
+	return r.admissions.packing.on(0) == 1
+}
+
+// Orders are packed only while every instance says that it reads them, and an instance that has gone counts for some seconds more.
+func TestPackOnlyWhatAllRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	equal(t, 0, r.admissions.packing.on(0)) // not known yet
+	equal(t, true, r.packs())
+	r.reporterNamed("new" + readsFormats)
+	equal(t, true, r.packs())
+	for _, old := range []string{"older" + readsQuantities, "oldest"} {
+		r.reporterNamed(old)
+		equal(t, false, r.packs())
+		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately/2), old)).Err())
+		equal(t, false, r.packs())
+		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), old)).Err())
+		equal(t, true, r.packs())
+	}
+	equal(t, 0, r.admissions.packing.on(1))
+	r.admissions.packing.until[0] = time.Now().Add(-time.Millisecond) // as some seconds after the last heartbeat
+	equal(t, 0, r.admissions.packing.on(0))
+}
+
+// A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read again as it was
+// accepted: by the recorder, by a rebuild, and by the audit.
+func TestPackedEntries(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.open(3, r.hour(100))
+	equal(t, true, r.packs())
+	all := requests(1, 33)
+	all[4].Quantity = order.QuantityOf(3)
+	r.admit(all...)
+	r.admit(all...) // again: nothing more
+	entries, err := r.commands.XRange(r.ctx(), r.keys.orders(0), "-", "+").Result()
+	r.must(err)
+	equal(t, 3, len(entries))
+	equal(t, map[string]any{"v": "7", "u": "33", "o": "1033", "e": "3", "s": "33"}, entries[2].Values)
+	equal(t, "17", entries[1].Values["s"].(string))
+
+	var want []order.Claim
+	for i, a := range all {
+		want = append(want, order.Claim{OrderID: a.OrderID, UserID: a.UserID, VoucherID: 7, Epoch: 3, Sequence: int64(i + 1), Quantity: a.Quantity})
+	}
+	equal(t, want, r.stream())
+	var waiting []order.Claim
+	for c, err := range r.Waiting(r.ctx(), r.sale) {
+		r.must(err)
+		waiting = append(waiting, c)
+	}
+	equal(t, want, waiting)
+	inventory, err := r.Inventory(r.ctx(), r.sale)
+	r.must(err)
+	equal(t, int64(33), inventory.Waiting)
+
+	c := r.Consumer(0, "one")
+	next, err := c.Next(r.ctx(), 2, 0)
+	r.must(err)
+	own, err := c.Own(r.ctx(), "", 1)
+	r.must(err)
+	equal(t, 32, len(next))
+	equal(t, next[:16], own)
+	other := r.Consumer(0, "other")
+	r.must(r.commands.XGroupDelConsumer(r.ctx(), r.keys.orders(0), group, "one").Err())
+	taken, err := other.Orphans(r.ctx(), 10)
+	r.must(err)
+	equal(t, next, taken)
+	n, err := other.Acknowledge(r.ctx(), []string{next[0].Key, next[16].Key})
+	r.must(err)
+	equal(t, 2, n)
+	equal(t, want[32:], r.stream())
+}
+
+// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed.
+func TestPackedBacklog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.open(1, r.hour(100_000))
+	equal(t, true, r.packs())
+	const most = 2048 // so that four entries may be packed
+	for from := int64(1); from < most+256; from += 64 {
+		got := r.admitBatch(order.Batch{Requests: requests(from, 64), MaxBacklog: most})
+		if n := len(r.stream()); got.Results[0].Outcome == order.Backlogged && n < most*97/100 || n > most {
+			t.Fatalf("%d orders wait of %d, and user %d is answered %v", n, most, from, got.Results[0].Outcome)
+		}
+	}
+	n, err := r.commands.XLen(r.ctx(), r.keys.orders(0)).Result()
+	r.must(err)
+	if orders := len(r.stream()); orders < most*97/100 || int64(orders) != n+4*(maxPacked-1) {
+		t.Errorf("%d entries have %d orders", n, orders)
+	}
+	small := newRig(t)
+	small.open(1, small.hour(100))
+	small.packs()
+	got := small.admitBatch(order.Batch{Requests: requests(1, 12), MaxBacklog: 10})
+	equal(t, order.Accepted, got.Results[9].Outcome)
+	equal(t, order.Backlogged, got.Results[10].Outcome)
+}
+
+// The dead letter that an older version made of a packed entry becomes one for each of its orders, once it is listed or named.
+func TestPackedDeadLetters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	letter := func(packed string) string {
+		id, err := r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.dead(0), Values: []any{
+			"key", "5-1", "why", `field "o" is missing`, "raw.v", "7", "raw.e", "3", "raw.s", "41", "raw.p", packed,
+		}}).Result()
+		r.must(err)
+		return id
+	}
+	broken := letter("1 x")
+	letter("1 11 2 12:3")
+	letters, total, err := r.DeadLetters(r.ctx(), 0, "", 10)
+	r.must(err)
+	equal(t, int64(3), total)
+	equal(t, broken, letters[0].ID)
+	equal(t, order.Claim{UserID: 1, OrderID: 11, VoucherID: 7}, letters[1].Claim)
+	equal(t, order.Claim{UserID: 2, OrderID: 12, VoucherID: 7, Quantity: order.QuantityOf(3)}, letters[2].Claim)
+	equal(t, "42", letters[2].Fields["s"])
+	equal(t, "5-1", letters[2].Entry)
+
+	named := letter("3 13 4 14")
+	_, err = r.DeadLetter(r.ctx(), 0, named)
+	if err == nil || !strings.Contains(err.Error(), "dead letter of its own") {
+		t.Errorf("a dead letter of several orders is answered %v", err)
+	}
+	_, total, err = r.DeadLetters(context.WithoutCancel(r.ctx()), 0, "", 10)
+	r.must(err)
+	equal(t, int64(5), total)
+	equal(t, []order.Claim(nil), packedClaims(map[string]string{"v": "7", "p": "1 x"}))
+}

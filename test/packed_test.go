@@ -1,0 +1,66 @@
+package test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/test/box"
+)
+
+// packStream replaces the entries that wait by packed ones, of so many orders each, and returns how many orders those are. No
+// server may run.
+func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
+	t.Helper()
+	ctx := t.Context()
+	entries, err := l.XRange(ctx, l.StreamKey(), "-", "+").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, l.StreamKey()) // the group as well, which is made again
+		for from := 0; from < len(entries); from += size {
+			some, first := entries[from:min(from+size, len(entries))], entries[from].Values
+			var packed strings.Builder
+			for _, e := range some {
+				fmt.Fprintf(&packed, "%s %s ", e.Values["u"], e.Values["o"])
+			}
+			p.XAdd(ctx, &redis.XAddArgs{Stream: l.StreamKey(), Values: []any{"v", first["v"], "e", first["e"], "s", first["s"], "p", packed.String()}})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestPackedEntries: orders that wait in packed entries are recorded, each once, also those of an instance that has died; and a
+// crowd's own orders, which are packed as its calls are shared.
+func TestPackedEntries(t *testing.T) {
+	t.Parallel()
+	const stock = 300
+	s := box.RealSite(t, 1)
+	b := s.Buyers(s.CreateSale(t, stock, time.Now().Add(time.Hour)))
+	release := s.Ledger.LockSale(t, b.Voucher)
+	b.BuyAll(t.Context(), 1, box.Users(1, 30)) // one after the other, so that each has an entry of its own
+	if n := len(b.Record.Winners()); n != 30 {
+		t.Fatalf("%d accepted, want 30", n)
+	}
+	if err := s.Servers[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if n := packStream(t, s.Redis, 7); n != 30 {
+		t.Fatalf("%d orders waited, want 30", n)
+	}
+	if err := s.Servers[0].Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.BuyAll(t.Context(), 64, box.Users(31, stock))
+	s.Check(t, b, stock)
+	expectOutput(t, s, 0, []string{"balanced"}, "reconcile")
+}
