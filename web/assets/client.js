@@ -182,8 +182,9 @@ export class Client {
         cache: 'no-store',
         signal: signal ? AbortSignal.any([signal, patience]) : patience,
       });
+      const heard = performance.now(); // the headers are there; on a slow line the body takes long, and only one way
       const answer = await response.json().catch(() => ({})); // a proxy may answer in HTML
-      this.clock.note(answer.serverTime ?? answer.data?.serverTime, sent, performance.now());
+      this.clock.note(answer.serverTime ?? answer.data?.serverTime, sent, heard);
       return {
         ...answer,
         success: response.ok && answer.success === true,
