@@ -302,6 +302,23 @@ $(LINT): tools/go.mod tools/go.sum
 types: ## check the types in the buyer's page and in what all pages share
 	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p .
 
+# Modules of their own: neither the generator nor what its code needs is part of the service's.
+GENERATED := clients/go/seckill.gen.go clients/typescript/schema.d.ts
+
+.PHONY: clients
+clients: ## generate clients/ from web/openapi.yaml
+	@cd tools/clients && go tool oapi-codegen -config go.yaml ../../web/openapi.yaml
+	@cd tools/clients && { [ -x node_modules/.bin/openapi-typescript ] || npm ci --no-audit --no-fund --loglevel=error; } && \
+		node_modules/.bin/openapi-typescript ../../web/openapi.yaml -o ../../clients/typescript/schema.d.ts >/dev/null
+
+.PHONY: clients-check
+clients-check: ## fail when clients/ is not what make clients makes, and try the clients on the real service
+	@before=$$(sha256sum $(GENERATED)); $(MAKE) clients; \
+	if [ "$$before" != "$$(sha256sum $(GENERATED))" ]; then echo 'clients/ was not what web/openapi.yaml makes; commit what make clients has made' >&2; exit 1; fi
+	@cd clients/go && go vet ./... && go test -count=1 -timeout 15m $(TESTFLAGS) ./...
+	@cd tools/types && { [ -x node_modules/.bin/tsc ] || npm ci --no-audit --no-fund --loglevel=error; } && node_modules/.bin/tsc -p ../../clients/typescript
+	@cd clients/typescript && node --test
+
 .PHONY: tidy-check
 tidy-check: ## fail when go.mod or go.sum is not tidy
 	@go mod tidy -diff

@@ -1,0 +1,101 @@
+package seckill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+const (
+	firstPause, longestPause = 200 * time.Millisecond, 5 * time.Second
+	// tryTimeout is how long one answer may take; the service bounds its own waits below that.
+	tryTimeout = 15 * time.Second
+)
+
+// Buyer buys for one user. It is safe for concurrent use.
+type Buyer struct {
+	client *ClientWithResponses
+}
+
+// NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of the client.
+func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
+	signed := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	})
+	client, err := NewClientWithResponses(server, append([]ClientOption{signed}, options...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Buyer{client: client}, nil
+}
+
+// Client returns the client of all routes, with the buyer's token.
+func (b *Buyer) Client() *ClientWithResponses { return b.client }
+
+// Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or a *Refusal such as
+// SOLD_OUT. An answer 429, 500, 503 or 504, or none, leaves it open or says to come back: Buy waits, as long as the answer asks for or
+// longer each time, and repeats the request. That is harmless: a user gets one order in a sale, and a repeated request is answered
+// with it. params may be nil; give params.Wait to be answered once the order is recorded.
+func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillParams) (OrderRef, error) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		order, err := b.try(ctx, voucherID, params)
+		wait, again := retry(err, pause)
+		if !again {
+			return order, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return OrderRef{}, fmt.Errorf("%w; the last answer: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// try sends the request once.
+func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillParams) (OrderRef, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	answer, err := b.client.BuySeckillWithResponse(ctx, voucherID, params)
+	if err != nil {
+		return OrderRef{}, err
+	}
+	err = Check(answer.HTTPResponse, answer.Body)
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == "ALREADY_BOUGHT" && refusal.Data != nil && refusal.Data.OrderId != nil:
+		d := refusal.Data
+		return OrderRef{OrderId: *d.OrderId, Quantity: d.Quantity, Status: d.Status}, nil
+	case err != nil:
+		return OrderRef{}, err
+	case answer.JSON201 != nil:
+		return answer.JSON201.Data, nil
+	case answer.JSON202 != nil:
+		return answer.JSON202.Data, nil
+	default:
+		return OrderRef{}, fmt.Errorf("seckill: an answer %d that names no order", answer.StatusCode())
+	}
+}
+
+// retry reports whether a request that ended like this is to be repeated, and how long to wait before: at random up to half as long
+// again, so that a crowd that was turned away does not come back in the same moment.
+func retry(err error, pause time.Duration) (time.Duration, bool) {
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.As(err, &refusal):
+		switch refusal.Status {
+		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			pause = max(pause, refusal.RetryAfter)
+		default:
+			return 0, false
+		}
+	}
+	return pause + rand.N(pause/2), true
+}
