@@ -92,6 +92,17 @@ func (c *RedisCluster) Master(key string) int {
 	return c.number(addr)
 }
 
+// Masters returns the numbers of the nodes that are masters now.
+func (c *RedisCluster) Masters() (masters []int) {
+	c.tb.Helper()
+	for i := range c.Nodes {
+		if role, err := c.try(i, "role").Slice(); err == nil && role[0] == "master" {
+			masters = append(masters, i)
+		}
+	}
+	return masters
+}
+
 // Replica returns the number of a replica of the node.
 func (c *RedisCluster) Replica(master int) int {
 	c.tb.Helper()
@@ -124,7 +135,8 @@ func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	}
 }
 
-// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine.
+// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine. It changes
+// nothing if one of the two is no master any more.
 func (c *RedisCluster) Mover(key string, to int, pause time.Duration) func() error {
 	c.tb.Helper()
 	from := c.Master(key)
@@ -141,6 +153,15 @@ type slotMove struct {
 }
 
 func (m slotMove) run(ctx context.Context) error {
+	for _, node := range []*redis.Client{m.from, m.to} {
+		role, err := node.Do(ctx, "role").Slice()
+		if err == nil && role[0] != "master" {
+			err = fmt.Errorf("it is a %v now: the cluster has failed over since the move was planned, or it never was a master", role[0])
+		}
+		if err != nil {
+			return fmt.Errorf("slot %d cannot move: %s: %w", m.slot, node.Options().Addr, err)
+		}
+	}
 	if err := m.to.Do(ctx, "cluster", "setslot", m.slot, "importing", m.fromID).Err(); err != nil {
 		return err
 	}
@@ -178,11 +199,8 @@ func (m slotMove) moveKeys(ctx context.Context) error {
 // Empty removes all keys from all masters that answer.
 func (c *RedisCluster) Empty() {
 	c.tb.Helper()
-	for i := range c.Nodes {
-		role, err := c.try(i, "role").Slice()
-		if err == nil && role[0] == "master" {
-			c.do(i, "flushall")
-		}
+	for _, i := range c.Masters() {
+		c.do(i, "flushall")
 	}
 }
 

@@ -3,6 +3,8 @@ package testkit_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,7 +98,21 @@ func TestStartRedisClusterOf(t *testing.T) {
 		t.Errorf("node %d serves the slot, want the new one", got)
 	}
 	old := c.Master("b")
-	c.Failover(c.Replica(old))
+	replica, other := c.Replica(old), c.Master("{slot}")
+	planned := c.Mover("b", other, 0)
+	c.Failover(replica)
+	for deadline := time.Now().Add(30 * time.Second); slices.Contains(c.Masters(), old); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("node %d is a master still", old)
+		}
+	}
+	if err := planned(); err == nil || !strings.Contains(err.Error(), c.Nodes[old].Addr+": it is a slave now") {
+		t.Errorf("moving a slot from what was a master: %v", err)
+	}
+	if masters := c.Masters(); !slices.Contains(masters, replica) || len(masters) != 3 {
+		t.Errorf("the masters are %v, after %d has taken the place of %d", masters, replica, old)
+	}
+	c.AwaitReady()
 	for i := range 30 {
 		if got, err := client.Get(t.Context(), fmt.Sprintf("{slot}:%d", i)).Int(); err != nil || got != i {
 			t.Errorf("key %d is %d, %v", i, got, err)
