@@ -105,7 +105,7 @@ type Redis struct {
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for an answer of Redis; for a connection at most 450 ms of it"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
-	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME; 0: none is asked; not in a cluster"`
+	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME; 0: none is asked; in a cluster: of the sale's own master"`
 
 	ReplicaTimeout time.Duration `env:"SECKILL_REDIS_REPLICA_TIMEOUT" envDefault:"200ms" unit:"duration" min:"1ms" max:"500ms" effect:"longest wait for SECKILL_REDIS_REPLICAS; less than SECKILL_REDIS_TIMEOUT"`
 

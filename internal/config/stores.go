@@ -73,9 +73,6 @@ func checkRedis(c *Config, ps *problems) {
 	if r.Mode == "cluster" && r.DB != 0 {
 		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
 	}
-	if r.Mode == "cluster" && r.Replicas > 0 {
-		ps.add("SECKILL_REDIS_REPLICAS", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.Replicas), "0; or another mode")
-	}
 	if r.Replicas > 0 && r.ReplicaTimeout >= r.Timeout {
 		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v", r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
 	}

@@ -105,4 +105,7 @@ func (k keys) inspected() string { return k.prefix + "inspected" }
 // confirmed is how often replicas were asked to confirm (string, a number). It is missing where they are not asked.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }
 
+// confirmedIn is confirmed on a cluster, where it has to lie with a partition's sales.
+func (k keys) confirmedIn(partition int) string { return k.partition(partition) + ":confirmed" }
+
 func (k keys) partition(partition int) string { return k.prefix + "{p" + strconv.Itoa(partition) + "}" }

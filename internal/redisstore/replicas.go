@@ -19,19 +19,12 @@ type Replicas struct {
 // done.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
-// check refuses replicas where there are none, or none that could be asked.
-func (r Replicas) check(commands redis.UniversalClient, alone bool) error {
-	_, cluster := commands.(*redis.ClusterClient)
-	switch {
-	case r.Count <= 0:
-		return nil
-	case alone:
+// check refuses replicas where there are none.
+func (r Replicas) check(alone bool) error {
+	if r.Count > 0 && alone {
 		return fmt.Errorf("redis: %d replicas are to confirm, but the Redis of the embedded mode has none", r.Count)
-	case cluster:
-		return fmt.Errorf("redis: %d replicas are to confirm, which a cluster's client cannot ask", r.Count)
-	default:
-		return nil
 	}
+	return nil
 }
 
 // confirmation asks the replicas whether they have what precedes it in a pipeline. WAIT covers the writes of its own

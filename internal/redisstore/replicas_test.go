@@ -154,19 +154,44 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 	equal(t, 0, len(f.holders()))
 }
 
-// TestReplicasRefused: where there are none, or none that can be asked, no store is made that would wait for them.
+// TestReplicasRefused: where there are none, no store is made that would wait for them.
 func TestReplicasRefused(t *testing.T) {
 	t.Parallel()
-	two := Replicas{Count: 2, Timeout: time.Second}
-	for name, c := range map[string]struct {
-		topology Topology
-		options  Options
-	}{
-		"embedded": {Single, Options{Alone: true, Replicas: two}},
-		"cluster":  {Cluster, Options{Replicas: two}},
-	} {
-		if s, err := New(newClients(t, ClientConfig{Topology: c.topology, Addrs: []string{"127.0.0.1:1"}}), c.options, nil); err == nil {
-			t.Errorf("%s: a store %v", name, s.options)
-		}
+	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{"127.0.0.1:1"}})
+	if s, err := New(clients, Options{Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}}, nil); err == nil {
+		t.Errorf("embedded: a store %v", s.options)
 	}
+}
+
+// TestReplicasConfirmOnACluster: the replica of the sale's own master is asked, also after the slot has moved and after the
+// replica has taken its master's place; other replicas do not count.
+func TestReplicasConfirmOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Second)
+	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
+	f := &flock{t: t, rig: rigOn(t, clients, "")}
+	f.guard(Replicas{Count: 1, Timeout: 200 * time.Millisecond})
+	f.open(1, f.hour(50))
+	stream := f.keys.orders(0)
+	replica := func() *testkit.RedisServer { return cluster.Nodes[cluster.Replica(cluster.Master(stream))] }
+
+	f.confirmed(1)
+	own := replica()
+	own.Pause()
+	f.unconfirmed(2)
+	f.unconfirmed(2) // the identical batch writes nothing, and is not confirmed for that
+	own.Resume()
+	f.confirmed(2)
+
+	// The sale stands still there until it is rebuilt; its holders are told their orders.
+	cluster.MoveSlot(stream, (cluster.Master(stream)+1)%3, 0)
+	f.confirmed(1)
+	replica().Pause()
+	f.unconfirmed(2)
+	replica().Resume()
+	f.confirmed(2)
+
+	cluster.Failover(cluster.Replica(cluster.Master(stream)))
+	f.confirmed(1)
+	equal(t, 2, len(f.stream()))
 }

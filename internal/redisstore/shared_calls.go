@@ -29,7 +29,7 @@ const (
 // they are asked once for each send, behind its last call.
 type sharedCalls struct {
 	client   redis.UniversalClient
-	cluster  bool // whose client repeats a pipeline that it got no answer for
+	cluster  *redis.ClusterClient // the same client if it is a cluster's, which repeats a pipeline that it got no answer for
 	script   script
 	keys     keys
 	replicas Replicas
@@ -54,7 +54,7 @@ type sharedCall struct {
 }
 
 func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
-	_, cluster := client.(*redis.ClusterClient)
+	cluster, _ := client.(*redis.ClusterClient)
 	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
 	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
 		batches := make([]*pendingBatch, len(items))
@@ -136,29 +136,52 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 
 // process makes calls, and gives each batch its answer.
 func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
+	if c.cluster != nil && c.replicas.Count > 0 {
+		for _, call := range calls {
+			call.read(c.atMaster(ctx, call))
+		}
+		return
+	}
 	var doubt error
-	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster) {
+	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster != nil) {
 		for _, call := range calls { // one after the other, as they are one node's: a send takes one connection
 			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
 		}
 	} else {
-		doubt = c.pipeline(ctx, calls)
+		doubt = c.pipeline(ctx, c.client, c.keys.confirmed(), calls)
 	}
 	for _, call := range calls {
 		call.read(doubt)
 	}
 }
 
+// atMaster is pipeline at the node of the cluster that has the call's slot: WAIT must follow on the same connection, and names no
+// key by which the cluster's client would find that node. Nor does the client follow here where a node says that the slot is
+// elsewhere. Such a call had no effect, and the next one goes by the slots that are loaded now.
+func (c *sharedCalls) atMaster(ctx context.Context, call *sharedCall) error {
+	partition := call.batches[0].batch.Sale.Partition
+	node, err := c.cluster.MasterForKey(ctx, c.keys.orders(partition))
+	if err != nil {
+		call.cmd.SetErr(fmt.Errorf("%w: %w", order.ErrUnavailable, err)) // nothing was sent
+		return nil
+	}
+	doubt := c.pipeline(ctx, node, c.keys.confirmedIn(partition), []*sharedCall{call})
+	if _, moved := redis.IsMovedError(call.cmd.Err()); moved {
+		c.cluster.ReloadState(context.WithoutCancel(ctx))
+	}
+	return doubt
+}
+
 // pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have confirmed
-// them.
-func (c *sharedCalls) pipeline(ctx context.Context, calls []*sharedCall) error {
-	pipe := c.client.Pipeline()
+// them, for which the key is written.
+func (c *sharedCalls) pipeline(ctx context.Context, client redis.UniversalClient, question string, calls []*sharedCall) error {
+	pipe := client.Pipeline()
 	for _, call := range calls {
 		_ = pipe.Process(ctx, call.cmd) // it is queued; a command has its own error
 	}
 	doubt := func() error { return nil }
 	if c.replicas.Count > 0 {
-		doubt = c.replicas.ask(ctx, pipe, c.keys.confirmed()).err
+		doubt = c.replicas.ask(ctx, pipe, question).err
 	}
 	_, _ = pipe.Exec(ctx) // as above
 	return doubt()

@@ -41,13 +41,13 @@ type Store struct {
 }
 
 // New returns a store on the clients, which stay the caller's to close. It fails for a prefix with braces, and for
-// replicas that cannot be asked.
+// replicas where there are none.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Replicas.check(clients.Commands, o.Alone); err != nil {
+	if err := o.Replicas.check(o.Alone); err != nil {
 		return nil, err
 	}
 	if o.OrphanAfter <= 0 {
