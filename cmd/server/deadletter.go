@@ -36,6 +36,9 @@ In the list, each dead letter has the state of its order:
               holder is left: the service finds that by itself, and server reconcile
               shows it
 
+With several partitions (SECKILL_PARTITIONS) the list goes from one to the next, and the ids of
+those in partition 2 begin with p2: p2:1764000000000-0.
+
 server deadletter <command> --help tells more.`
 
 const listHelp = `server deadletter list prints dead letters, the oldest first, with what is known of their orders.`

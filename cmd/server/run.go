@@ -33,6 +33,9 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer stores.close(log)
+	if err := stores.addPartitions(ctx, cfg.Orders.Partitions, log); err != nil {
+		return err
+	}
 
 	// Order ids.
 	key, err := stores.ledger.IDKey(ctx)
@@ -110,16 +113,16 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	defer operations.close()
 
-	// Jobs run until they are stopped, which is after the last request was answered. The recorder stops first, because it
-	// notifies callers that wait; the other jobs have nothing to finish.
+	// Jobs run until they are stopped, which is after the last request was answered. The recorders stop first, because they
+	// notify callers that wait; the other jobs have nothing to finish.
 	working, stopWork := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
 	defer stopWork()
 	recording, stopRecording := context.WithCancel(bulkhead.With(working, bulkhead.Recording))
 	defer stopRecording()
 	var recorders, jobs errgroup.Group
-	recorders.Go(func() error { return shop.recorder.Run(recording) })
+	recorders.Go(func() error { return shop.record(recording) })
 	shop.work(working, &jobs)
-	jobs.Go(func() error { return watchBacklog(working, stores.redis, metrics) })
+	jobs.Go(func() error { return watchBacklog(working, shop.partitions, stores.redis, metrics) })
 	if stores.home != nil {
 		jobs.Go(func() error { return stores.home.Run(working) })
 	}

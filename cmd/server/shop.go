@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/outbox"
+	"seckill/internal/order/partition"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
@@ -30,9 +31,6 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
-
-// partition is the one whose stream this service reads. There is one so far; a voucher's row says which one it is in.
-const partition = 0
 
 // shop is the domain, wired to its stores.
 type shop struct {
@@ -60,14 +58,15 @@ type shop struct {
 	lapser       *redemption.Lapser
 	offerer      *waitlist.Offerer
 	auditor      *audit.Auditor
-	recorder     *recorder.Recorder
+	partitions   *partition.Set
+	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *report.Timeline
 	coolDown     *guard.CoolDownLoader
 	tally        *guard.Tally
 	guardFlusher *service.GuardFlusher
-	budgets      *guard.BudgetExchange // nil in the embedded mode, which has one instance
-	reporter     *recovery.Reporter    // nil in the embedded mode, whose Redis ends with the process
+	budgets      *guard.BudgetExchange                  // nil in the embedded mode, which has one instance
+	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	emptier *rehearsal.Emptier
 
@@ -99,11 +98,13 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 		Suspects: suspects,
 	}
-	var reporter *recovery.Reporter
+	var reporterOf func(partition int) *recovery.Reporter
 	if !cfg.Embedded() {
 		recoveryStores.Reports = redis
-		reporter = recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger},
-			partition, self, admissions, repairs, log)
+		reporterOf = func(partition int) *recovery.Reporter {
+			return recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger},
+				partition, self, admissions, repairs, log)
+		}
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
 	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, redis, time.Now)
@@ -115,7 +116,6 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	tally, coolDown := guard.NewTally(time.Now), guard.NewCoolDownCheck(time.Now)
 	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
-	consumer := redis.Consumer(partition, self)
 	timeline := report.NewTimeline(ledger, log)
 	return &shop{
 		catalog: catalog, repairs: repairs,
@@ -131,7 +131,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		listings:    listings,
 		deadLetters: recorder.NewDeadLetters(
 			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
-			partition, repairs, notifier, metrics, log),
+			s.partitions, repairs, notifier, metrics, log),
 		waitlists:    waitlist.New(waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		webhooks:     openWebhooks(cfg, s, metrics, log),
@@ -147,16 +147,20 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
 		budgets:      openBudgets(cfg, limits, redis, catalog, log),
 		reconciler:   reconciler,
-		reporter:     reporter,
+		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
 		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		auditor:      auditor,
-		recorder: recorder.New(
-			recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
-			recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
-			repairs, notifier, metrics, log),
+		partitions:   s.partitions,
+		recorderOf: func(partition int) *recorder.Recorder {
+			consumer := redis.Consumer(partition, self)
+			return recorder.New(
+				recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
+				recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
+				repairs, notifier, metrics, log)
+		},
 	}, nil
 }
 
@@ -168,11 +172,21 @@ func openBudgets(cfg config.Config, limits *guard.LimitsTable, store guard.Spend
 	return guard.NewBudgetExchange(limits, store, uuid.NewString(), catalog.AnyGuards, log)
 }
 
-// work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorder.
+// record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are finished.
+func (s *shop) record(ctx context.Context) error {
+	return s.partitions.Each(ctx, func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })
+}
+
+// report hands in this instance's recovery reports in all partitions, until ctx ends. Its heartbeats say that it works there.
+func (s *shop) report(ctx context.Context) error {
+	return s.partitions.Each(ctx, func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
+}
+
+// work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorders.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
-	if s.reporter != nil {
-		runs = append(runs, s.reporter.Run)
+	if s.reporterOf != nil { // the embedded mode has one partition for good
+		runs = append(runs, s.partitions.Run, s.report)
 	}
 	if s.budgets != nil {
 		runs = append(runs, s.budgets.Run)

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/embedded"
 	"seckill/internal/order"
+	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 )
@@ -23,11 +24,12 @@ const storeWait = 30 * time.Second
 
 // stores are the ledger and the Redis that the service works on.
 type stores struct {
-	ledger  *sqlstore.Store
-	redis   *redisstore.Store
-	clients *redisstore.Clients
-	home    *embedded.Home // nil outside the embedded mode
-	secret  string         // key of the tokens' signatures
+	ledger     *sqlstore.Store
+	redis      *redisstore.Store
+	clients    *redisstore.Clients
+	partitions *partition.Set
+	home       *embedded.Home // nil outside the embedded mode
+	secret     string         // key of the tokens' signatures
 }
 
 // openStores opens what the settings name, or in the embedded mode what lies in the data directory, with its schema
@@ -66,6 +68,9 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}
+	if s.partitions, err = partition.Load(ctx, s.ledger, log); err != nil {
+		return nil, err
+	}
 	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client would print its own lines otherwise
 	if s.clients, err = redisstore.NewClients(reach); err != nil {
 		return nil, err
@@ -83,6 +88,18 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		}
 		return s.redis.CheckConfig(ctx)
 	})
+}
+
+// addPartitions adds what is missing of n partitions. An instance that waits long for another's write, or is refused, fails its start.
+func (s *stores) addPartitions(ctx context.Context, n int, log *slog.Logger) error {
+	added, err := s.ledger.AddPartitions(ctx, n)
+	if err != nil {
+		return err
+	}
+	if len(added) > 0 {
+		log.InfoContext(ctx, "partitions added", "partitions", added)
+	}
+	return s.partitions.Refresh(ctx)
 }
 
 // ledgerOptions are the ledger's in every mode: the embedded one has the default limits.

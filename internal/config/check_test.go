@@ -64,6 +64,8 @@ func TestProblems(t *testing.T) {
 		"a sentinel password alone":    {withStores("SECKILL_REDIS_SENTINEL_PASSWORD=s"), found{"SECKILL_REDIS_SENTINEL_PASSWORD": "is set, but SECKILL_REDIS_MODE is single"}},
 		"a database in a cluster":      {withStores("SECKILL_REDIS_MODE=cluster", "SECKILL_REDIS_DB=1"), found{"SECKILL_REDIS_DB": "is 1, but SECKILL_REDIS_MODE is cluster"}},
 		"replicas, embedded":           {[]string{"SECKILL_REDIS_REPLICAS=1"}, found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_REDIS_REPLICAS is set"}},
+		"partitions, embedded":         {[]string{"SECKILL_PARTITIONS=2"}, found{"SECKILL_PARTITIONS": "is 2, but the embedded mode has one partition"}},
+		"too many partitions":          {withStores("SECKILL_PARTITIONS=33"), found{"SECKILL_PARTITIONS": "is 33"}},
 		"patience with replicas":       {withStores("SECKILL_REDIS_REPLICAS=1", "SECKILL_REDIS_TIMEOUT=200ms"), found{"SECKILL_REDIS_REPLICA_TIMEOUT": "is 200ms, and SECKILL_REDIS_TIMEOUT is 200ms"}},
 		"a hash tag as prefix":         {withStores("SECKILL_REDIS_PREFIX={shop}:"), found{"SECKILL_REDIS_PREFIX": `is "{shop}:"`}},
 		"a long prefix":                {withStores("SECKILL_REDIS_PREFIX=" + strings.Repeat("x", 65)), found{"SECKILL_REDIS_PREFIX": `is "` + strings.Repeat("x", 65) + `"`}},

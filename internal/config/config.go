@@ -151,7 +151,10 @@ type Guards struct {
 
 // Orders is how purchases are taken in and recorded.
 type Orders struct {
-	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
+	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL, in each partition; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
+
+	// Partitions is at most 32: each costs an instance a blocking read, some goroutines and six heartbeats a second.
+	Partitions int `env:"SECKILL_PARTITIONS" envDefault:"1" unit:"partitions" min:"1" max:"32" effect:"streams over which new sales are spread, each in a hash slot of its own; on a Redis Cluster sales then lie on several masters. The first start with a higher number adds what is missing; a lower one takes nothing away (server partition)"`
 
 	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders that are recorded in one transaction"`
 }

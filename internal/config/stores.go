@@ -33,6 +33,9 @@ func checkStores(vars map[string]string, c *Config, ps *problems) {
 			ps.add("SECKILL_MYSQL_DSN", "is missing, though "+sqlHint+" is set", dsnForm)
 		}
 	}
+	if c.Orders.Partitions > 1 && c.Embedded() {
+		ps.add("SECKILL_PARTITIONS", fmt.Sprintf("is %d, but the embedded mode has one partition", c.Orders.Partitions), "1; or Redis and a database")
+	}
 	if c.Stores.DataDir == "" {
 		ps.add("SECKILL_DATA_DIR", "is blank", "a directory")
 	}

@@ -86,10 +86,14 @@ func (a *API) discardDeadLetter(c *gin.Context, who identity) (answer, error) {
 	return answer{status: http.StatusOK, envelope: envelope{Data: deadLetterView(l)}}, nil
 }
 
-// isEntryID reports whether a text can be the id of an entry of a stream: two numbers with a dash between them. Of others
-// there is no dead letter, and nothing of them belongs into the audit trail.
+// isEntryID reports whether a text can name an entry of a stream: two numbers with a dash between them, and before them p, the number
+// of a partition and a colon, unless that is 0. Of others there is no dead letter, and nothing of them belongs into the audit trail.
 func isEntryID(id string) bool {
 	before, after, found := strings.Cut(id, "-")
+	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") && len(partition) > 1 &&
+		strings.Trim(partition[1:], "0123456789") == "" {
+		before = entry
+	}
 	isNumber := func(s string) bool {
 		return s != "" && strings.Trim(s, "0123456789") == ""
 	}

@@ -24,6 +24,12 @@ type RepairRequester interface {
 	RequestRepair(voucherID, badEpoch int64)
 }
 
+// Partitions are those that this instance works in: partition.Set.
+type Partitions interface {
+	// All returns their numbers, ascending: one at least. The caller must not change them.
+	All() []int
+}
+
 // StatusNotifier learns the new status of orders: service.Notifier.
 type StatusNotifier interface {
 	// Notify passes on the status of orders, by order id. It must not block.

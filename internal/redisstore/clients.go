@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/order/partition"
 )
 
 // Topology is what kind of Redis there is.
@@ -42,7 +43,7 @@ type ClientConfig struct {
 	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
 	// Admissions travel in batches, so few carry much.
 	PoolSize int
-	// Readers is how many blocking reads run at once, one for each consumer. Default: 4.
+	// Readers is how many blocking reads run at once, one for each consumer, and so for each partition. Default: as many as there can be.
 	Readers int
 }
 
@@ -50,7 +51,7 @@ const (
 	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second that
 	// one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
 	maxConnect     = 450 * time.Millisecond
-	defaultReaders = 4
+	defaultReaders = partition.Max
 )
 
 // Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run,

@@ -22,7 +22,7 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	if err := checkBatch(b); err != nil {
 		return order.BatchResult{}, err
 	}
-	raw, doubt := s.admissions.run(ctx, b)
+	raw, doubt := s.admissions.in(b.Sale.Partition).run(ctx, b)
 	if doubt != nil && !errors.Is(doubt, errUnconfirmed) {
 		return order.BatchResult{}, doubt
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,8 @@ const (
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends are under
 // way share the next one: one call of the script, as a rule, of MaxRequests requests at most. A rush on one sale, whose
-// batcher makes one call after the other, never shares a call; a rush on a thousand sales does.
+// batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales of one partition share
+// them: the keys of a call are in one slot, and a partition whose Redis node does not answer keeps no other waiting.
 //
 // The batches of a call have nothing else in common: each has its own answer, and its own error where Redis refuses it. When
 // the connection fails, all of them are unknown, as each would be by itself. Where replicas are to confirm what was done,
@@ -47,9 +49,24 @@ type pendingBatch struct {
 	doubt      error // wraps errUnconfirmed when the answer is one that too few replicas have confirmed
 }
 
+// admissionCalls are the shared calls of each partition.
+type admissionCalls struct {
+	open func() *sharedCalls
+	of   sync.Map // partition → *sharedCalls
+}
+
+// in returns those of one partition.
+func (a *admissionCalls) in(partition int) *sharedCalls {
+	if found, ok := a.of.Load(partition); ok {
+		return found.(*sharedCalls)
+	}
+	found, _ := a.of.LoadOrStore(partition, a.open())
+	return found.(*sharedCalls)
+}
+
 // sharedCall is one call of the script.
 type sharedCall struct {
-	batches []*pendingBatch // of one partition
+	batches []*pendingBatch
 	cmd     *redis.Cmd
 }
 
@@ -107,10 +124,10 @@ func (c *sharedCalls) send(ctx context.Context, batches []*pendingBatch) {
 
 // together returns how many of the batches, from the first on, one call takes.
 func together(batches []*pendingBatch) int {
-	n, requests, partition := 0, 0, batches[0].batch.Sale.Partition
+	n, requests := 0, 0
 	for _, p := range batches {
 		requests += len(p.batch.Requests)
-		if n > 0 && (requests > MaxRequests || p.batch.Sale.Partition != partition) {
+		if n > 0 && requests > MaxRequests {
 			break
 		}
 		n++
@@ -136,18 +153,15 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 
 // process makes calls, and gives each batch its answer.
 func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
-	if c.cluster != nil && c.replicas.Count > 0 {
-		for _, call := range calls {
-			call.read(c.atMaster(ctx, call))
-		}
-		return
-	}
 	var doubt error
-	if c.replicas.Count == 0 && (len(calls) == 1 || c.cluster != nil) {
+	switch {
+	case c.replicas.Count == 0 && (len(calls) == 1 || c.cluster != nil):
 		for _, call := range calls { // one after the other, as they are one node's: a send takes one connection
 			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
 		}
-	} else {
+	case c.cluster != nil:
+		doubt = c.atMaster(ctx, calls)
+	default:
 		doubt = c.pipeline(ctx, c.client, c.keys.confirmed(), calls)
 	}
 	for _, call := range calls {
@@ -155,18 +169,20 @@ func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	}
 }
 
-// atMaster is pipeline at the node of the cluster that has the call's slot: WAIT must follow on the same connection, and names no
+// atMaster is pipeline at the node of the cluster that has the calls' slot: WAIT must follow on the same connection, and names no
 // key by which the cluster's client would find that node. Nor does the client follow here where a node says that the slot is
-// elsewhere. Such a call had no effect, and the next one goes by the slots that are loaded now.
-func (c *sharedCalls) atMaster(ctx context.Context, call *sharedCall) error {
-	partition := call.batches[0].batch.Sale.Partition
+// elsewhere. Such calls had no effect, and the next ones go by the slots that are loaded now.
+func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
+	partition := calls[0].batches[0].batch.Sale.Partition
 	node, err := c.cluster.MasterForKey(ctx, c.keys.orders(partition))
 	if err != nil {
-		call.cmd.SetErr(fmt.Errorf("%w: %w", order.ErrUnavailable, err)) // nothing was sent
+		for _, call := range calls {
+			call.cmd.SetErr(fmt.Errorf("%w: %w", order.ErrUnavailable, err)) // nothing was sent
+		}
 		return nil
 	}
-	doubt := c.pipeline(ctx, node, c.keys.confirmedIn(partition), []*sharedCall{call})
-	if _, moved := redis.IsMovedError(call.cmd.Err()); moved {
+	doubt := c.pipeline(ctx, node, c.keys.confirmedIn(partition), calls)
+	if _, moved := redis.IsMovedError(calls[0].cmd.Err()); moved {
 		c.cluster.ReloadState(context.WithoutCancel(ctx))
 	}
 	return doubt

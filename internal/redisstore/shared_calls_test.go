@@ -93,7 +93,7 @@ func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchRes
 // awaitWaiting returns once so many wait for the next send.
 func (j *busyRig) awaitWaiting(n int) {
 	j.t.Helper()
-	eventually(j.t, func() bool { return j.admissions.sends.Waiting() == n })
+	eventually(j.t, func() bool { return j.admissions.in(0).sends.Waiting() == n })
 }
 
 // lift lets the first sends through.
@@ -147,7 +147,7 @@ func TestSalesShareCalls(t *testing.T) {
 			t.Errorf("sale %d: the buyer has no order", id)
 		}
 	}
-	equal(t, 0, j.admissions.sends.Waiting())
+	equal(t, 0, j.admissions.in(0).sends.Waiting())
 }
 
 // A caller that gives up before its call was sent is not sent, and that is known.
@@ -227,7 +227,7 @@ func TestSalesOfACallAreApart(t *testing.T) {
 		batch(1, requests(1, 2)...), batch(2, requests(1, 1)...), batch(3, requests(1, 1)...), ahead, stale, several,
 		batch(99, requests(1, 1)...), batch(1, requests(3, 2)...),
 	}
-	r.admissions.send(r.ctx(), sent)
+	r.admissions.in(0).send(r.ctx(), sent)
 	want := [][]string{{"0", "0"}, {"2"}, {"2"}, {"3"}, {"3"}, {"0", "11"}, {"2"}, {"0", "9"}}
 	for i, p := range sent {
 		r.must(p.err)
@@ -268,11 +268,11 @@ func TestSharedCallRefused(t *testing.T) {
 			r.admit(requests(9, 1)...) // user 9 has bought there before
 			winner := &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
 			r.must(tc.breaks(r))
-			r.admissions.send(r.ctx(), append([]*pendingBatch{winner}, sent[1:]...))
+			r.admissions.in(0).send(r.ctx(), append([]*pendingBatch{winner}, sent[1:]...))
 			if winner.err != nil {
 				t.Errorf("who has bought is not told so because other sales are refused: %v", winner.err)
 			}
-			r.admissions.send(r.ctx(), append(sent[1:], winner))
+			r.admissions.in(0).send(r.ctx(), append(sent[1:], winner))
 			if winner.err != nil {
 				t.Errorf("behind them: %v", winner.err)
 			}
@@ -346,7 +346,7 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 		sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 	}
 	r.commands.AddHook(moving{&block{}})
-	r.admissions.send(r.ctx(), sent)
+	r.admissions.in(0).send(r.ctx(), sent)
 	for _, p := range sent {
 		r.must(p.err)
 		result, err := readResult(p.answer, p.batch)
@@ -355,21 +355,19 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	}
 }
 
-// A call has MaxRequests requests at most, unless one sale has, and only sales of one partition: the keys of a call are in
-// one slot.
+// A call has MaxRequests requests at most, unless one sale has.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	of := func(partition, n int) *pendingBatch {
-		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{Partition: partition}, Requests: make([]order.Request, n)}}
+	of := func(n int) *pendingBatch {
+		return &pendingBatch{batch: order.Batch{Requests: make([]order.Request, n)}}
 	}
 	for name, tc := range map[string]struct {
 		batches []*pendingBatch
 		want    int
 	}{
-		"one":                {[]*pendingBatch{of(0, 1)}, 1},
-		"a full one":         {[]*pendingBatch{of(0, MaxRequests), of(0, 1)}, 1},
-		"as many as allowed": {[]*pendingBatch{of(0, MaxRequests-2), of(0, 1), of(0, 1), of(0, 1)}, 3},
-		"two partitions":     {[]*pendingBatch{of(0, 1), of(0, 1), of(1, 1), of(0, 1)}, 2},
+		"one":                {[]*pendingBatch{of(1)}, 1},
+		"a full one":         {[]*pendingBatch{of(MaxRequests), of(1)}, 1},
+		"as many as allowed": {[]*pendingBatch{of(MaxRequests - 2), of(1), of(1), of(1)}, 3},
 	} {
 		if got := together(tc.batches); got != tc.want {
 			t.Errorf("%s: %d together, want %d", name, got, tc.want)

@@ -32,7 +32,7 @@ type Store struct {
 	keys     keys
 	scripts  scriptSet
 	// admissions calls scripts.seckill.
-	admissions *sharedCalls
+	admissions *admissionCalls
 	options    Options
 	// returnDelay is order.ReturnDelay, and no setting: if an instance held units back for less than others cache "sold
 	// out", their answers would be wrong (rule 11). At most a minute: the scripts take more for a clock that was set back.
@@ -56,7 +56,8 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	set := newScriptSet()
 	return &Store{
 		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: set,
-		admissions: newSharedCalls(clients.Commands, set.seckill, k, o.Replicas), options: o,
+		admissions:  &admissionCalls{open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) }},
+		options:     o,
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }

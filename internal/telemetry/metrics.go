@@ -23,18 +23,19 @@ const namespace = "seckill"
 type Metrics struct {
 	registry *prometheus.Registry
 
-	requests  *requests
-	admission *admissionMetrics
-	cache     *cacheMetrics
-	recorder  *recorderMetrics
-	orders    *orders
-	coupons   *coupons
-	waitlists *waitlists
-	audit     *auditMetrics
-	repairs   *repairMetrics
-	locks     *locks
-	guards    *guardMetrics
-	webhooks  *webhooks
+	requests   *requests
+	admission  *admissionMetrics
+	cache      *cacheMetrics
+	recorder   *recorderMetrics
+	partitions *partitionMetrics
+	orders     *orders
+	coupons    *coupons
+	waitlists  *waitlists
+	audit      *auditMetrics
+	repairs    *repairMetrics
+	locks      *locks
+	guards     *guardMetrics
+	webhooks   *webhooks
 }
 
 var (
@@ -50,19 +51,20 @@ var (
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
 func NewMetrics(b Build) *Metrics {
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		requests:  newRequests(),
-		admission: newAdmission(),
-		cache:     newCacheMetrics(),
-		recorder:  newRecorder(),
-		orders:    newOrders(),
-		coupons:   newCoupons(),
-		waitlists: newWaitlists(),
-		audit:     newAudit(),
-		repairs:   newRepairs(),
-		locks:     newLocks(),
-		guards:    newGuards(),
-		webhooks:  newWebhooks(),
+		registry:   prometheus.NewRegistry(),
+		requests:   newRequests(),
+		admission:  newAdmission(),
+		cache:      newCacheMetrics(),
+		recorder:   newRecorder(),
+		partitions: newPartitions(),
+		orders:     newOrders(),
+		coupons:    newCoupons(),
+		waitlists:  newWaitlists(),
+		audit:      newAudit(),
+		repairs:    newRepairs(),
+		locks:      newLocks(),
+		guards:     newGuards(),
+		webhooks:   newWebhooks(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -74,6 +76,7 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.admission.collectors()...)
 	m.registry.MustRegister(m.cache.collectors()...)
 	m.registry.MustRegister(m.recorder.collectors()...)
+	m.registry.MustRegister(m.partitions.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
 	m.registry.MustRegister(m.coupons.collectors()...)
 	m.registry.MustRegister(m.waitlists.collectors()...)

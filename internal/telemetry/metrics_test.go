@@ -39,7 +39,7 @@ func used() *Metrics {
 	m.RecordRetried(errors.New("away"))
 	m.DeadLettered()
 	m.Rebuilt(time.Millisecond, nil)
-	m.SetBacklog(7, time.Second, 1)
+	m.SetBacklog(0, Backlog{7, time.Second, 1})
 	m.OperationsApplied(2, 1, time.Millisecond, nil)
 	m.OperationsApplied(0, 0, time.Millisecond, errors.New("away"))
 	m.OutboxBehind(3)
@@ -102,8 +102,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 71 {
-		t.Errorf("%d families of the service, want 71: is one not registered?", own)
+	if own != 74 {
+		t.Errorf("%d families of the service, want 74: is one not registered?", own)
 	}
 }
 
@@ -210,7 +210,8 @@ func TestRecorder(t *testing.T) {
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
 	m.Recovered(7, 3)
-	m.SetBacklog(1234, 1500*time.Millisecond, 2)
+	m.SetBacklog(0, Backlog{1000, 1500 * time.Millisecond, 2})
+	m.SetBacklog(1, Backlog{234, time.Second, 0})
 	compare(t, m, `
 # HELP seckill_dead_letters_waiting Dead letters that were not replayed or discarded yet; NaN when it is not known.
 # TYPE seckill_dead_letters_waiting gauge
@@ -303,8 +304,8 @@ func TestBacklogIsUnknownUntilSet(t *testing.T) {
 	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
 		t.Errorf("backlog of a new process is %v, want NaN", v)
 	}
-	m.SetBacklog(3, time.Second, 1)
-	m.SetBacklogUnknown()
+	m.SetBacklog(0, Backlog{3, time.Second, 1})
+	m.SetBacklogUnknown(0)
 	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.waiting} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
 			t.Errorf("after a failed question it is %v, want NaN", v)
@@ -431,4 +432,32 @@ seckill_webhook_oldest_event_seconds 90
 # TYPE seckill_webhook_waiting_events gauge
 seckill_webhook_waiting_events 7
 `, "seckill_webhook_attempts_total", "seckill_webhook_endpoints", "seckill_webhook_oldest_event_seconds", "seckill_webhook_waiting_events")
+}
+
+// What waits in all partitions is known while all can be read, and forgets none.
+func TestBacklogOfPartitions(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	sums := func(entries, oldest, dead float64) {
+		t.Helper()
+		for name, c := range map[string]struct {
+			got  prometheus.Gauge
+			want float64
+		}{"entries": {m.recorder.backlog, entries}, "oldest": {m.recorder.oldest, oldest}, "dead letters": {m.recorder.waiting, dead}} {
+			if got := testutil.ToFloat64(c.got); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+				t.Errorf("%s are %v, want %v", name, got, c.want)
+			}
+		}
+	}
+	sums(math.NaN(), math.NaN(), math.NaN())
+	m.SetBacklog(0, Backlog{5, 2 * time.Second, 1})
+	m.SetBacklog(3, Backlog{7, time.Second, 2})
+	sums(12, 2, 3)
+	m.SetBacklogUnknown(0)
+	sums(math.NaN(), 1, math.NaN())
+	m.ForgetBacklog(0)
+	sums(7, 1, 2)
+	if n := testutil.CollectAndCount(m.partitions.entries); n != 1 {
+		t.Errorf("%d partitions are shown, want 1", n)
+	}
 }

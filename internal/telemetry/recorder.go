@@ -46,7 +46,7 @@ func newRecorder() *recorderMetrics {
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",
-			Help: "For how long the oldest accepted order has waited for its row, of all instances; 0 when none waits, NaN when it is not known.",
+			Help: "For how long the oldest accepted order has waited for its row, of all instances and partitions that can be read; 0 when none waits, NaN when it is not known.",
 		}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
@@ -103,19 +103,4 @@ func (m *Metrics) Rebuilt(took time.Duration, err error) {
 		return
 	}
 	r.rebuilt.Inc()
-}
-
-// SetBacklog sets how many accepted orders wait for their row, for how long the oldest of them has, and how many dead
-// letters there are, in all partitions together.
-func (m *Metrics) SetBacklog(entries int64, oldest time.Duration, deadLetters int64) {
-	m.recorder.backlog.Set(float64(entries))
-	m.recorder.oldest.Set(oldest.Seconds())
-	m.recorder.waiting.Set(float64(deadLetters))
-}
-
-// SetBacklogUnknown makes these numbers NaN when the streams cannot be read: old numbers would be taken for current ones.
-func (m *Metrics) SetBacklogUnknown() {
-	m.recorder.backlog.Set(math.NaN())
-	m.recorder.oldest.Set(math.NaN())
-	m.recorder.waiting.Set(math.NaN())
 }

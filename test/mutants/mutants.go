@@ -193,8 +193,8 @@ end
 `},
 		),
 		serverMutant("a sweep rebuilds what it finds, one sale after the other", "F39", "the rebuild of an ended sale did not happen",
-			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.repairs.found(v.ID, found[v.ID])
-`, To: `			r.tryRebuild(ctx, v.ID)
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.repairs.found(v.ID, u)
+`, To: `		r.tryRebuild(ctx, v.ID)
 `},
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			id, u, ok := r.repairs.next(least)
 			if !ok {`, To: `			id, u, ok := r.repairs.next(least)
@@ -205,8 +205,8 @@ end
 			if !ok {`},
 		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
-			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			r.suspects.Suspect(v.ID) //`, To: `			_ = r.suspects //`},
-			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {`, To: `		if i > 0 && time.Since(start) >= 0 || failures == maxFailures {`},
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.suspects.Suspect(v.ID) //`, To: `		_ = r.suspects //`},
+			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && time.Since(start) >= passTime ||`, To: `		if i > 0 && time.Since(start) >= 0 ||`},
 		),
 	}
 }

@@ -57,7 +57,7 @@ const (
 	checkTimeout   = 10 * time.Second        // for one sale
 	readAgain      = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
 	maxReads       = 3                       // of one sale for such a caller
-	maxFailures    = 3                       // checks in a row that may fail before a store counts as away
+	maxFailures    = 3                       // checks of a partition's sales in a row that may fail before its stores count as away
 	repairPause    = 30 * time.Second        // between two rebuilds of a sale at least; after maxRepairs of them
 	maxRepairPause = 10 * time.Minute        // … it doubles each time, up to this
 	repairMemory   = 2 * maxRepairPause      // how long a sale's rebuilds are remembered
@@ -203,7 +203,7 @@ func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 }
 
 // pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A sale that
-// cannot be checked keeps no other from it; a store that is away ends the pass.
+// cannot be checked keeps no other from it; stores that are away end the pass.
 func (a *Auditor) pass(ctx context.Context, early bool) error {
 	ctx, cancel := context.WithTimeout(ctx, passTime+checkTimeout)
 	defer cancel()
@@ -214,20 +214,27 @@ func (a *Auditor) pass(ctx context.Context, early bool) error {
 	}
 	a.keep(vs)
 	var failed error // the last failure, while none was checked
-	failures := 0    // in a row
+	partitions := partitionsOf(vs)
+	failures := map[int]int{} // by partition: in a row
+	some := early             // of the sales are checked, whatever becomes of the others
 	for i, id := range a.due(vs, early) {
-		if i > 0 && time.Since(start) >= passTime || failures == maxFailures {
+		if i > 0 && time.Since(start) >= passTime || away(partitions, failures) {
 			break
+		}
+		in := partitions[id]
+		if failures[in] >= maxFailures {
+			some = true
+			continue
 		}
 		b, err := a.readTwice(ctx, id)
 		switch {
 		case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound): // retired since
 		case err != nil:
 			a.log.WarnContext(ctx, "checking a sale failed; going on with the next", "voucher", id, "error", err)
-			failures++
+			failures[in]++
 			failed = err
 		default:
-			failures, failed = 0, nil
+			failures[in], failed = 0, nil
 			a.checked[id] = time.Now()
 			a.found(ctx, b)
 		}
@@ -235,10 +242,30 @@ func (a *Auditor) pass(ctx context.Context, early bool) error {
 			a.last = id
 		}
 	}
-	if early && failures < maxFailures {
-		return nil // of the few that it is about
+	if some && !away(partitions, failures) {
+		return nil
 	}
 	return failed
+}
+
+// partitionsOf returns the partition of each sale.
+func partitionsOf(vs []voucher.Voucher) map[int64]int {
+	partitions := make(map[int64]int, len(vs))
+	for _, v := range vs {
+		partitions[v.ID] = v.Sale.Partition
+	}
+	return partitions
+}
+
+// away reports whether so many checks in a row have failed in each partition that the stores count as away. Where only some have, the
+// sales of the others are checked: the Redis node of a partition may be away alone.
+func away(partitions map[int64]int, failures map[int]int) bool {
+	for _, p := range partitions {
+		if failures[p] < maxFailures {
+			return false
+		}
+	}
+	return len(partitions) > 0
 }
 
 // keep forgets sales that Redis need not hold any more, and notes when new ones were first seen.

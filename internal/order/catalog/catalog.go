@@ -43,6 +43,8 @@ type Catalog struct {
 	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
 	byID   map[int64]int     // index in sales
 	newest int64             // highest id of sales
+	// partitions are those that sales are in; replaced, never changed.
+	partitions []int
 }
 
 // guarded is the guards of a voucher.
@@ -155,10 +157,14 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	sales := slices.Clone(vs)
 	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
 	byID, newest := make(map[int64]int, len(sales)), int64(0)
+	var partitions []int
 	var withGuards map[int64]guarded
 	for i, v := range sales {
 		byID[v.ID], newest = i, max(newest, v.ID)
 		c.cache.Set(v.ID, entry{voucher: v})
+		if !slices.Contains(partitions, v.Sale.Partition) {
+			partitions = append(partitions, v.Sale.Partition)
+		}
 		if v.Sale.Guards != nil {
 			if withGuards == nil {
 				withGuards = make(map[int64]guarded)
@@ -173,7 +179,7 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 			c.cache.Invalidate(id)
 		}
 	}
-	c.sales, c.byID, c.newest = sales, byID, newest
+	c.sales, c.byID, c.newest, c.partitions = sales, byID, newest, partitions
 	if withGuards == nil {
 		c.guarded.Store(nil)
 	} else {
@@ -181,11 +187,9 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	}
 }
 
-// MaySell returns the sales that may have sold since then: those that had not ended, and had begun by now or were changed
+// MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now or were changed
 // after they were created, when their window may have been another; and those of the given vouchers.
-//
-// keeps reports whether a sale was among those that Redis is to hold when it was decided.
-func (c *Catalog) MaySell(since, now time.Time, also []int64) (sales []voucher.Voucher, keeps func(voucherID int64) bool) {
+func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sales []voucher.Voucher) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	byID, ended := c.byID, len(c.sales)
@@ -194,17 +198,25 @@ func (c *Catalog) MaySell(since, now time.Time, also []int64) (sales []voucher.V
 			ended = i
 			break
 		}
-		if !v.Sale.Begin.After(now) || v.Sale.LastOperation > 0 {
+		if v.Sale.Partition == partition && (!v.Sale.Begin.After(now) || v.Sale.LastOperation > 0) {
 			sales = append(sales, v)
 		}
 	}
 	for _, id := range also {
-		if i, kept := byID[id]; kept && i >= ended {
+		if i, kept := byID[id]; kept && i >= ended && c.sales[i].Sale.Partition == partition {
 			sales = append(sales, c.sales[i])
 		}
 	}
-	return sales, func(voucherID int64) bool {
-		_, kept := byID[voucherID] // SetSales replaces the map
+	return sales
+}
+
+// Kept returns the partitions of the sales that Redis is to hold, and what reports whether a sale is among these now.
+func (c *Catalog) Kept() (partitions []int, keeps func(voucherID int64) bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	byID := c.byID // SetSales replaces the map
+	return c.partitions, func(voucherID int64) bool {
+		_, kept := byID[voucherID]
 		return kept
 	}
 }

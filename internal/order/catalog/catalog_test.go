@@ -238,7 +238,8 @@ func TestMaySell(t *testing.T) {
 			"and one that is over": {now, []int64{1, 2, 77}, []int64{1, 2, 4}},
 		} {
 			var got []int64
-			sales, keeps := c.MaySell(tc.since, now, tc.also)
+			sales := c.MaySell(0, tc.since, now, tc.also)
+			_, keeps := c.Kept()
 			if !keeps(5) || keeps(6) {
 				t.Error("keeps tells others than Keeps")
 			}
@@ -254,7 +255,7 @@ func TestMaySell(t *testing.T) {
 			t.Errorf("the newest is %d", c.Newest())
 		}
 		c.SetSales(nil)
-		if got, _ := c.MaySell(time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
+		if got := c.MaySell(0, time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
 			t.Errorf("without sales: %v, newest %d", got, c.Newest())
 		}
 	})

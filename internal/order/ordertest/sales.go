@@ -28,7 +28,8 @@ type FakeSales struct {
 	OnViews       func()   // what happens before Redis is read
 	OnStream      func()   // what happens before a sale's claims are read
 	OnPublish     func(voucherID int64)
-	BadSale       int64 // its rebuilds fail
+	BadSale       int64        // its rebuilds fail
+	Away          map[int]bool // partitions whose sales cannot be read
 
 	Progress   order.RoundProgress
 	OnProgress func() // what happens after a look at the progress
@@ -118,6 +119,9 @@ func (f *FakeSales) Views(_ context.Context, sales []order.SaleRef) (views []ord
 			f.OnViews()
 		}
 		for _, s := range sales {
+			if f.Away[s.Partition] {
+				return ErrAway
+			}
 			views = append(views, f.Redis[s.VoucherID])
 		}
 		return nil
@@ -221,3 +225,9 @@ func sequence(claims []order.Claim) iter.Seq2[order.Claim, error] {
 		}
 	}
 }
+
+// Partitions are partitions that never change.
+type Partitions []int
+
+// All implements order.Partitions.
+func (p Partitions) All() []int { return p }

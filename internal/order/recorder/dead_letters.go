@@ -27,15 +27,14 @@ type DeadLetterStore interface {
 // discardTimeout is how long discarding tries to settle the order.
 const discardTimeout = 10 * time.Second
 
-// DeadLetters is what operators do about entries that could not be decoded (rule 8). The log has what they did, with their
-// name and reason.
+// partitionLetters are the dead letters of one partition, under their ids there.
 //
 // A dead letter whose order was accepted and has no row stands for a unit: Redis has taken it, and the buyer has an order id
 // and is a holder. So such a dead letter does not just go away. Replaying requeues the order, and the recorder settles it as
 // any other. Discarding makes it a failed row, removes the holder and puts the unit back on sale, before the dead letter
 // goes: if the process dies meanwhile the dead letter is still there and is discarded again, to the same end. Whether it is
 // replayed at the same time does not matter either, because the order's id decides.
-type DeadLetters struct {
+type partitionLetters struct {
 	stores    DeadLetterStores
 	partition int
 	resolver  conflictResolver
@@ -54,25 +53,10 @@ type DeadLetterStores struct {
 	Outbox      voucher.Outbox
 }
 
-// NewDeadLetters returns those of one partition.
-func NewDeadLetters(
-	stores DeadLetterStores, partition int, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
-) *DeadLetters {
-	judge := conflictResolver{ledger: stores.Ledger}
-	return &DeadLetters{
-		stores: stores, partition: partition, resolver: judge, notifier: notifier, log: log,
-		finisher: finisher{
-			rejected: new(rejections),
-			stores:   Stores{Holders: stores.Corrections, Outbox: stores.Outbox}, partition: partition, resolver: judge,
-			retrier: retrier{observer: observer, log: log}, repairs: repairs, observer: observer, log: log,
-		},
-	}
-}
-
-// List returns up to n dead letters after the one with the given id ("" for the first), oldest first, with what is known of
-// their orders, and how many there are in all. ErrNoDeadLetter when there is none with the id after.
-func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
-	letters, total, err = d.stores.DeadLetters.DeadLetters(ctx, d.partition, after, n)
+// list returns up to n of them after the one with the given id ("" for the first), oldest first, and how many there are in all.
+func (d *partitionLetters) list(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
+	letters, total, err = d.stores.DeadLetters.DeadLetters(ctx, d.partition, after, max(n, 1))
+	letters = letters[:min(len(letters), n)]
 	if err != nil {
 		return nil, 0, order.OrUnavailable(err)
 	}
@@ -85,7 +69,7 @@ func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []
 }
 
 // classify finds out what became of the order. The holder is read first: it is removed only after the ledger has decided.
-func (d *DeadLetters) classify(ctx context.Context, l *DeadLetter) error {
+func (d *partitionLetters) classify(ctx context.Context, l *DeadLetter) error {
 	if !l.named() {
 		return nil
 	}
@@ -110,7 +94,7 @@ func (d *DeadLetters) classify(ctx context.Context, l *DeadLetter) error {
 }
 
 // holds reports whether the claim's order makes its user a holder.
-func (d *DeadLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
+func (d *partitionLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
 	ids, err := d.stores.Holders.OrdersOf(ctx, d.sale(c), []int64{c.UserID})
 	if err != nil {
 		return false, order.OrUnavailable(err)
@@ -118,14 +102,13 @@ func (d *DeadLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
 	return ids[0] == c.OrderID, nil
 }
 
-func (d *DeadLetters) sale(c order.Claim) order.SaleRef {
+func (d *partitionLetters) sale(c order.Claim) order.SaleRef {
 	return order.SaleRef{VoucherID: c.VoucherID, Partition: d.partition}
 }
 
-// Replay requeues the dead letter's order, once, however often and wherever it is repeated. It returns what was queued:
-// ErrNoDeadLetter, or ErrNotReplayable for one whose order is not known to wait. by and why go into the log.
-func (d *DeadLetters) Replay(ctx context.Context, id, by, why string) (order.Claim, error) {
-	l, err := d.Find(ctx, id)
+// replay requeues the dead letter's order.
+func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (order.Claim, error) {
+	l, err := d.find(ctx, id)
 	if err != nil {
 		return order.Claim{}, err
 	}
@@ -147,8 +130,8 @@ func (d *DeadLetters) Replay(ctx context.Context, id, by, why string) (order.Cla
 	return l.Claim, nil
 }
 
-// Find returns one dead letter with what is known of its order, or ErrNoDeadLetter.
-func (d *DeadLetters) Find(ctx context.Context, id string) (DeadLetter, error) {
+// find returns one with what is known of its order.
+func (d *partitionLetters) find(ctx context.Context, id string) (DeadLetter, error) {
 	l, err := d.stores.DeadLetters.DeadLetter(ctx, d.partition, id)
 	if err != nil {
 		return DeadLetter{}, order.OrUnavailable(err)
@@ -168,11 +151,9 @@ func notReplayable(l DeadLetter) error {
 	}
 }
 
-// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed, and its
-// unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then. ErrNoDeadLetter, or
-// ErrUnavailable, after which it is still there. by and why go into the log, and why into the failed row.
-func (d *DeadLetters) Discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
-	l, err := d.Find(ctx, id)
+// discard removes the dead letter for good, and settles its order first.
+func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
+	l, err := d.find(ctx, id)
 	if err != nil {
 		return DeadLetter{}, err
 	}
@@ -196,7 +177,7 @@ func (d *DeadLetters) Discard(ctx context.Context, id, by, why string) (DeadLett
 }
 
 // settle makes the order fail, unless it has a row, and corrects Redis.
-func (d *DeadLetters) settle(ctx context.Context, l *DeadLetter, cause error) error {
+func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
 	defer cancel()
 	decisions, _, err := d.resolver.settle(ctx, []order.Claim{l.Claim}, cause)

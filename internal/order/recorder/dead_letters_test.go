@@ -84,7 +84,7 @@ func (f *fakeDeadLetters) OrdersOf(_ context.Context, sale order.SaleRef, users 
 func newTestLetters(f *fakeDeadLetters) *DeadLetters {
 	return NewDeadLetters(DeadLetterStores{
 		DeadLetters: f, Holders: f, Rows: &ordertest.FakeOrders{Rows: f.Rows}, Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Corrections: f, Outbox: f,
-	}, 0, f, f, ordertest.NopObserver{}, ordertest.Quiet())
+	}, ordertest.Partitions{0}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 }
 
 func TestDeadLetterStandings(t *testing.T) {

@@ -40,7 +40,11 @@ const (
 	quietSweeps = 5
 )
 
-var errWaiting = errors.New("sales wait to be rebuilt")
+var (
+	errWaiting = errors.New("sales wait to be rebuilt")
+	// errUnread says that the sales of some partitions could not be read; the others were compared.
+	errUnread = errors.New("the sales of a partition cannot be read")
+)
 
 // Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to decide.
 type Suspects interface {
@@ -110,9 +114,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 
 func (r *Reconciler) sweepAlways(ctx context.Context) {
 	for ctx.Err() == nil {
-		start := time.Now()
-		r.sweep(ctx)
-		order.Sleep(ctx, sweepPause(time.Since(start)))
+		order.Sleep(ctx, sweepPause(r.sweep(ctx)))
 	}
 }
 
@@ -170,7 +172,7 @@ func (r *Reconciler) work(ctx context.Context, voucherID int64, u Urgency) {
 // becomeReady makes the instance ready for good once it is.
 func (r *Reconciler) becomeReady() {
 	state := r.state.Load()
-	if r.ready.Load() || state == nil || *state != nil {
+	if r.ready.Load() || state == nil || *state != nil && !errors.Is(*state, errUnread) {
 		return
 	}
 	if _, untried, _ := r.repairs.repairs(); untried == 0 {
@@ -180,7 +182,7 @@ func (r *Reconciler) becomeReady() {
 
 // Ready returns nil once this instance has looked at all sales and has tried to repair those that were wrong and had not
 // ended, and until then what is missing. A sale that cannot be repaired, or goes wrong later, does not make the instance
-// unready: the others sell.
+// unready: the others sell. Nor does a partition that cannot be read, while another one can.
 func (r *Reconciler) Ready() error {
 	if r.ready.Load() {
 		return nil
@@ -214,11 +216,14 @@ func (r *Reconciler) forget(voucherID int64) {
 }
 
 // sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The ledger
-// is read first: Redis is never behind it unless it lost something.
-func (r *Reconciler) sweep(ctx context.Context) {
-	err := r.sweepOnce(ctx)
+// is read first: Redis is never behind it unless it lost something. It returns how long it took, without waiting for a partition that
+// could not be read while others could.
+func (r *Reconciler) sweep(ctx context.Context) time.Duration {
+	start := time.Now()
+	waited, err := r.sweepOnce(ctx)
+	took := time.Since(start) - waited
 	if ctx.Err() != nil {
-		return
+		return took
 	}
 	if err != nil {
 		r.log.WarnContext(ctx, "sweep of the sales failed; retrying", "error", err)
@@ -228,38 +233,49 @@ func (r *Reconciler) sweep(ctx context.Context) {
 	r.state.Store(&err)
 	r.becomeReady()
 	r.observer.Swept(err)
+	return took
 }
 
-func (r *Reconciler) sweepOnce(ctx context.Context) error {
-	vs, views, err := r.inspect(ctx)
+func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err error) {
+	all, err := r.inspect(ctx)
+	known := r.repairs.urgencies()
 	if err != nil {
-		r.repairs.sweep(r.repairs.urgencies()) // what failed is tried again all the same
-		return err
+		r.repairs.sweep(known) // what failed is tried again all the same
+		return 0, err
 	}
-	found := make(map[int64]Urgency, len(vs))
-	for i, v := range vs {
-		found[v.ID] = urgencyOf(v, views[i])
+	found := make(map[int64]Urgency, len(known))
+	for _, v := range all.unread {
+		if u, has := known[v.ID]; has {
+			found[v.ID] = u
+		}
+	}
+	for i, v := range all.vouchers {
+		found[v.ID] = urgencyOf(v, all.views[i])
 	}
 	r.repairs.sweep(found)
-	for i, v := range vs {
-		view := views[i]
-		broken, err := r.needsRebuild(ctx, v, view)
-		switch {
-		case err != nil: // the others go on
-			r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", v.ID, "error", err)
-		case broken:
-			r.repairs.found(v.ID, found[v.ID])
-		case view.Applied < v.Sale.LastOperation:
-			r.outbox.RequestFlush(v.ID)
-			continue
-		case over(v, view):
-			r.repairs.found(v.ID, Retiring)
-		}
-		if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
-			r.suspects.Suspect(v.ID) // the auditor compares exactly, and knows of stock that is being changed
-		}
+	for i, v := range all.vouchers {
+		r.compare(ctx, v, all.views[i], found[v.ID])
 	}
-	return nil
+	return all.waited, all.err
+}
+
+// compare has done what is to be done about one sale.
+func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.SaleView, u Urgency) {
+	broken, err := r.needsRebuild(ctx, v, view)
+	switch {
+	case err != nil: // the others go on
+		r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", v.ID, "error", err)
+	case broken:
+		r.repairs.found(v.ID, u)
+	case view.Applied < v.Sale.LastOperation:
+		r.outbox.RequestFlush(v.ID)
+		return
+	case over(v, view):
+		r.repairs.found(v.ID, Retiring)
+	}
+	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
+		r.suspects.Suspect(v.ID) // the auditor compares exactly, and knows of stock that is being changed
+	}
 }
 
 // urgencyOf goes by Redis's clock (rule 12).
@@ -272,29 +288,6 @@ func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
 	default:
 		return Ended
 	}
-}
-
-// inspect reads the sales from the ledger and then from Redis.
-func (r *Reconciler) inspect(ctx context.Context) ([]voucher.Voucher, []order.SaleView, error) {
-	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
-	defer cancel()
-	vs, err := r.ledger.SalesToKeep(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the sales from the ledger: %w", err)
-	}
-	r.catalog.SetSales(vs)
-	if len(vs) == 0 {
-		return nil, nil, nil
-	}
-	sales := make([]order.SaleRef, len(vs))
-	for i, v := range vs {
-		sales[i] = order.SaleOf(v)
-	}
-	views, err := r.reader.Views(ctx, sales)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the sales from Redis: %w", err)
-	}
-	return vs, views, nil
 }
 
 // needsRebuild reports whether Redis does not hold the sale as the ledger says. A Redis that is ahead by an epoch means

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -442,5 +443,45 @@ func TestSweepPause(t *testing.T) {
 		if got := sweepPause(took); got != want {
 			t.Errorf("%v after a sweep of %v, want %v", got, took, want)
 		}
+	}
+}
+
+// A partition that does not answer keeps no sale of another from being compared, and what is known of its own stays.
+func TestSweepOfPartitions(t *testing.T) {
+	t.Parallel()
+	at := func(id int64, partition int) voucher.Voucher {
+		v := ordertest.VoucherAt(1, 0)
+		v.ID, v.Sale.Partition = id, partition
+		return v
+	}
+	f := &ordertest.FakeSales{
+		Kept: []voucher.Voucher{at(1, 0), at(2, 1), at(3, 1), at(4, 2)}, Away: map[int]bool{1: true},
+		Redis: map[int64]order.SaleView{2: {Now: ordertest.Begin}},
+	}
+	r := newTestReconciler(t, f)
+	found := func() string { return fmt.Sprint(r.repairs.urgencies()) }
+	r.sweep(t.Context())
+	if want := fmt.Sprint(map[int64]Urgency{1: Upcoming, 4: Upcoming}); found() != want {
+		t.Errorf("a sweep without partition 1 has found %s, want %s", found(), want)
+	}
+	if err := r.Healthy(); !errors.Is(err, errUnread) || !strings.Contains(err.Error(), "partition 1") {
+		t.Errorf("Healthy: %v", err)
+	}
+	r.sweepAndServe(t.Context())
+	if err := r.Ready(); err != nil {
+		t.Errorf("an instance that sells what is in the others is not ready: %v", err)
+	}
+	f.Away = nil
+	r.sweep(t.Context())
+	all := found()
+	f.Away = map[int]bool{1: true}
+	r.sweep(t.Context())
+	if found() != all {
+		t.Errorf("partition 1 is away again, and %s is %s", all, found())
+	}
+	f.Away = map[int]bool{0: true, 1: true, 2: true}
+	r.sweep(t.Context())
+	if err := r.Healthy(); err == nil || errors.Is(err, errUnread) || found() != all {
+		t.Errorf("no partition answers: %v, %s", err, found())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -23,14 +24,14 @@ const (
 	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is certain, the
 	// rest of a list, a history.
 	sideTimeout = 150 * time.Millisecond
+	// partitionTimeout is how long a partition has to say who holds what where there are several: the Redis node of one may be away,
+	// and the others' orders are to be found all the same. It leaves time for the row to be looked for again.
+	partitionTimeout = 400 * time.Millisecond
 	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
 	clockDoubt = 10 * time.Minute
 	// lateIDs is how far below the newest voucher new ones are looked for: a transaction that got a lower id may commit later.
 	lateIDs = 1000
 )
-
-// partition is the one whose sales are asked. There is one so far.
-const partition = 0
 
 // Lookup finds orders, recorded or still queued, for their owner.
 type Lookup struct {
@@ -38,7 +39,7 @@ type Lookup struct {
 	stores  LookupStores
 	catalog *catalog.Catalog
 
-	unrecorded *batch.Batcher[struct{}, order.Unrecorded]
+	unrecorded sync.Map                       // partition → *unrecordedCalls
 	newSales   *batch.Batcher[int64, []int64] // above an id
 }
 
@@ -49,19 +50,13 @@ type LookupStores struct {
 	NewSales NewSales
 }
 
+// unrecordedCalls ask which sales of one partition may have accepted orders without a row.
+type unrecordedCalls = batch.Batcher[struct{}, order.Unrecorded]
+
 // NewLookup returns a lookup over the ledger and the holders in Redis. Its shared questions are purchases', even if a
 // reader asks them first: payments wait for them too, and there are few at once.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
-	l.unrecorded = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
-		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
-		defer cancel()
-		u, err := l.stores.Holdings.Unrecorded(ctx, partition)
-		for _, it := range items {
-			it.Answer = u
-		}
-		return err
-	})
 	l.newSales = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[int64, []int64]) error {
 		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
 		defer cancel()
@@ -76,6 +71,23 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 		return err
 	})
 	return l
+}
+
+// unrecordedIn returns what callers who ask about the partition share.
+func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
+	if found, ok := l.unrecorded.Load(partition); ok {
+		return found.(*unrecordedCalls)
+	}
+	found, _ := l.unrecorded.LoadOrStore(partition, batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
+		defer cancel()
+		u, err := l.stores.Holdings.Unrecorded(ctx, partition)
+		for _, it := range items {
+			it.Answer = u
+		}
+		return err
+	}))
+	return found.(*unrecordedCalls)
 }
 
 // errOtherOwner is ErrNotFound for an order whose row is another user's: no sale has to be asked to be sure of that.
@@ -160,16 +172,10 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	)
 	asking.Go(func() { newest, errCreated = l.newSales.Do(ctx, max(0, l.catalog.Newest()-lateIDs)) })
 	defer asking.Wait()
-	u, err := l.unrecorded.Do(ctx, struct{}{})
-	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
-	}
-	since, now := u.Since.Add(-clockDoubt), u.Now.Add(clockDoubt)
-	if u.DeadLetters || u.Since.IsZero() {
-		since, now = time.Time{}, time.Unix(math.MaxInt32, 0)
-	}
-	sales, keeps := l.catalog.MaySell(since, now, u.Rebuilt)
-	queued, all, err = l.heldIn(ctx, userID, sales)
+	partitions, keeps := l.catalog.Kept()
+	queued, all, err = together(ctx, partitions, func(ctx context.Context, partition int) ([]order.Order, bool, error) {
+		return l.queuedIn(ctx, userID, partition)
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -180,8 +186,66 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	if err != nil {
 		return queued, false, nil
 	}
-	more, allOfThem, err := l.heldIn(ctx, userID, created)
-	return append(queued, more...), all && allOfThem, err
+	byPartition := map[int][]voucher.Voucher{}
+	for _, v := range created {
+		byPartition[v.Sale.Partition] = append(byPartition[v.Sale.Partition], v)
+	}
+	more, allOfThem, err := together(ctx, slices.Collect(maps.Keys(byPartition)), func(ctx context.Context, partition int) ([]order.Order, bool, error) {
+		return l.heldIn(ctx, userID, byPartition[partition])
+	})
+	for _, o := range more { // the catalog may have been told of its sale meanwhile
+		if !slices.ContainsFunc(queued, func(known order.Order) bool { return known.ID == o.ID }) {
+			queued = append(queued, o)
+		}
+	}
+	return queued, all && allOfThem, err
+}
+
+// queuedIn is queued for the sales of one partition that the catalog knows.
+func (l *Lookup) queuedIn(ctx context.Context, userID int64, partition int) (queued []order.Order, all bool, err error) {
+	u, err := l.unrecordedIn(partition).Do(ctx, struct{}{})
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+	}
+	since, now := u.Since.Add(-clockDoubt), u.Now.Add(clockDoubt)
+	if u.DeadLetters || u.Since.IsZero() {
+		since, now = time.Time{}, time.Unix(math.MaxInt32, 0)
+	}
+	return l.heldIn(ctx, userID, l.catalog.MaySell(partition, since, now, u.Rebuilt))
+}
+
+// together asks all partitions at once. What they answer is one answer, which is not all there is where one of them fails, or does
+// not answer in time while others may. It is an error where all fail.
+func together(
+	ctx context.Context, partitions []int, ask func(ctx context.Context, partition int) ([]order.Order, bool, error),
+) (queued []order.Order, all bool, err error) {
+	if len(partitions) == 1 {
+		return ask(ctx, partitions[0])
+	}
+	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
+	defer cancel()
+	var (
+		asking sync.WaitGroup
+		mu     sync.Mutex
+		failed []error
+	)
+	all = true
+	for _, p := range partitions {
+		asking.Go(func() {
+			some, allOfThem, err := ask(ctx, p)
+			mu.Lock()
+			defer mu.Unlock()
+			queued, all = append(queued, some...), all && allOfThem && err == nil
+			if err != nil {
+				failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+			}
+		})
+	}
+	asking.Wait()
+	if len(failed) > 0 && len(failed) == len(partitions) {
+		return nil, false, errors.Join(failed...)
+	}
+	return queued, all, nil
 }
 
 // created returns the vouchers of sales that the catalog was not told of yet.

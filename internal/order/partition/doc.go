@@ -1,0 +1,18 @@
+// Package partition keeps which partitions there are. A partition is a stream with its consumers, dead letters, recovery reports and
+// sales, all in one hash slot of a Redis Cluster: with several, sales lie on several masters (docs/adr/0036-partitions.md).
+//
+//	tb_setting ──► Set, read every two seconds ──► Each: a recorder, a reporter, … of this instance for each partition
+//	                                          └──► All: sums and lists over partitions
+//
+// The ledger is authoritative: a row of tb_setting for each partition but 0, which is there from the beginning. A partition is open;
+// closed, when it gets no new sales and works on as before; or removed, for good: its number is never used again. Every instance
+// works in all that are open or closed. Which partition a sale is in stands in its row, and never changes (rule 15).
+//
+// What can go wrong, and what then happens:
+//
+//	the ledger is away                     the partitions that were known last; a new one is learned later
+//	an instance does not know one yet      it sends no reporter's heartbeat there, so no voucher is placed there (Placer)
+//	the Redis node of one is away          its sales stand still, and those of no other
+//	two instances add the same one at once one row
+//	closed while a voucher is created      the voucher may still be placed there, which works; removing comes a minute later
+package partition

@@ -1,0 +1,144 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// refreshEvery is how often the ledger is asked which partitions there are.
+	refreshEvery = 2 * time.Second
+	// refreshTimeout is how long it has for the answer. An instance whose ledger answers knows a new partition within the sum.
+	refreshTimeout = 3 * time.Second
+)
+
+// Ledger says which partitions there are.
+type Ledger interface {
+	// Partitions returns all partitions by number, removed ones too; 0 is always there.
+	Partitions(ctx context.Context) ([]Partition, error)
+}
+
+// Set is the partitions that this instance works in: those that are not removed. It is safe for concurrent use.
+type Set struct {
+	ledger Ledger
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	numbers []int         // ascending; replaced, never changed
+	changed chan struct{} // closed when numbers are replaced
+}
+
+// Load returns the set as the ledger has it now. Run keeps it so.
+func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
+	s := &Set{ledger: ledger, log: log, changed: make(chan struct{})}
+	return s, s.Refresh(ctx)
+}
+
+// Only is a set that never changes, for tests and for jobs about given partitions.
+func Only(numbers ...int) *Set { return &Set{numbers: numbers, changed: make(chan struct{})} }
+
+// All returns the numbers of the partitions, ascending. They must not be changed.
+func (s *Set) All() []int {
+	numbers, _ := s.watch()
+	return numbers
+}
+
+func (s *Set) watch() (numbers []int, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.numbers, s.changed
+}
+
+// Run reads which partitions there are every two seconds, until ctx ends. What fails is retried.
+func (s *Set) Run(ctx context.Context) error {
+	ticker := time.NewTicker(refreshEvery)
+	defer ticker.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		err := s.Refresh(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "which partitions there are cannot be read; going on with those that are known", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// Refresh reads which partitions there are now.
+func (s *Set) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	all, err := s.ledger.Partitions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading which partitions there are: %w", err)
+	}
+	var numbers []int
+	for _, p := range all {
+		if p.State != Removed {
+			numbers = append(numbers, p.Number)
+		}
+	}
+	if s.replace(numbers) {
+		s.log.InfoContext(ctx, "this instance works in other partitions than before", "partitions", numbers)
+	}
+	return nil
+}
+
+// replace notes what there is, and reports whether something else was known before.
+func (s *Set) replace(numbers []int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Equal(s.numbers, numbers) {
+		return false
+	}
+	first := s.numbers == nil
+	s.numbers = numbers
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return !first
+}
+
+// Each runs the job for each partition, also for those that come later, until ctx ends or the partition is removed, and returns
+// when all have ended. The job retries what fails: an error of its ends nothing but that job.
+func (s *Set) Each(ctx context.Context, job func(ctx context.Context, partition int) error) error {
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	stops := map[int]context.CancelFunc{}
+	for {
+		numbers, changed := s.watch()
+		for _, n := range numbers {
+			if stops[n] != nil {
+				continue
+			}
+			working, stop := context.WithCancel(ctx)
+			stops[n] = stop
+			jobs.Go(func() {
+				if err := job(working, n); err != nil {
+					s.log.ErrorContext(ctx, "a job of a partition has ended", "partition", n, "error", err)
+				}
+			})
+		}
+		for n, stop := range stops {
+			if !slices.Contains(numbers, n) {
+				stop()
+				delete(stops, n)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			for _, stop := range stops {
+				stop()
+			}
+			return nil
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"seckill/internal/order"
+)
+
+// DeadLetters is what operators do about entries that could not be decoded (rule 8), those of all partitions. The log has what they
+// did, with their name and reason.
+//
+// A dead letter is named by its id in its partition's stream of them, behind the partition unless that is 0: 1764000000000-0,
+// p2:1764000000000-0.
+type DeadLetters struct {
+	stores     DeadLetterStores
+	partitions order.Partitions
+	repairs    order.RepairRequester
+	notifier   order.StatusNotifier
+	observer   Observer
+	log        *slog.Logger
+}
+
+// NewDeadLetters returns those of the partitions.
+func NewDeadLetters(
+	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+) *DeadLetters {
+	return &DeadLetters{stores: stores, partitions: partitions, repairs: repairs, notifier: notifier, observer: observer, log: log}
+}
+
+// letterName names a dead letter of a partition.
+func letterName(partition int, id string) string {
+	if partition == 0 {
+		return id
+	}
+	return fmt.Sprintf("p%d:%s", partition, id)
+}
+
+// parseLetterName splits a name, or returns ErrNoDeadLetter for one that letterName does not make.
+func parseLetterName(name string) (partition int, id string, err error) {
+	text, id, found := strings.Cut(name, ":")
+	if !found {
+		return 0, name, nil
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(text, "p")); err == nil && n > 0 && letterName(n, id) == name {
+		return n, id, nil
+	}
+	return 0, "", fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
+}
+
+// List returns up to n dead letters after the one with the given id ("" for the first), partition by partition and in each the
+// oldest first, with what is known of their orders, and how many there are in all. ErrNoDeadLetter when there is none with the id
+// after. ErrUnavailable when one of the partitions cannot be read: a list that lacks some would be taken for all there are.
+func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
+	from, id, err := parseLetterName(after)
+	if err != nil {
+		return nil, 0, err
+	}
+	partitions := d.partitions.All()
+	if !slices.Contains(partitions, from) {
+		return nil, 0, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, after)
+	}
+	for _, p := range partitions {
+		behind := ""
+		if p == from {
+			behind = id
+		}
+		wanted := n - len(letters)
+		if p < from {
+			wanted = 0
+		}
+		some, there, err := d.in(p).list(ctx, behind, wanted)
+		if err != nil {
+			return nil, 0, fmt.Errorf("partition %d: %w", p, err)
+		}
+		for i := range some {
+			some[i].ID = letterName(p, some[i].ID)
+		}
+		letters, total = append(letters, some...), total+there
+	}
+	return letters, total, nil
+}
+
+// Find returns one dead letter with what is known of its order, or ErrNoDeadLetter.
+func (d *DeadLetters) Find(ctx context.Context, name string) (DeadLetter, error) {
+	in, id, err := d.find(name)
+	if err != nil {
+		return DeadLetter{}, err
+	}
+	l, err := in.find(ctx, id)
+	l.ID = name
+	return l, err
+}
+
+// Replay requeues the dead letter's order, once, however often and wherever it is repeated. It returns what was queued:
+// ErrNoDeadLetter, or ErrNotReplayable for one whose order is not known to wait. by and why go into the log.
+func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.Claim, error) {
+	in, id, err := d.find(name)
+	if err != nil {
+		return order.Claim{}, err
+	}
+	return in.replay(ctx, id, by, why)
+}
+
+// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed, and its
+// unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then. ErrNoDeadLetter, or
+// ErrUnavailable, after which it is still there. by and why go into the log, and why into the failed row.
+func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLetter, error) {
+	in, id, err := d.find(name)
+	if err != nil {
+		return DeadLetter{}, err
+	}
+	l, err := in.discard(ctx, id, by, why)
+	l.ID = name
+	return l, err
+}
+
+// find returns the partition's dead letters among which the one with the name is, and its id there.
+func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
+	p, id, err := parseLetterName(name)
+	if err == nil && !slices.Contains(d.partitions.All(), p) {
+		err = fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
+	}
+	return d.in(p), id, err
+}
+
+// in returns the dead letters of one partition.
+func (d *DeadLetters) in(partition int) *partitionLetters {
+	resolver := conflictResolver{ledger: d.stores.Ledger}
+	log := d.log
+	if partition != 0 {
+		log = log.With("partition", partition)
+	}
+	return &partitionLetters{
+		stores: d.stores, partition: partition, resolver: resolver, notifier: d.notifier, log: log,
+		finisher: finisher{
+			rejected: new(rejections),
+			stores:   Stores{Holders: d.stores.Corrections, Outbox: d.stores.Outbox}, partition: partition, resolver: resolver,
+			retrier: retrier{observer: d.observer, log: log}, repairs: d.repairs, observer: d.observer, log: log,
+		},
+	}
+}

@@ -1,0 +1,71 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// inspection is what a sweep has read. Partitions are read at the same time, each by itself: one whose Redis node does not answer
+// hides no other's sales.
+type inspection struct {
+	vouchers []voucher.Voucher // those whose partition could be read
+	views    []order.SaleView  // in the same order
+	unread   []voucher.Voucher // the others
+	err      error             // why they could not be, wrapping errUnread; nil if there are none
+	waited   time.Duration     // for partitions that could not be read, after the last one that could be
+}
+
+// inspect reads the sales from the ledger and then from Redis. It fails where the ledger or all partitions do.
+func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+	defer cancel()
+	vs, err := r.ledger.SalesToKeep(ctx)
+	if err != nil {
+		return inspection{}, fmt.Errorf("reading the sales from the ledger: %w", err)
+	}
+	r.catalog.SetSales(vs)
+	byPartition := map[int][]voucher.Voucher{}
+	for _, v := range vs {
+		byPartition[v.Sale.Partition] = append(byPartition[v.Sale.Partition], v)
+	}
+	var (
+		all     inspection
+		reading sync.WaitGroup
+		mu      sync.Mutex
+		failed  []error
+		read    = time.Now() // when the last partition was
+	)
+	for partition, vs := range byPartition {
+		reading.Go(func() {
+			sales := make([]order.SaleRef, len(vs))
+			for i, v := range vs {
+				sales[i] = order.SaleOf(v)
+			}
+			views, err := r.reader.Views(ctx, sales)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				all.unread, failed = append(all.unread, vs...), append(failed, fmt.Errorf("partition %d: %w", partition, err))
+				return
+			}
+			all.vouchers, all.views = append(all.vouchers, vs...), append(all.views, views...)
+			read = time.Now()
+		})
+	}
+	reading.Wait()
+	if len(failed) == 0 {
+		return all, nil
+	}
+	err = errors.Join(failed...)
+	if len(failed) == len(byPartition) {
+		return inspection{}, fmt.Errorf("reading the sales from Redis: %w", err)
+	}
+	all.err, all.waited = fmt.Errorf("%w: %w", errUnread, err), time.Since(read)
+	return all, nil
+}

@@ -1,0 +1,96 @@
+package telemetry
+
+import (
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Backlog is what waits in a partition.
+type Backlog struct {
+	Entries     int64         // accepted orders that wait for their row
+	Oldest      time.Duration // for how long the first of them has
+	DeadLetters int64
+}
+
+// partitionMetrics are what waits in each partition. The sums over all of them are the recorder's metrics.
+type partitionMetrics struct {
+	entries, oldest, deadLetters *prometheus.GaugeVec
+
+	mu    sync.Mutex
+	known map[int]*Backlog // nil for one that cannot be read
+}
+
+func newPartitions() *partitionMetrics {
+	vec := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "partition", Name: name, Help: help}, []string{"partition"})
+	}
+	return &partitionMetrics{
+		entries:     vec("backlog_entries", "Accepted orders of the partition that wait for their row, of all instances; NaN when it is not known."),
+		oldest:      vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 when none waits, NaN when it is not known."),
+		deadLetters: vec("dead_letters_waiting", "Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
+		known:       make(map[int]*Backlog),
+	}
+}
+
+func (p *partitionMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{p.entries, p.oldest, p.deadLetters}
+}
+
+// SetBacklog sets what waits in a partition.
+func (m *Metrics) SetBacklog(partition int, b Backlog) { m.setBacklog(partition, &b) }
+
+// SetBacklogUnknown makes a partition's numbers NaN when it cannot be read: old numbers would be taken for current ones. A sum that
+// lacks them is NaN as well; the oldest order is that of the partitions that can be read.
+func (m *Metrics) SetBacklogUnknown(partition int) { m.setBacklog(partition, nil) }
+
+// ForgetBacklog ends the numbers of a partition that this instance no longer works in.
+func (m *Metrics) ForgetBacklog(partition int) {
+	p, label := m.partitions, strconv.Itoa(partition)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, v := range []*prometheus.GaugeVec{p.entries, p.oldest, p.deadLetters} {
+		v.DeleteLabelValues(label)
+	}
+	delete(p.known, partition)
+	m.sumBacklogs()
+}
+
+func (m *Metrics) setBacklog(partition int, b *Backlog) {
+	p, label := m.partitions, strconv.Itoa(partition)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[partition] = b
+	entries, oldest, dead := math.NaN(), math.NaN(), math.NaN()
+	if b != nil {
+		entries, oldest, dead = float64(b.Entries), b.Oldest.Seconds(), float64(b.DeadLetters)
+	}
+	p.entries.WithLabelValues(label).Set(entries)
+	p.oldest.WithLabelValues(label).Set(oldest)
+	p.deadLetters.WithLabelValues(label).Set(dead)
+	m.sumBacklogs()
+}
+
+// sumBacklogs sets what waits in all partitions together. The caller has the lock.
+func (m *Metrics) sumBacklogs() {
+	entries, oldest, dead := 0.0, math.NaN(), 0.0
+	for _, b := range m.partitions.known {
+		if b == nil {
+			entries, dead = math.NaN(), math.NaN()
+			continue
+		}
+		entries, dead = entries+float64(b.Entries), dead+float64(b.DeadLetters)
+		if seconds := b.Oldest.Seconds(); !(seconds <= oldest) { // NaN is not comparable
+			oldest = seconds
+		}
+	}
+	if len(m.partitions.known) == 0 {
+		entries, dead = math.NaN(), math.NaN()
+	}
+	m.recorder.backlog.Set(entries)
+	m.recorder.oldest.Set(oldest)
+	m.recorder.waiting.Set(dead)
+}
