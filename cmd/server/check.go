@@ -76,8 +76,10 @@ func (w *toolEnv) facts(ctx context.Context, cfg config.Config) (f preflight.Fac
 	f.Redis, f.RedisErr = w.stores.redis.Inspect(ctx)
 	f.Ledger, f.LedgerErr = w.stores.ledger.Inspect(ctx)
 	f.Instances, f.InstancesErr = w.stores.redis.Instances(ctx)
-	backlog, err := w.stores.redis.Backlog(ctx, partition)
-	f.Waiting, f.DeadLetters, f.BacklogErr = backlog.Waiting, backlog.Dead, err
+	for _, n := range w.partitions.All() {
+		backlog, err := w.stores.redis.Backlog(ctx, n)
+		f.Waiting, f.DeadLetters, f.BacklogErr = f.Waiting+backlog.Waiting, f.DeadLetters+backlog.Dead, errors.Join(f.BacklogErr, err)
+	}
 	return f
 }
 

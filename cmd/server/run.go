@@ -179,7 +179,10 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 // checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
 func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
-		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.redis.Ping(ctx), "Redis does not answer") }},
+		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") }},
+		{Name: "partitions", Run: func(ctx context.Context) error {
+			return silent(s.pingAll(ctx), "the Redis node of a partition does not answer")
+		}},
 		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
 		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") }},
 		{Name: "keeper", Run: func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") }},

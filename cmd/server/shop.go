@@ -27,6 +27,7 @@ import (
 	"seckill/internal/order/report"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -107,7 +108,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		}
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, redis, time.Now)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, redis, partition.NewPlacer(ledger, redis), time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,
@@ -155,13 +156,19 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		auditor:      auditor,
 		partitions:   s.partitions,
 		recorderOf: func(partition int) *recorder.Recorder {
-			consumer := redis.Consumer(partition, self)
-			return recorder.New(
-				recorder.Stores{Queue: consumer, Membership: consumer, Ledger: ledger, Holders: redis, Outbox: outbox},
-				recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()},
+			return newRecorder(cfg, recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}, redis.Consumer(partition, self), partition,
 				repairs, notifier, metrics, log)
 		},
 	}, nil
+}
+
+// newRecorder returns the recorder of one partition, whose stream it reads as the consumer.
+func newRecorder(
+	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
+	repairs *recovery.RepairQueue, notifier *service.Notifier, metrics *telemetry.Metrics, log *slog.Logger,
+) *recorder.Recorder {
+	on.Queue, on.Membership = consumer, consumer
+	return recorder.New(on, recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()}, repairs, notifier, metrics, log)
 }
 
 // openBudgets returns the exchange of callers' budgets with other instances; nil in the embedded mode.

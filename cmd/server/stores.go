@@ -102,6 +102,43 @@ func (s *stores) addPartitions(ctx context.Context, n int, log *slog.Logger) err
 	return s.partitions.Refresh(ctx)
 }
 
+// pingRedis returns nil as soon as the Redis of any partition answers: sales there go on.
+func (s *stores) pingRedis(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := s.pingPartitions(ctx)
+	var failed error
+	for range cap(answers) {
+		err := <-answers
+		if err == nil {
+			return nil
+		}
+		failed = err
+	}
+	return failed
+}
+
+// pingAll returns nil once the Redis of every partition has answered.
+func (s *stores) pingAll(ctx context.Context) error {
+	answers := s.pingPartitions(ctx)
+	for range cap(answers) {
+		if err := <-answers; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pingPartitions asks the Redis of each partition, all at once. The channel has room for all answers.
+func (s *stores) pingPartitions(ctx context.Context) <-chan error {
+	partitions := s.partitions.All()
+	answers := make(chan error, len(partitions))
+	for _, n := range partitions {
+		go func() { answers <- s.redis.PingPartition(ctx, n) }()
+	}
+	return answers
+}
+
 // ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
 func ledgerOptions(cfg config.Config, log *slog.Logger) sqlstore.Options {
 	return sqlstore.Options{Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout}

@@ -363,6 +363,11 @@ var rules = []rule{
 		detail:  "perUser above 1: an instance of an older version is running, which cannot read orders of several units. Nothing was created; try again once all are replaced.",
 		english: "An upgrade is under way. Please try again once it is done.", chinese: "系统正在升级，请稍后再试",
 	}},
+	{is(voucher.ErrNoPartition), failure{
+		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "5", title: "Temporarily unavailable",
+		detail:  "No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created.",
+		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
+	}},
 	{is(voucher.ErrUndecided), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
 		detail:  "What became of the change of stock is not known yet. Repeat the request with the same Idempotency-Key: it tells.",

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
@@ -70,7 +71,7 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, nil, nil, f, f, func() time.Time { return noon })
+	return voucher.NewService(f, f, f, nil, nil, f, f, f, func() time.Time { return noon })
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {
@@ -90,6 +91,18 @@ func (f *fakeVouchers) ReadQuantities(context.Context) error {
 }
 
 func (f *fakeVouchers) Changed(context.Context, voucher.Voucher) {}
+
+// Place takes partitions 0 to 3.
+func (f *fakeVouchers) Place(_ context.Context, wanted *int64) (int, error) {
+	switch {
+	case wanted == nil:
+		return 0, nil
+	case *wanted < 0 || *wanted > 3:
+		return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: "is wrong", Allowed: "0 to 3"})
+	default:
+		return int(*wanted), nil
+	}
+}
 
 // fakeListings show what the functions of a fakeVouchers return, at redisNoon.
 type fakeListings struct{ *fakeVouchers }

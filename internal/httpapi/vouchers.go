@@ -63,6 +63,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
 		jsonbody.Integer("perUser", &d.PerUser),
 		jsonbody.Seconds("waitlistOfferSeconds", &sd.OfferWithin),
+		jsonbody.Optional(jsonbody.Integer, "partition", &sd.Partition),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 		a.guardsField(&sd.Guards),
@@ -179,7 +180,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		a.guardsField(&guards),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "type"} {
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
 	}
 	if err := a.readBody(c, fields...); err != nil {
@@ -282,6 +283,8 @@ type saleJSON struct {
 	SaleState voucher.SaleState `json:"saleState"`
 	// OfferIn is how long an offer of its waiting list stands; absent: it has none.
 	OfferIn int64 `json:"waitlistOfferSeconds,omitempty"`
+	// Partition is where its orders wait, for admins; absent: 0.
+	Partition int `json:"partition,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
 	TicketsFrom *time.Time      `json:"ticketsFrom,omitempty"`
 	Guards      *guard.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
@@ -291,7 +294,7 @@ type saleJSON struct {
 func adminView(v voucher.Shown) voucherJSON {
 	view := voucherView(v)
 	if v.Sale != nil {
-		view.Guards = v.Sale.Guards
+		view.Guards, view.Partition = v.Sale.Guards, v.Sale.Partition
 	}
 	return view
 }

@@ -3,6 +3,11 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/order"
 )
 
 // CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error only
@@ -49,3 +54,35 @@ func (s *Store) checkConfig(ctx context.Context, setting string, problem func(va
 
 // Ping reports whether Redis answers; for readiness.
 func (s *Store) Ping(ctx context.Context) error { return translate(s.commands.Ping(ctx).Err()) }
+
+// PingPartition is Ping for the server that has the partition: one node of a cluster may be away alone.
+func (s *Store) PingPartition(ctx context.Context, partition int) error {
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return err
+	}
+	return translate(node.Ping(ctx).Err())
+}
+
+// timeIn returns the time by the clock of the server that has the partition.
+func (s *Store) timeIn(ctx context.Context, partition int) (time.Time, error) {
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now, err := node.Time(ctx).Result()
+	return now.UTC(), translate(err)
+}
+
+// nodeOf returns the server that has the partition, for commands without a key: the client of a cluster sends these to any node.
+func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClient, error) {
+	cluster, is := s.commands.(*redis.ClusterClient)
+	if !is {
+		return s.commands, nil
+	}
+	node, err := cluster.MasterForKey(ctx, s.keys.orders(partition))
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w: the node of partition %d: %w", order.ErrUnavailable, partition, err)
+	}
+	return node, nil
+}

@@ -51,13 +51,15 @@ const rebuiltLately = 10 * time.Minute
 
 // Unrecorded implements service.Holdings.
 func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error) {
+	now, err := s.timeIn(ctx, partition) // before the oldest entry is read
+	if err != nil {
+		return order.Unrecorded{}, err
+	}
 	var (
-		now   *redis.TimeCmd
 		first *redis.XMessageSliceCmd
 		dead  *redis.IntCmd
 	)
-	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
-		now = p.Time(ctx)
+	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
 		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
 		dead = p.XLen(ctx, s.keys.dead(partition))
 		return nil
@@ -65,7 +67,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 	if err != nil {
 		return order.Unrecorded{}, translate(err)
 	}
-	u := order.Unrecorded{DeadLetters: dead.Val() > 0, Now: now.Val().UTC(), Since: now.Val().UTC()}
+	u := order.Unrecorded{DeadLetters: dead.Val() > 0, Now: now, Since: now}
 	if entries := first.Val(); len(entries) > 0 {
 		// An id in the future is of a time before the clock was set back: then it is not known how long ago that was.
 		if added, known := addedAt(entries[0].ID); known && !added.After(u.Since) {

@@ -60,14 +60,14 @@ func (r *rig) packs() bool {
 	r.t.Helper()
 	_, err := r.Heartbeat(r.ctx(), 0, "me", recovery.Heard{})
 	r.must(err)
-	return r.admissions.packing.on(0) == 1
+	return r.admissions.in(0).packing.on(0) == 1
 }
 
 // Orders are packed only while every instance says that it reads them, and an instance that has gone counts for some seconds more.
 func TestPackOnlyWhatAllRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	equal(t, 0, r.admissions.packing.on(0)) // not known yet
+	equal(t, 0, r.admissions.in(0).packing.on(0)) // not known yet
 	equal(t, true, r.packs())
 	r.reporterNamed("new" + readsFormats)
 	equal(t, true, r.packs())
@@ -79,9 +79,9 @@ func TestPackOnlyWhatAllRead(t *testing.T) {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), old)).Err())
 		equal(t, true, r.packs())
 	}
-	equal(t, 0, r.admissions.packing.on(1))
-	r.admissions.packing.until[0] = time.Now().Add(-time.Millisecond) // as some seconds after the last heartbeat
-	equal(t, 0, r.admissions.packing.on(0))
+	equal(t, 0, r.admissions.in(1).packing.on(1))
+	r.admissions.in(0).packing.until[0] = time.Now().Add(-time.Millisecond) // as some seconds after the last heartbeat
+	equal(t, 0, r.admissions.in(0).packing.on(0))
 }
 
 // A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read again as it was

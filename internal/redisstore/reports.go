@@ -39,28 +39,41 @@ const lately = 10 * time.Second
 
 // ReadQuantities implements voucher.Instances.
 func (s *Store) ReadQuantities(ctx context.Context) error {
-	const partition = 0 // there is one so far
-	now, err := s.commands.Time(ctx).Result()
+	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
 	if err != nil {
-		return translate(err)
+		return err
 	}
-	return s.allRead(ctx, partition, now, readsQuantities)
+	return allRead(names, readsQuantities)
 }
 
-// allRead returns voucher.ErrOldInstances if the name of an instance that lives, or did lately, does not end with the formats.
-func (s *Store) allRead(ctx context.Context, partition int, now time.Time, formats string) error {
-	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
-		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
-	}).Result()
-	if err != nil {
-		return fmt.Errorf("reading which instances are alive: %w", translate(err))
-	}
+// allRead returns voucher.ErrOldInstances if one of the instances' names does not end with the formats.
+func allRead(names []string, formats string) error {
 	for _, name := range names {
 		if !strings.HasSuffix(name, formats) {
 			return fmt.Errorf("%w: %s", voucher.ErrOldInstances, name)
 		}
 	}
 	return nil
+}
+
+// InstancesIn implements partition.Instances. What a name ends with says what its instance can read.
+func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error) {
+	now, err := s.timeIn(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	return s.instancesAt(ctx, partition, now)
+}
+
+// instancesAt is InstancesIn by the partition's server at a time that it has just said.
+func (s *Store) instancesAt(ctx context.Context, partition int, now time.Time) ([]string, error) {
+	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
+		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
+	}).Result()
+	if err != nil {
+		return nil, fmt.Errorf("reading which instances are alive: %w", translate(err))
+	}
+	return names, nil
 }
 
 // Heartbeat implements recovery.ReportStore.
@@ -76,8 +89,8 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{VoucherID: r.number(), Partition: partition}, Stopped: r.number()}
 	}
 	if r.err == nil {
-		all := s.allRead(ctx, partition, time.UnixMilli(heard.Now), readsFormats) == nil // an error says that it is not known
-		s.admissions.packing.set(partition, all)
+		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))
+		s.admissions.in(partition).packing.set(partition, err == nil && allRead(names, readsFormats) == nil) // an error says that it is not known
 	}
 	return heard, r.err
 }

@@ -121,9 +121,9 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 	if err != nil {
 		return Backlog{}, translate(err)
 	}
-	now, err := s.commands.Time(ctx).Result()
+	now, err := s.timeIn(ctx, partition)
 	if err != nil {
-		return Backlog{}, translate(err)
+		return Backlog{}, err
 	}
 	return Backlog{Waiting: waiting.Val(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
 }

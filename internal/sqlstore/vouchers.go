@@ -48,6 +48,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 				VoucherID: row.ID, Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 				BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
 				OfferWithin: int64(v.Sale.OfferWithin / time.Second),
+				PartitionNo: v.Sale.Partition,
 			}
 			if err := tx.Create(sale).Error; err != nil {
 				return fmt.Errorf("sale: %w", err)

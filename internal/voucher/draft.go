@@ -44,6 +44,8 @@ type SaleDraft struct {
 	Guards guard.Change // from none
 	// OfferWithin is how long an offer of its waiting list stands; 0: it has no list.
 	OfferWithin time.Duration
+	// Partition is where the sale is to be; nil: wherever there is room.
+	Partition *int64
 }
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.

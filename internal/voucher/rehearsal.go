@@ -39,6 +39,9 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 		PerUser: v.PerUser, Kind: Seckill, Status: OnShelf,
 		Sale: &Sale{Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end), Guards: dryRun(v.Sale.Guards)},
 	}
+	if shadow.Sale.Partition, err = s.beside(ctx, v.Sale); err != nil {
+		return Shown{}, err
+	}
 	return s.open(ctx, by, shadow)
 }
 

@@ -41,6 +41,13 @@ type Instances interface {
 	ReadQuantities(ctx context.Context) error
 }
 
+// Placer chooses where a new sale is: partition.Placer.
+type Placer interface {
+	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for one that takes no
+	// sales, and ErrNoPartition, wrapped, when it or every one takes none just now.
+	Place(ctx context.Context, wanted *int64) (int, error)
+}
+
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
 
@@ -53,13 +60,14 @@ type Service struct {
 	outbox  Outbox
 	lists   Lists
 	others  Instances
+	placer  Placer
 	now     func() time.Time
 }
 
 // NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
-// while Redis is away.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, others Instances, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, others: others, now: now}
+// while Redis is away. Without a placer there is one partition.
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, others Instances, placer Placer, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, others: others, placer: placer, now: now}
 }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
@@ -80,7 +88,8 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
 // succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it. A sale of several
-// units to a user is ErrOldInstances while an instance runs that cannot read its orders.
+// units to a user is ErrOldInstances while an instance runs that cannot read its orders. ErrNoPartition says that there is no place
+// for it just now.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r, s.now())
@@ -98,7 +107,26 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 			return Shown{}, err
 		}
 	}
+	if s.placer != nil {
+		partition, err := s.placer.Place(ctx, sd.Partition)
+		if err != nil {
+			return Shown{}, err
+		}
+		v.Sale.Partition = partition
+	}
 	return s.open(ctx, by, v)
+}
+
+// beside returns the partition of the sale, or another one if that takes no new sales: the sale may have ended long ago.
+func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
+	if s.placer == nil {
+		return 0, nil
+	}
+	wanted := int64(sale.Partition)
+	if n, err := s.placer.Place(ctx, &wanted); err == nil {
+		return n, nil
+	}
+	return s.placer.Place(ctx, nil)
 }
 
 // open stores a seckill voucher and opens its sale.

@@ -88,7 +88,7 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 }
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
-	return NewService(ledger, sales, sales, nil, nil, sales, sales, func() time.Time { return now })
+	return NewService(ledger, sales, sales, nil, nil, sales, sales, nil, func() time.Time { return now })
 }
 
 func TestCreateSeckillOpensTheSale(t *testing.T) {

@@ -21,6 +21,8 @@ var (
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
 	// ErrOldInstances: an instance of a version that knows no orders of several units is running.
 	ErrOldInstances = errors.New("an instance cannot read orders of several units")
+	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
+	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.
 	ErrUndecided = errors.New("stock change is not decided yet")
 )

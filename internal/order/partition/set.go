@@ -35,7 +35,10 @@ type Set struct {
 // Load returns the set as the ledger has it now. Run keeps it so.
 func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
 	s := &Set{ledger: ledger, log: log, changed: make(chan struct{})}
-	return s, s.Refresh(ctx)
+	if err := s.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Only is a set that never changes, for tests and for jobs about given partitions.

@@ -1,0 +1,138 @@
+package partition
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+)
+
+// placeTimeout is how long a partition has to say which instances work in it.
+const placeTimeout = time.Second
+
+// PlaceLedger is the ledger of a Placer.
+type PlaceLedger interface {
+	Ledger
+	// SalesIn returns how many sales that are not retired are in each partition.
+	SalesIn(ctx context.Context) (map[int]int, error)
+}
+
+// Instances says who works where: redisstore.Store.
+type Instances interface {
+	// InstancesIn returns the names of the instances that have sent a reporter's heartbeat in the partition lately.
+	InstancesIn(ctx context.Context, partition int) ([]string, error)
+}
+
+// Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in which all living
+// instances work. That is round robin while no sale ends, whichever instances are asked.
+//
+// Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
+// its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
+// partition 0 cannot be asked, new sales go there: that is right whoever is alive.
+type Placer struct {
+	ledger    PlaceLedger
+	instances Instances
+}
+
+// NewPlacer returns a placer.
+func NewPlacer(ledger PlaceLedger, instances Instances) *Placer {
+	return &Placer{ledger: ledger, instances: instances}
+}
+
+// Place implements voucher.Placer.
+func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
+	all, err := p.ledger.Partitions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	open := openOnes(all)
+	if wanted != nil {
+		return p.wanted(ctx, all, open, *wanted)
+	}
+	if len(open) > 1 {
+		sales, err := p.ledger.SalesIn(ctx)
+		if err != nil {
+			return 0, err
+		}
+		slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(sales[a], sales[b]) })
+	}
+	alive := p.alive(ctx, open)
+	var last error
+	for _, n := range open {
+		if last = p.everywhere(ctx, n, alive); last == nil {
+			return n, nil
+		}
+	}
+	if last == nil {
+		return 0, fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
+	}
+	return 0, last
+}
+
+// wanted checks the partition that an admin has asked for.
+func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted int64) (int, error) {
+	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
+		return open[i], p.everywhere(ctx, open[i], p.alive(ctx, open[i:i+1]))
+	}
+	reason := fmt.Sprintf("is %d", wanted)
+	for _, q := range all {
+		if int64(q.Number) == wanted {
+			reason += fmt.Sprintf(", which is %s", q.State)
+		}
+	}
+	names := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(open)), ", "), "[]")
+	return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: reason, Allowed: cmp.Or(names, "none: all are closed") + "; or leave it out"})
+}
+
+func openOnes(all []Partition) (open []int) {
+	for _, q := range all {
+		if q.State == Open {
+			open = append(open, q.Number)
+		}
+	}
+	return open
+}
+
+// living is who is alive, or why that is not known.
+type living struct {
+	names []string
+	err   error
+}
+
+// alive asks who is alive, unless every instance works in each of the partitions anyway.
+func (p *Placer) alive(ctx context.Context, partitions []int) (l living) {
+	if slices.Equal(partitions, []int{0}) {
+		return living{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	l.names, l.err = p.instances.InstancesIn(ctx, 0)
+	return l
+}
+
+// everywhere returns nil if all living instances work in the partition.
+func (p *Placer) everywhere(ctx context.Context, n int, alive living) error {
+	if n == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	here, err := p.instances.InstancesIn(ctx, n)
+	if err = cmp.Or(alive.err, err); err != nil {
+		return fmt.Errorf("%w: who works in partition %d: %w", voucher.ErrNoPartition, n, err)
+	}
+	for _, name := range alive.names {
+		if !slices.Contains(here, name) {
+			return fmt.Errorf("%w: instance %s does not work in partition %d yet", voucher.ErrNoPartition, name, n)
+		}
+	}
+	if len(alive.names) == 0 {
+		return fmt.Errorf("%w: no instance works in partition %d", voucher.ErrNoPartition, n)
+	}
+	return nil
+}
