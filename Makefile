@@ -129,15 +129,15 @@ test-stores: ## other stores: the tests of the ledger on MySQL 9, and sales on G
 	@SECKILL_TEST_FAULTS=stores SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
-# make test-cluster RUN=F07 SEED=42 replays one; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
+# make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
 .PHONY: test-cluster
 test-cluster: ## F01-F08 on a Redis Cluster of 3+3 while its slot moves and a Galera cluster of 3, then nodes killed for good
-	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
+	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestCluster$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-cluster-quick
 test-cluster-quick: ## those of them that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 10m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' go test -count=1 -v -timeout 10m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 # A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
 .PHONY: test-faults-mix

@@ -15,25 +15,31 @@ import (
 // of other versions rely on them, so a change must break these tests.
 type Redis struct {
 	redis.UniversalClient
-	prefix string
+	// Partition is the one whose stream and sales are read.
+	Partition int
+	prefix    string
 }
 
 // NewRedis returns a reader of the Redis of servers with the key prefix.
-func NewRedis(client redis.UniversalClient, prefix string) *Redis { return &Redis{client, prefix} }
+func NewRedis(client redis.UniversalClient, prefix string) *Redis {
+	return &Redis{UniversalClient: client, prefix: prefix}
+}
 
 // SaleKey returns the key of a sale's hash.
 func (r *Redis) SaleKey(voucher int64) string {
-	return fmt.Sprintf("%s{p0}:sale:%d", r.prefix, voucher)
+	return fmt.Sprintf("%s:sale:%d", r.partition(), voucher)
 }
 
 // BuyersKey returns the key of a sale's holders.
 func (r *Redis) BuyersKey(voucher int64) string {
-	return fmt.Sprintf("%s{p0}:buyers:%d", r.prefix, voucher)
+	return fmt.Sprintf("%s:buyers:%d", r.partition(), voucher)
 }
 
 // StreamKey returns the key of the stream of accepted orders.
-func (r *Redis) StreamKey() string { return r.prefix + "{p0}:orders" }
-func (r *Redis) DeadKey() string   { return r.prefix + "{p0}:dead" }
+func (r *Redis) StreamKey() string { return r.partition() + ":orders" }
+func (r *Redis) DeadKey() string   { return r.partition() + ":dead" }
+
+func (r *Redis) partition() string { return fmt.Sprintf("%s{p%d}", r.prefix, r.Partition) }
 
 // RecorderGroup is the recorders' consumer group.
 const RecorderGroup = "recorder"

@@ -36,10 +36,12 @@ type run struct {
 	buyers  *box.Buyers
 	units   int64
 
-	stack   *stack // whose stores open uses, instead of starting some; nil for none
-	moveAt  int
-	moved   <-chan struct{} // closed when the sale's slot has moved; nil where it stays
-	perUser int64           // units that a user may have; 0: one
+	stack  *stack // whose stores open uses, instead of starting some; nil for none
+	moveAt int
+	// partitions is how many there are, and partition the one that the sale is in; 0 and 0 off the stack.
+	partitions, partition int
+	moved                 <-chan struct{} // closed when the sale's slot has moved; nil where it stays
+	perUser               int64           // units that a user may have; 0: one
 
 	full bool // scenarios in full size
 
@@ -185,10 +187,22 @@ func (r *run) start(on deployment) {
 func (r *run) createSale(units int64, fields map[string]any) int64 {
 	r.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
+	if r.partition > 0 {
+		draft["partition"] = r.partition
+	}
 	maps.Copy(draft, fields)
-	created := r.site.Client.Must(r, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
-	})
+	request := box.Request{Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
+	var created box.Reply
+	if draft["partition"] == nil {
+		created = r.site.Client.Must(r, http.StatusCreated, request)
+	} else {
+		box.Eventually(r, "a sale in the partition, once all instances work there", func() (err error) {
+			if created, err = r.site.Client.Do(r.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
+				err = fmt.Errorf("%d %s", created.StatusCode, created.Body)
+			}
+			return err
+		})
+	}
 	id := box.Decode[box.Voucher](r, created).ID
 	r.site.AwaitState(r, id, "on_sale")
 	return id

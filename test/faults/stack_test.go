@@ -1,9 +1,13 @@
 package faults
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +27,9 @@ const (
 
 // envCluster chooses the scenarios of TestCluster: "all" of them, or the quick ones.
 const envCluster = "SECKILL_TEST_CLUSTER"
+
+// envPartitions is how many partitions the instances of TestCluster work in; the sale is in the last one. Default: one.
+const envPartitions = "SECKILL_TEST_PARTITIONS"
 
 // stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each, and a
 // Galera cluster of three nodes that all take writes.
@@ -71,6 +78,7 @@ func onCluster() []clusterScenario {
 		moved("F06", "SIGKILL after the read, before the INSERT", "I3 I8", true, killedAt(batchSent()), 300),
 		moved("F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent()), 300),
 		moved("F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", true, killedAt(commitAnswered()), 300),
+		{scenario{"F45-partition", "the Redis master of a partition stands still, which is not the sale's; a partition is added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
 		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 I3 I6", true, nodesDead}, 0},
 	}
 }
@@ -83,11 +91,15 @@ func TestCluster(t *testing.T) {
 		asked = slices.DeleteFunc(asked, func(sc clusterScenario) bool { return sc.long })
 	}
 	seed, stores, results := seedOf(t), startStack(t), results{}
+	partitions, err := strconv.Atoi(cmp.Or(os.Getenv(envPartitions), "1"))
+	if err != nil || partitions < 1 {
+		t.Fatalf("%s is %q, allowed are numbers from 1", envPartitions, os.Getenv(envPartitions))
+	}
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
-			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d", sc.fault, sc.number, seed)
+			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
 			r := newRun(t, seed)
-			r.stack, r.moveAt = stores, sc.moveAt
+			r.stack, r.moveAt, r.partitions = stores, sc.moveAt, partitions
 			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()
 			sc.run(r)
 		})
@@ -112,12 +124,27 @@ func (r *run) openStack(on deployment) {
 		p := proxyPair{testkit.NewClusterProxy(r, r.cluster.Addrs()), testkit.NewProxy(r, node.Addr)}
 		r.proxies = append(r.proxies, p)
 		r.site.Add(r, strings.Join(p.redis.Addrs(), ","), throughProxy(r, node.MariaDB.DSN(schema), p.mysql),
-			map[string]string{"SECKILL_REDIS_MODE": "cluster"})
+			map[string]string{"SECKILL_REDIS_MODE": "cluster", "SECKILL_PARTITIONS": fmt.Sprint(r.partitions)})
 	}
+	r.partition = r.awayFromFirst()
+	r.site.Redis.Partition = r.partition
 	r.start(on)
 	if r.moveAt > 0 {
 		r.moveMeanwhile()
 	}
+}
+
+// awayFromFirst returns the last partition that is on another master than partition 0; 0 if there is only that.
+func (r *run) awayFromFirst() int {
+	r.Helper()
+	first := r.cluster.Master(r.site.Redis.StreamKey())
+	for n := r.partitions - 1; n > 0; n-- {
+		r.site.Redis.Partition = n
+		if r.cluster.Master(r.site.Redis.StreamKey()) != first {
+			return n
+		}
+	}
+	return 0
 }
 
 // moveMeanwhile moves the sale's slot to another master, key by key, from the moment at which moveAt purchases are accepted.
@@ -153,6 +180,67 @@ func (r *run) awaitMoved() {
 	}
 }
 
+// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale, while the sale is in a partition
+// on another master: buyers there go on being accepted and recorded, and are told their orders. Later another partition is added.
+func partitionStopped(r *run) {
+	r.partitions = max(r.partitions, 4)
+	r.open(deployment{})
+	r.nodeTimeout(time.Minute) // no replica takes over meanwhile
+	defer r.nodeTimeout(patientTimeout)
+	r.load(8, 20*time.Millisecond)
+	r.awaitAccepted(100)
+	r.site.Redis.Partition = 0
+	stopped := r.cluster.Nodes[r.hotNode()]
+	r.site.Redis.Partition = r.partition
+	stopped.Pause()
+	at := time.Now()
+	r.awaitAccepted(1)
+	r.Logf("the next purchase was accepted %v after the node stood still", time.Since(at).Round(time.Millisecond))
+	recorded := r.recorded()
+	r.awaitAccepted(300)
+	r.Logf("300 more by %v", time.Since(at).Round(time.Millisecond))
+	box.Eventually(r, "orders being recorded", func() error {
+		if now := r.recorded(); now < recorded+200 {
+			return fmt.Errorf("%d orders are recorded, %d were", now, recorded)
+		}
+		return nil
+	})
+	for i, srv := range r.site.Servers {
+		if a := r.site.Client.Must(r, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/readyz")}); !strings.Contains(string(a.Body), "degraded") {
+			r.Errorf("instance %d says %s, want degraded", i, a.Body)
+		}
+	}
+	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "INSERT INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", r.partitions))
+	r.must(err)
+	stopped.Resume()
+	r.faultEnded()
+	r.awaitAccepted(100)
+	other := r.createSale(10, map[string]any{"partition": r.partitions})
+	buyers := r.site.Buyers(other)
+	buyers.BuyAll(r.Context(), 4, r.newUsers(12))
+	if n := buyers.Record.Accepted(); n != 10 {
+		r.Errorf("%d of 10 units were sold in the partition that was added; answers %v", n, buyers.Record.Counts())
+	}
+	r.finish()
+}
+
+// nodeTimeout sets after how much silence the cluster's nodes count as dead.
+func (r *run) nodeTimeout(d time.Duration) {
+	r.Helper()
+	for _, n := range r.cluster.Nodes {
+		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout", fmt.Sprint(d.Milliseconds())).Err(); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// recorded counts the orders of the sale in the ledger.
+func (r *run) recorded() (n int) {
+	r.Helper()
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", r.buyers.Voucher).Scan(&n))
+	return n
+}
+
 // nodesDead kills the sale's Redis master and the Galera node of an instance, for good. The instances go on, the one without its
 // database too: what it accepts, the others record.
 func nodesDead(r *run) {
@@ -160,11 +248,7 @@ func nodesDead(r *run) {
 	r.open(deployment{})
 	r.load(32, 40*time.Millisecond)
 	r.awaitAccepted(300)
-	for _, n := range r.cluster.Nodes {
-		if err := n.Client().ConfigSet(r.Context(), "cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds())).Err(); err != nil {
-			r.Fatal(err)
-		}
-	}
+	r.nodeTimeout(nodeTimeout)
 	hot := r.hotNode()
 	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
 	r.galera.Nodes[1+r.rand.IntN(2)].Kill()

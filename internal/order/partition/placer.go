@@ -33,7 +33,7 @@ type Instances interface {
 //
 // Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
 // its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
-// partition 0 cannot be asked, new sales go there: that is right whoever is alive.
+// partition 0 cannot be asked, new sales go there: that is right for every version.
 type Placer struct {
 	ledger    PlaceLedger
 	instances Instances
@@ -80,10 +80,8 @@ func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted
 		return open[i], p.everywhere(ctx, open[i], p.alive(ctx, open[i:i+1]))
 	}
 	reason := fmt.Sprintf("is %d", wanted)
-	for _, q := range all {
-		if int64(q.Number) == wanted {
-			reason += fmt.Sprintf(", which is %s", q.State)
-		}
+	if i := slices.IndexFunc(all, func(q Partition) bool { return int64(q.Number) == wanted }); i >= 0 {
+		reason = fmt.Sprintf("is %d, which is %s", wanted, all[i].State)
 	}
 	names := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(open)), ", "), "[]")
 	return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: reason, Allowed: cmp.Or(names, "none: all are closed") + "; or leave it out"})

@@ -56,7 +56,7 @@ func TestPlace(t *testing.T) {
 		"wanted":                            {all: four(Open), works: map[int][]string{0: both, 3: both}, wanted: number(3), want: 3},
 		"0 wanted, and Redis is away":       {all: four(Open), wanted: number(0), want: 0},
 		"wanted where one is missing":       {all: four(Open), works: map[int][]string{0: both, 3: {"a"}}, wanted: number(3), err: voucher.ErrNoPartition, text: "instance b"},
-		"wanted and closed":                 {all: four(Open), wanted: number(2), text: "partition: is 2, which is closed (allowed: 0, 1, 3; or leave it out)"},
+		"wanted and closed":                 {all: four(Open), wanted: number(2), text: "is 2, which is closed (allowed: 0, 1, 3; or leave it out)"},
 		"wanted and removed":                {all: four(Open), wanted: number(4), text: "is 4, which is removed"},
 		"wanted and unknown":                {all: four(Open), wanted: number(7), text: "is 7 (allowed"},
 		"wanted below 0":                    {all: four(Open), wanted: number(-1), text: "is -1 (allowed"},
