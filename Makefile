@@ -106,7 +106,7 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 40m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 35m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-crowds
 test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows

@@ -105,7 +105,7 @@ func (a *API) buyPlainly(c *gin.Context, who identity) (answer, error) {
 	return answer{status: http.StatusOK, location: orderPath(o.ID), body: body}, nil
 }
 
-// buyOrdinary answers POST /voucher/buy/:id: an ordinary voucher, any number of times.
+// buyOrdinary answers POST /voucher/buy/:id: an ordinary voucher, up to its perUser.
 func (a *API) buyOrdinary(c *gin.Context, who identity) (answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	key, badKey := param.IdempotencyKey(c.Request.Header)

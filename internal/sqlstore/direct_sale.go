@@ -52,7 +52,7 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 		return row.order(), nil
 	case isDuplicate(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
-	case committing:
+	case committing && !isContended(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrUnknownOutcome, err)
 	default:
 		return order.Order{}, readError(what, err)
@@ -129,7 +129,7 @@ func (p directPurchase) claim(tx *gorm.DB, v voucher.Voucher) (orderRow, error) 
 	if v.PerUser == 0 {
 		return orderRow{}, nil
 	}
-	limit := claimLimited(tx, v, p.userID, p.orderID)
+	limit := claimLimited(tx, v, p.userID)
 	if _, reached := errors.AsType[*order.LimitError](limit); !reached {
 		return orderRow{}, limit
 	}

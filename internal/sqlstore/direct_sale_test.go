@@ -120,8 +120,8 @@ func TestLimitedDirectSale(t *testing.T) {
 	})
 }
 
-// 64 requests of one user, some given up half way and sent again, buy exactly as many as they may. Each has a connection of its own, as
-// at another instance: nothing but the database is between them.
+// 64 requests of one user, some given up half way and sent again, buy exactly as many as they may. Nothing but the
+// database is between them, as at different instances.
 func TestLimitedDirectSaleRace(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const limit, requests = 3, 64
@@ -136,8 +136,10 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 					_, _ = l.RecordDirectSale(short, int64(1000+i), 7, v, key)
 					cancel()
 				}
+				patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
 				for {
-					o, err := l.RecordDirectSale(t.Context(), int64(2000+i), 7, v, key)
+					o, err := l.RecordDirectSale(patience, int64(2000+i), 7, v, key)
 					_, reached := errors.AsType[*order.LimitError](err)
 					switch {
 					case err == nil:
@@ -145,7 +147,7 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 						return
 					case reached:
 						return
-					case t.Context().Err() != nil:
+					case patience.Err() != nil:
 						t.Errorf("request %d: %v", i, err)
 						return
 					}

@@ -10,6 +10,7 @@
 //	               tb_order_event            the history of orders since they were recorded
 //	               tb_payment                attempts to pay for them
 //	               tb_order_request          the keys under which ordinary vouchers were bought
+//	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase changes the row
 //	               tb_voucher_operation      changes of a sale, numbered for each voucher, until they are applied to Redis
 //	               tb_coupon                 codes of paid orders, their reservations, and which request redeemed them
 //	               tb_webhook_…              endpoints, events for them, and how far each has got
@@ -32,8 +33,8 @@
 //	the process dies at any point                      all of the batch or none of it
 //
 // Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
-// payments; then the sales, sorted by voucher, whose lock is also that of their operations. Only Settle locks the sales
-// first. Transactions that the database ends because of another are retried a few times here, except batches of the
+// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher, whose lock is
+// also that of their operations. Only Settle locks the sales first. Transactions that the database ends because of another are retried a few times here, except batches of the
 // recorder, which retries them itself. When the reply to COMMIT is lost, calling once more shows what happened.
 //
 // Times that are compared are the database server's; SQLite has none, and there they are this process's.

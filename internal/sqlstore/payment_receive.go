@@ -106,7 +106,7 @@ func (r *receipt) reviveDirect() error {
 	why := "there is no limit to this voucher"
 	if v.PerUser > 0 {
 		why = "the buyer may have one more"
-		err := claimLimited(r.tx, v, r.order.UserID, r.order.ID)
+		err := claimLimited(r.tx, v, r.order.UserID)
 		if _, reached := errors.AsType[*order.LimitError](err); reached {
 			return r.refuse(order.ByPayments, "the buyer has bought as many as one may have; the money goes back")
 		}

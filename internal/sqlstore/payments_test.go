@@ -176,6 +176,10 @@ func TestReceive(t *testing.T) {
 				}
 			}
 		}
+		// What changes nothing in a row is nothing that another node of a Galera cluster could be in the way of.
+		if n := l.number(t, "SELECT writes FROM tb_limited_buyer WHERE voucher_id = ?", other); n != 3 {
+			t.Errorf("two purchases and a late payment changed the row of their buyer %d times, want 3", n)
+		}
 	})
 }
 

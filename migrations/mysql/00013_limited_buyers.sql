@@ -4,6 +4,6 @@
 CREATE TABLE IF NOT EXISTS tb_limited_buyer (
     voucher_id BIGINT NOT NULL,
     user_id    BIGINT NOT NULL,
-    order_id   BIGINT NOT NULL COMMENT 'of the last purchase that was tried',
+    writes     BIGINT NOT NULL COMMENT 'what makes each purchase change the row',
     PRIMARY KEY (voucher_id, user_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

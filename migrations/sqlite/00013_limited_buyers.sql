@@ -4,6 +4,6 @@
 CREATE TABLE tb_limited_buyer (
     voucher_id BIGINT NOT NULL,
     user_id    BIGINT NOT NULL,
-    order_id   BIGINT NOT NULL,
+    writes     BIGINT NOT NULL,
     PRIMARY KEY (voucher_id, user_id)
 );

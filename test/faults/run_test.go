@@ -257,7 +257,8 @@ func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
 
 // stretched returns the pause of a client of load: four times as long when half of the units are left, and a second at most.
 func (r *run) stretched(pause time.Duration, buyers *box.Buyers) time.Duration {
-	part := float64(max(r.units-int64(buyers.Record.Accepted()), 1)) / float64(r.units)
+	sold := int64(buyers.Record.Accepted()) * max(r.perUser, 1) // at most
+	part := float64(max(r.units-sold, 1)) / float64(r.units)
 	return min(time.Duration(float64(pause)/(part*part)), max(pause, time.Second))
 }
 

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/order"
 )
 
-// DirectSales sells ordinary vouchers: freely, any number of times.
+// DirectSales sells ordinary vouchers: at any time, and as many to a user as each voucher allows.
 type DirectSales struct {
 	ledger OrderLedger
 	ids    order.IDs
@@ -19,8 +19,8 @@ func NewDirectSales(ledger OrderLedger, ids order.IDs) *DirectSales {
 	return &DirectSales{ledger: ledger, ids: ids}
 }
 
-// Buy buys one ordinary voucher for the user, once for each key; "" is no key. It returns the unpaid order;
-// voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill or ErrKeyReused; ErrUnavailable when nothing was bought; or
+// Buy buys one ordinary voucher for the user, once for each key; "" is no key. It returns the order, unpaid unless it
+// costs nothing; voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, ErrKeyReused or *order.LimitError; ErrUnavailable when nothing was bought; or
 // ErrUnknownOutcome when that is not known. Repeating the call with the same key is then the definitive question; without
 // a key, the user's list of orders is.
 func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key string) (order.Order, error) {

@@ -17,12 +17,14 @@ func (noIDs) Next(context.Context) (int64, error) { return 0, ordertest.ErrAway 
 
 func TestBuyDirectly(t *testing.T) {
 	t.Parallel()
+	limit := &order.LimitError{PerUser: 2}
 	for name, tc := range map[string]struct{ err, want error }{
 		"bought":                      {},
 		"no such voucher":             {err: voucher.ErrNotFound, want: voucher.ErrNotFound},
 		"off the shelf":               {err: voucher.ErrOffShelf, want: voucher.ErrOffShelf},
 		"it has a sale":               {err: order.ErrSeckill, want: order.ErrSeckill},
 		"the key is another's":        {err: order.ErrKeyReused, want: order.ErrKeyReused},
+		"the user has enough":         {err: limit, want: limit},
 		"the ledger was not asked":    {err: order.ErrUnavailable, want: order.ErrUnavailable},
 		"the ledger's answer is lost": {err: ordertest.ErrAway, want: order.ErrUnknownOutcome},
 	} {

@@ -223,7 +223,7 @@ export const TEXTS = {
   'restock.take': { en: 'Take', zh: '减少' },
 
   live: { en: 'Live figures', zh: '实时数据' },
-  'no.sale': { en: 'An ordinary voucher: it is bought at any time, any number of times.', zh: '普通券：可随时购买，不限次数。' },
+  'no.sale': { en: 'An ordinary voucher: it is bought at any time, from no stock.', zh: '普通券：可随时购买，不限库存。' },
   'away.stores': { en: 'Redis or the database does not answer just now: the figures are not of this moment. This page tries again by itself.', zh: 'Redis 或数据库暂时无响应，以下数据并非最新，页面会自动重试。' },
   'away.service': { en: 'The service does not answer: the figures are not of this moment. This page tries again by itself.', zh: '服务暂时无响应，以下数据并非最新，页面会自动重试。' },
   'begins.in': { en: 'begins in {clock}', zh: '距开始 {clock}' },
