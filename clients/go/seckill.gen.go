@@ -806,6 +806,54 @@ func (e Stale) Valid() bool {
 	}
 }
 
+// Defines values for TemplateAnswerSuccess.
+const (
+	TemplateAnswerSuccessTrue TemplateAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the TemplateAnswerSuccess enum.
+func (e TemplateAnswerSuccess) Valid() bool {
+	switch e {
+	case TemplateAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateListSuccess.
+const (
+	TemplateListSuccessTrue TemplateListSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the TemplateListSuccess enum.
+func (e TemplateListSuccess) Valid() bool {
+	switch e {
+	case TemplateListSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateVoucherType.
+const (
+	TemplateVoucherTypeN0 TemplateVoucherType = 0
+	TemplateVoucherTypeN1 TemplateVoucherType = 1
+)
+
+// Valid indicates whether the value is a known member of the TemplateVoucherType enum.
+func (e TemplateVoucherType) Valid() bool {
+	switch e {
+	case TemplateVoucherTypeN0:
+		return true
+	case TemplateVoucherTypeN1:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TicketAnswerSuccess.
 const (
 	TicketAnswerSuccessTrue TicketAnswerSuccess = true
@@ -1885,6 +1933,9 @@ type SeckillDraft struct {
 	// Guards The guards of a sale against bots. A guard that is left out stays as it is; null turns it off, and null for all turns all off. A guard with dryRun stops nobody and is counted. All instances know a change within about a second.
 	Guards *GuardsChange `json:"guards,omitempty"`
 
+	// Partition Where the sale is, of those that are open: for one that deserves a Redis node of its own. Absent: the open one with the fewest sales. It never changes.
+	Partition *int64 `json:"partition,omitempty"`
+
 	// PayValue What the buyer pays.
 	PayValue int64 `json:"payValue"`
 
@@ -1934,6 +1985,83 @@ type Tally struct {
 	Orders int64 `json:"orders"`
 	Units  int64 `json:"units"`
 }
+
+// Template defines model for Template.
+type Template struct {
+	CreateTime Time `json:"createTime"`
+	Id         Id   `json:"id"`
+
+	// LastsSeconds From beginTime to endTime. Only with a sale.
+	LastsSeconds *int64 `json:"lastsSeconds,omitempty"`
+
+	// Name No other template of the shop has it.
+	Name TemplateName `json:"name"`
+
+	// VisibleBeforeSeconds From visibleFrom to beginTime. Absent for one that is always visible.
+	VisibleBeforeSeconds *int64 `json:"visibleBeforeSeconds,omitempty"`
+
+	// Voucher The body that creates such a voucher, without its times.
+	Voucher TemplateVoucher `json:"voucher"`
+}
+
+// TemplateAnswer defines model for TemplateAnswer.
+type TemplateAnswer struct {
+	Data    Template              `json:"data"`
+	Success TemplateAnswerSuccess `json:"success"`
+}
+
+// TemplateAnswerSuccess defines model for TemplateAnswer.Success.
+type TemplateAnswerSuccess bool
+
+// TemplateChange defines model for TemplateChange.
+type TemplateChange struct {
+	// Name No other template of the shop has it.
+	Name TemplateName `json:"name"`
+}
+
+// TemplateDraft defines model for TemplateDraft.
+type TemplateDraft struct {
+	// Name No other template of the shop has it.
+	Name      TemplateName `json:"name"`
+	VoucherId Id           `json:"voucherId"`
+}
+
+// TemplateList defines model for TemplateList.
+type TemplateList struct {
+	Data    []Template          `json:"data"`
+	Success TemplateListSuccess `json:"success"`
+}
+
+// TemplateListSuccess defines model for TemplateList.Success.
+type TemplateListSuccess bool
+
+// TemplateName No other template of the shop has it.
+type TemplateName = string
+
+// TemplateVoucher The body that creates such a voucher, without its times.
+type TemplateVoucher struct {
+	ActualValue Cents `json:"actualValue"`
+
+	// Guards The guards of the sale that are on.
+	Guards           *Guards `json:"guards,omitempty"`
+	PayValue         Cents   `json:"payValue"`
+	PayWithinSeconds int64   `json:"payWithinSeconds"`
+	PerUser          *int64  `json:"perUser,omitempty"`
+	Redeemable       *bool   `json:"redeemable,omitempty"`
+	Rules            string  `json:"rules"`
+	ShopId           Id      `json:"shopId"`
+	Stock            *int64  `json:"stock,omitempty"`
+	SubTitle         string  `json:"subTitle"`
+	Title            string  `json:"title"`
+
+	// Type 0: POST /voucher creates it, 1: POST /voucher/seckill.
+	Type                 TemplateVoucherType `json:"type"`
+	ValidDays            *int64              `json:"validDays,omitempty"`
+	WaitlistOfferSeconds *int64              `json:"waitlistOfferSeconds,omitempty"`
+}
+
+// TemplateVoucherType 0: POST /voucher creates it, 1: POST /voucher/seckill.
+type TemplateVoucherType int
 
 // TicketAnswer defines model for TicketAnswer.
 type TicketAnswer struct {
@@ -2021,7 +2149,10 @@ type Voucher struct {
 	Id     Id      `json:"id"`
 
 	// Issued Units in all. Only with a sale.
-	Issued           *int64 `json:"issued,omitempty"`
+	Issued *int64 `json:"issued,omitempty"`
+
+	// Partition Where the sale is, for admins. Absent: 0.
+	Partition        *int64 `json:"partition,omitempty"`
 	PayValue         Cents  `json:"payValue"`
 	PayWithinSeconds int64  `json:"payWithinSeconds"`
 
@@ -2398,6 +2529,9 @@ type ShopId = Id
 // SolutionHeader defines model for SolutionHeader.
 type SolutionHeader = string
 
+// TemplateId defines model for TemplateId.
+type TemplateId = Id
+
 // TicketHeader defines model for TicketHeader.
 type TicketHeader = string
 
@@ -2501,6 +2635,12 @@ type ListSalesParams struct {
 
 	// Phase Only sales in this phase.
 	Phase *SalePhase `form:"phase,omitempty" json:"phase,omitempty"`
+}
+
+// ListTemplatesParams defines parameters for ListTemplates.
+type ListTemplatesParams struct {
+	// ShopId Only templates of this shop.
+	ShopId *Id `form:"shopId,omitempty" json:"shopId,omitempty"`
 }
 
 // SearchVouchersParams defines parameters for SearchVouchers.
@@ -2700,6 +2840,12 @@ type DiscardDeadLetterJSONRequestBody DiscardDeadLetterJSONBody
 // ReplayDeadLetterJSONRequestBody defines body for ReplayDeadLetter for application/json ContentType.
 type ReplayDeadLetterJSONRequestBody ReplayDeadLetterJSONBody
 
+// SaveTemplateJSONRequestBody defines body for SaveTemplate for application/json ContentType.
+type SaveTemplateJSONRequestBody = TemplateDraft
+
+// RenameTemplateJSONRequestBody defines body for RenameTemplate for application/json ContentType.
+type RenameTemplateJSONRequestBody = TemplateChange
+
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookDraft
 
@@ -2880,6 +3026,52 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /admin/sale (the `ListSales` operationId).
 	ListSales(ctx context.Context, params *ListSalesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTemplates Templates of vouchers
+	//
+	// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+	//
+	// Corresponds with GET /admin/template (the `ListTemplates` operationId).
+	ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SaveTemplateWithBody Save a voucher as a template
+	//
+	// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+	SaveTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SaveTemplate Save a voucher as a template
+	//
+	// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+	SaveTemplate(ctx context.Context, body SaveTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenameTemplateWithBody Rename a template
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+	RenameTemplateWithBody(ctx context.Context, id TemplateId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenameTemplate Rename a template
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+	RenameTemplate(ctx context.Context, id TemplateId, body RenameTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteTemplate Delete a template
+	//
+	// Vouchers that were made from it stay.
+	//
+	// Corresponds with POST /admin/template/{id}/delete (the `DeleteTemplate` operationId).
+	DeleteTemplate(ctx context.Context, id TemplateId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SearchVouchers Every shop's vouchers
 	//
@@ -3172,7 +3364,7 @@ type ClientInterface interface {
 
 	// CreateOrdinaryWithBody Create an ordinary voucher
 	//
-	// It is bought at any time, any number of times.
+	// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3181,7 +3373,7 @@ type ClientInterface interface {
 
 	// CreateOrdinary Create an ordinary voucher
 	//
-	// It is bought at any time, any number of times.
+	// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3478,6 +3670,112 @@ func (c *Client) ShowAnyOrder(ctx context.Context, id OrderIdParameter, reqEdito
 // Corresponds with GET /admin/sale (the `ListSales` operationId).
 func (c *Client) ListSales(ctx context.Context, params *ListSalesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSalesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTemplates Templates of vouchers
+//
+// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+//
+// Corresponds with GET /admin/template (the `ListTemplates` operationId).
+func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTemplatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SaveTemplateWithBody Save a voucher as a template
+//
+// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+func (c *Client) SaveTemplateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSaveTemplateRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SaveTemplate Save a voucher as a template
+//
+// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+func (c *Client) SaveTemplate(ctx context.Context, body SaveTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSaveTemplateRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenameTemplateWithBody Rename a template
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+func (c *Client) RenameTemplateWithBody(ctx context.Context, id TemplateId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameTemplateRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenameTemplate Rename a template
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+func (c *Client) RenameTemplate(ctx context.Context, id TemplateId, body RenameTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameTemplateRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteTemplate Delete a template
+//
+// Vouchers that were made from it stay.
+//
+// Corresponds with POST /admin/template/{id}/delete (the `DeleteTemplate` operationId).
+func (c *Client) DeleteTemplate(ctx context.Context, id TemplateId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteTemplateRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -4149,7 +4447,7 @@ func (c *Client) ValidateCoupon(ctx context.Context, body ValidateCouponJSONRequ
 
 // CreateOrdinaryWithBody Create an ordinary voucher
 //
-// It is bought at any time, any number of times.
+// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4168,7 +4466,7 @@ func (c *Client) CreateOrdinaryWithBody(ctx context.Context, contentType string,
 
 // CreateOrdinary Create an ordinary voucher
 //
-// It is bought at any time, any number of times.
+// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4960,6 +5258,181 @@ func NewListSalesRequest(server string, params *ListSalesParams) (*http.Request,
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListTemplatesRequest constructs an http.Request for the ListTemplates method
+func NewListTemplatesRequest(server string, params *ListTemplatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/template")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ShopId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "shopId", *params.ShopId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSaveTemplateRequest calls the generic SaveTemplate builder with application/json body
+func NewSaveTemplateRequest(server string, body SaveTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSaveTemplateRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSaveTemplateRequestWithBody constructs an http.Request for the SaveTemplate method, with any body, and a specified content type
+func NewSaveTemplateRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/template")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRenameTemplateRequest calls the generic RenameTemplate builder with application/json body
+func NewRenameTemplateRequest(server string, id TemplateId, body RenameTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRenameTemplateRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRenameTemplateRequestWithBody constructs an http.Request for the RenameTemplate method, with any body, and a specified content type
+func NewRenameTemplateRequestWithBody(server string, id TemplateId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/template/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteTemplateRequest constructs an http.Request for the DeleteTemplate method
+func NewDeleteTemplateRequest(server string, id TemplateId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/template/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -7221,6 +7694,56 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /admin/sale (the `ListSales` operationId).
 	ListSalesWithResponse(ctx context.Context, params *ListSalesParams, reqEditors ...RequestEditorFn) (*ListSalesResponse, error)
 
+	// ListTemplatesWithResponse Templates of vouchers
+	//
+	// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/template (the `ListTemplates` operationId).
+	ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error)
+
+	// SaveTemplateWithBodyWithResponse Save a voucher as a template
+	//
+	// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+	SaveTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveTemplateResponse, error)
+
+	// SaveTemplateWithResponse Save a voucher as a template
+	//
+	// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+	SaveTemplateWithResponse(ctx context.Context, body SaveTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveTemplateResponse, error)
+
+	// RenameTemplateWithBodyWithResponse Rename a template
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+	RenameTemplateWithBodyWithResponse(ctx context.Context, id TemplateId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameTemplateResponse, error)
+
+	// RenameTemplateWithResponse Rename a template
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+	RenameTemplateWithResponse(ctx context.Context, id TemplateId, body RenameTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameTemplateResponse, error)
+
+	// DeleteTemplateWithResponse Delete a template
+	//
+	// Vouchers that were made from it stay.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /admin/template/{id}/delete (the `DeleteTemplate` operationId).
+	DeleteTemplateWithResponse(ctx context.Context, id TemplateId, reqEditors ...RequestEditorFn) (*DeleteTemplateResponse, error)
+
 	// SearchVouchersWithResponse Every shop's vouchers
 	//
 	// On and off the shelf, newest first, in pages.
@@ -7554,7 +8077,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateOrdinaryWithBodyWithResponse Create an ordinary voucher
 	//
-	// It is bought at any time, any number of times.
+	// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7563,7 +8086,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateOrdinaryWithResponse Create an ordinary voucher
 	//
-	// It is bought at any time, any number of times.
+	// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8014,6 +8537,170 @@ func (r ListSalesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListSalesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TemplateList
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTemplatesResponse) GetJSON200() *TemplateList {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SaveTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TemplateAnswer
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SaveTemplateResponse) GetJSON201() *TemplateAnswer {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r SaveTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SaveTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SaveTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SaveTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RenameTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TemplateAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenameTemplateResponse) GetJSON200() *TemplateAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RenameTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenameTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenameTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenameTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EmptyAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteTemplateResponse) GetJSON200() *EmptyAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10018,6 +10705,92 @@ func (c *ClientWithResponses) ListSalesWithResponse(ctx context.Context, params 
 	return ParseListSalesResponse(rsp)
 }
 
+// ListTemplatesWithResponse Templates of vouchers
+//
+// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/template (the `ListTemplates` operationId).
+func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error) {
+	rsp, err := c.ListTemplates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTemplatesResponse(rsp)
+}
+
+// SaveTemplateWithBodyWithResponse Save a voucher as a template
+//
+// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+func (c *ClientWithResponses) SaveTemplateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveTemplateResponse, error) {
+	rsp, err := c.SaveTemplateWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSaveTemplateResponse(rsp)
+}
+
+// SaveTemplateWithResponse Save a voucher as a template
+//
+// As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /admin/template (the `SaveTemplate` operationId).
+func (c *ClientWithResponses) SaveTemplateWithResponse(ctx context.Context, body SaveTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveTemplateResponse, error) {
+	rsp, err := c.SaveTemplate(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSaveTemplateResponse(rsp)
+}
+
+// RenameTemplateWithBodyWithResponse Rename a template
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+func (c *ClientWithResponses) RenameTemplateWithBodyWithResponse(ctx context.Context, id TemplateId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameTemplateResponse, error) {
+	rsp, err := c.RenameTemplateWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenameTemplateResponse(rsp)
+}
+
+// RenameTemplateWithResponse Rename a template
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /admin/template/{id} (the `RenameTemplate` operationId).
+func (c *ClientWithResponses) RenameTemplateWithResponse(ctx context.Context, id TemplateId, body RenameTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameTemplateResponse, error) {
+	rsp, err := c.RenameTemplate(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenameTemplateResponse(rsp)
+}
+
+// DeleteTemplateWithResponse Delete a template
+//
+// Vouchers that were made from it stay.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /admin/template/{id}/delete (the `DeleteTemplate` operationId).
+func (c *ClientWithResponses) DeleteTemplateWithResponse(ctx context.Context, id TemplateId, reqEditors ...RequestEditorFn) (*DeleteTemplateResponse, error) {
+	rsp, err := c.DeleteTemplate(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteTemplateResponse(rsp)
+}
+
 // SearchVouchersWithResponse Every shop's vouchers
 //
 // On and off the shelf, newest first, in pages.
@@ -10573,7 +11346,7 @@ func (c *ClientWithResponses) ValidateCouponWithResponse(ctx context.Context, bo
 
 // CreateOrdinaryWithBodyWithResponse Create an ordinary voucher
 //
-// It is bought at any time, any number of times.
+// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10588,7 +11361,7 @@ func (c *ClientWithResponses) CreateOrdinaryWithBodyWithResponse(ctx context.Con
 
 // CreateOrdinaryWithResponse Create an ordinary voucher
 //
-// It is bought at any time, any number of times.
+// It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11043,6 +11816,110 @@ func ParseListSalesResponse(rsp *http.Response) (*ListSalesResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest SalesPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTemplatesResponse parses an HTTP response from a ListTemplatesWithResponse call
+func ParseListTemplatesResponse(rsp *http.Response) (*ListTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TemplateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSaveTemplateResponse parses an HTTP response from a SaveTemplateWithResponse call
+func ParseSaveTemplateResponse(rsp *http.Response) (*SaveTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SaveTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TemplateAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRenameTemplateResponse parses an HTTP response from a RenameTemplateWithResponse call
+func ParseRenameTemplateResponse(rsp *http.Response) (*RenameTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenameTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TemplateAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteTemplateResponse parses an HTTP response from a DeleteTemplateWithResponse call
+func ParseDeleteTemplateResponse(rsp *http.Response) (*DeleteTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EmptyAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

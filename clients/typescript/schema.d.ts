@@ -71,7 +71,7 @@ export interface paths {
         put?: never;
         /**
          * Create an ordinary voucher
-         * @description It is bought at any time, any number of times.
+         * @description It is bought at any time, from no stock; as often as a user likes, or up to `perUser` of it.
          */
         post: operations["createOrdinary"];
         delete?: never;
@@ -954,6 +954,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/template": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Templates of vouchers
+         * @description By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+         */
+        get: operations["listTemplates"];
+        put?: never;
+        /**
+         * Save a voucher as a template
+         * @description As it is now, without its moments: the template has how long its sale lasts, and for how long it is visible before. A date until which coupons are valid is left out. Later changes of the voucher do not change the template.
+         */
+        post: operations["saveTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/template/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Rename a template */
+        patch: operations["renameTemplate"];
+        trace?: never;
+    };
+    "/admin/template/{id}/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a template
+         * @description Vouchers that were made from it stay.
+         */
+        post: operations["deleteTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/webhook": {
         parameters: {
             query?: never;
@@ -1365,6 +1438,67 @@ export interface components {
          * @example 2026-11-11T20:00:00Z
          */
         GivenTime: string;
+        TemplateDraft: {
+            voucherId: components["schemas"]["Id"];
+            name: components["schemas"]["TemplateName"];
+        };
+        TemplateChange: {
+            name: components["schemas"]["TemplateName"];
+        };
+        /** @description No other template of the shop has it. */
+        TemplateName: string;
+        Template: {
+            id: components["schemas"]["Id"];
+            name: components["schemas"]["TemplateName"];
+            voucher: components["schemas"]["TemplateVoucher"];
+            /**
+             * Format: int64
+             * @description From beginTime to endTime. Only with a sale.
+             */
+            lastsSeconds?: number;
+            /**
+             * Format: int64
+             * @description From visibleFrom to beginTime. Absent for one that is always visible.
+             */
+            visibleBeforeSeconds?: number;
+            createTime: components["schemas"]["Time"];
+        };
+        /** @description The body that creates such a voucher, without its times. */
+        TemplateVoucher: {
+            /**
+             * @description 0: POST /voucher creates it, 1: POST /voucher/seckill.
+             * @enum {integer}
+             */
+            type: 0 | 1;
+            shopId: components["schemas"]["Id"];
+            title: string;
+            subTitle: string;
+            rules: string;
+            payValue: components["schemas"]["Cents"];
+            actualValue: components["schemas"]["Cents"];
+            /** Format: int64 */
+            payWithinSeconds: number;
+            redeemable?: boolean;
+            /** Format: int64 */
+            validDays?: number;
+            /** Format: int64 */
+            perUser?: number;
+            /** Format: int64 */
+            stock?: number;
+            /** Format: int64 */
+            waitlistOfferSeconds?: number;
+            guards?: components["schemas"]["Guards"];
+        };
+        TemplateAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Template"];
+        };
+        TemplateList: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Template"][];
+        };
         VoucherDraft: {
             /**
              * @description The route says it; may be repeated here.
@@ -1460,6 +1594,11 @@ export interface components {
              * @default 1
              */
             perUser: number;
+            /**
+             * Format: int64
+             * @description Where the sale is, of those that are open: for one that deserves a Redis node of its own. Absent: the open one with the fewest sales. It never changes.
+             */
+            partition?: number;
             /**
              * Format: int64
              * @description Gives the sale a waiting list: a unit that comes back is offered to who waits longest, for so long. Absent: none. It never changes.
@@ -1717,6 +1856,11 @@ export interface components {
              * @description Units that a user may have: with a sale in one order, absent is one; of an ordinary voucher in as many orders, absent is any number.
              */
             perUser?: number;
+            /**
+             * Format: int64
+             * @description Where the sale is, for admins. Absent: 0.
+             */
+            partition?: number;
             /**
              * @description 0 ordinary, 1 with a sale.
              * @enum {integer}
@@ -2392,7 +2536,7 @@ export interface components {
             guards?: components["schemas"]["GuardFigures"];
             /**
              * Format: int64
-             * @description Accepted orders without a row, of all sales of the partition.
+             * @description Entries of accepted orders without a row, of all sales of the partition; while few wait, one may have up to 16 orders.
              */
             waiting: number;
             /**
@@ -3019,6 +3163,11 @@ export interface components {
          * @example 1
          */
         WebhookId: components["schemas"]["Id"];
+        /**
+         * @description The template's id.
+         * @example 1
+         */
+        TemplateId: components["schemas"]["Id"];
         /** @description Units of the order; at most the sale's `perUser`. */
         Quantity: number;
         /** @description The solution of the challenge, as ALTCHA's widget gives it: base64 of the JSON with challenge and solution. */
@@ -4675,6 +4824,162 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeadLetterAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: {
+                /** @description Only templates of this shop. */
+                shopId?: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them; a shop has 100 at most. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateList"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    saveTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateDraft"];
+            };
+        };
+        responses: {
+            /** @description The template. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `TEMPLATE_EXISTS`: the shop has one of this name, perhaps by this request, whose answer was lost. `TOO_MANY_TEMPLATES`. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renameTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateChange"];
+            };
+        };
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `TEMPLATE_EXISTS`: the shop has another one of this name. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyAnswer"];
                 };
             };
             400: components["responses"]["Invalid"];
