@@ -33,6 +33,7 @@ export function Live({ id, client, words }) {
   if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
   const f = sale.now;
+  const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState } : voucher;
   return html`
     <header class="head">
@@ -49,16 +50,16 @@ export function Live({ id, client, words }) {
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t('stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
-        <${Tile} name="accepted" label=${t('accepted')} value=${number(f.accepted)} note=${t('rate', { n: number(sale.rates.accepted) })} />
-        <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${t('rate', { n: number(sale.rates.refused) })} />
-        <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : t('rate', { n: number(sale.rates.recorded) })} tone=${f.stale ? 'warn' : ''} />
+        <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
+        <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
+        <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
         <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${t('waiting', { n: number(f.waiting) })} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">
         <section class="panel flat"><h2>${t('over.time')}</h2>
           <${Chart} points=${sale.points} words=${words} names=${{
-            stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: number(sale.rates.accepted) }),
+            stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: sale.rates.accepted == null ? '–' : number(sale.rates.accepted) }),
           }} />
         </section>
         <div class="stack">
@@ -91,6 +92,12 @@ function Tile({ name, label, value, note, bar, tone }) {
   </div>`;
 }
 
+/** Units that are neither left nor held: kept for offers, or on their way. With them the sum is what was issued. @param {import('./admin-client.js').Figures} f @param {import('../words.js').Words} words */
+function under(f, { t, number }) {
+  const n = f.issued - f.stock - f.held;
+  return n > 0 && !f.stale ? t('held.not', { n: number(n) }) : '';
+}
+
 /** @param {Record<string, number>} counts */
 const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
 
@@ -110,7 +117,7 @@ function clockOf(v, now, { t, time }) {
  * @param {number} id @param {any} client @param {boolean} wanted @param {import('../words.js').Words} words
  */
 function useSale(id, client, wanted, words) {
-  const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, points: [[], [], []] }));
+  const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, seen: [], points: [[], [], []] }));
   const said = useRef(/** @type {any} */ ({ state: '', at: 0 }));
   const speaker = useRef(/** @type {any} */ (words));
   speaker.current = words;
@@ -129,20 +136,33 @@ function useSale(id, client, wanted, words) {
   return sale;
 }
 
+/** Seconds over which refusals are averaged: instances add theirs once a second, each at a moment of its own. */
+const AVERAGED = 5;
+
+/** Seconds without figures that the chart shows as a gap. */
+const GAP = 3;
+
 /** @param {any} s @param {import('./admin-client.js').Figures} f */
 function next(s, f) {
   const at = Date.parse(f.at) / 1000;
   const before = s.now;
   const passed = before ? at - Date.parse(before.at) / 1000 : 0;
-  // Counts may lack a second of an instance, or start again after a day: a rate is never negative.
-  const rate = (/** @type {number} */ a, /** @type {number} */ b) => (passed > 0 ? Math.max(0, Math.round((a - b) / passed)) : 0);
-  const rates = before
-    ? { accepted: rate(f.accepted, before.accepted), refused: rate(total(f.refused), total(before.refused)), recorded: rate(f.recorded, before.recorded) }
-    : { accepted: 0, refused: 0, recorded: 0 };
   if (before && passed <= 0) return { ...s, now: f, away: '' };
-  const add = (/** @type {number[]} */ list, /** @type {number} */ n) => [...list.slice(-SPAN + 1), n];
-  return { now: f, away: '', rates, points: [add(s.points[0], at), add(s.points[1], f.stock), add(s.points[2], rates.accepted)] };
+  const seen = [...s.seen.slice(-AVERAGED), { at, refused: total(f.refused) }];
+  const whole = before && !before.stale && !f.stale;
+  const rates = {
+    // The sequence is Redis's own, read together with the time. A rebuild begins it anew.
+    accepted: before && before.epoch === f.epoch ? perSecond(f.sequence - before.sequence, passed) : null,
+    refused: perSecond(seen[seen.length - 1].refused - seen[0].refused, at - seen[0].at),
+    recorded: whole ? perSecond(f.recorded - before.recorded, passed) : null,
+  };
+  const add = (/** @type {(number | null)[]} */ list, /** @type {number | null} */ n) => [...list.slice(-SPAN + 1), n];
+  const points = passed > GAP ? [add(s.points[0], at - 1), add(s.points[1], null), add(s.points[2], null)] : s.points;
+  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], f.stock), add(points[2], rates.accepted)] };
 }
+
+/** A rate, which is not known without time, and where a count began anew. @param {number} n @param {number} seconds */
+const perSecond = (n, seconds) => (seconds > 0 && n >= 0 ? Math.round(n / seconds) : null);
 
 /**
  * Announces to screen readers that the sale's state has changed, and now and then its stats.

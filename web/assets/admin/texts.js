@@ -233,6 +233,8 @@ export const TEXTS = {
   'stock.left': { en: 'Left', zh: '剩余库存' },
   of: { en: 'of {n}', zh: '共 {n}' },
   accepted: { en: 'Accepted', zh: '抢购成功' },
+  held: { en: 'Held by buyers', zh: '买家持有' },
+  'held.not': { en: '{n} offered or on their way', zh: '另有 {n} 份候补或处理中' },
   'accepted.rate': { en: 'Accepted a second', zh: '每秒成功' },
   refused: { en: 'Refused', zh: '已拒绝' },
   recorded: { en: 'Recorded', zh: '已落库' },
