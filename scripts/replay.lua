@@ -7,12 +7,13 @@
 --   3  buyers  hash  user id -> order, as in seckill.lua, of the voucher's sale
 -- ARGV
 --   1  id of the dead letter
---   2  voucher id, 3 user id, 4 order, as in buyers
+--   2  voucher id, 3 user id, 4 order id
 --
 -- Returns 1 (queued), 0 (there is no such dead letter: it was replayed or discarded before) or 2 (the user does not
 -- hold this order: nothing shows that it was accepted and waits. The dead letter stays).
 --
--- The entry has epoch and sequence 0, like one that a rebuild queues: a damaged entry's own could raise the sequence in the
+-- The entry names the order as the holder does, with its units: a damaged entry may have lost them, and the holder is what took
+-- them from the stock. It has epoch and sequence 0, like one that a rebuild queues: a damaged entry's own could raise the sequence in the
 -- ledger above any that Redis has given.
 
 if #ARGV ~= 4 then
@@ -21,9 +22,10 @@ end
 if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) == 0 then
   return 0
 end
-if redis.call('HGET', KEYS[3], ARGV[3]) ~= ARGV[4] then
+local held = redis.call('HGET', KEYS[3], ARGV[3])
+if not held or (held ~= ARGV[4] and string.match(held, '^(%d+):%d+$') ~= ARGV[4]) then
   return 2
 end
-redis.call('XADD', KEYS[2], '*', 'v', ARGV[2], 'u', ARGV[3], 'o', ARGV[4], 'e', '0', 's', '0')
+redis.call('XADD', KEYS[2], '*', 'v', ARGV[2], 'u', ARGV[3], 'o', held, 'e', '0', 's', '0')
 redis.call('XDEL', KEYS[1], ARGV[1])
 return 1

@@ -10,8 +10,8 @@
 --   3  since  now, as its last heartbeat was answered; 0 for the first
 --   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
 --
--- Returns a flat array: now, milliseconds since 1970; then voucher id and time of the stop, for each stop that is kept and
--- may be new. One may come twice.
+-- Returns a flat array: now, milliseconds since 1970; then voucher id and time of the stop, for each stop that is there and
+-- may be new. One may come twice. Older ones than are kept are removed afterwards.
 --
 -- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
 
@@ -30,7 +30,6 @@ local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 local old = string.format('(%.0f', now - keep)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
 -- Far in the future: the clock was set back since.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep), '+inf')
 local answer = {now}
@@ -38,4 +37,6 @@ local from = string.format('%.0f', math.min(since, now - quiet))
 for i, text in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')) do
   answer[i + 1] = tonumber(text)
 end
+-- Only now: if no instance has sent a heartbeat for longer than stops are kept, the first one still hears of them.
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
 return answer

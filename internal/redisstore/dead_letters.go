@@ -139,12 +139,12 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 	return l
 }
 
-// Replay queues the claim and removes the dead letter, both or neither, and reports whether it did: not when the user does
-// not hold the claim's order. It returns order.ErrNoDeadLetter when the dead letter is gone.
+// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither, and reports
+// whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the dead letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, heldArgument(c.Held()))
+	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, c.OrderID)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)

@@ -16,6 +16,7 @@ var deadLetterTests = behaviour{
 	"replayed once":                     testReplayedOnce,
 	"replayed once by many":             testReplayedByMany,
 	"only a holder's order is replayed": testReplayNeedsTheHolder,
+	"units are those of the holder":     testReplayedUnits,
 	"a failed replay keeps the letter":  testReplayFails,
 	"removed for good":                  testRemove,
 	"ids that are none name no letter":  testBadDeadLetterIDs,
@@ -128,6 +129,24 @@ func testReplayNeedsTheHolder(t *testing.T, r *rig) {
 		equal(t, 0, len(r.stream()))
 		r.letter(l.ID)
 	}
+}
+
+// testReplayedUnits: whatever an entry says of the units, the order that is queued has those that its holder took.
+func testReplayedUnits(t *testing.T, r *rig) {
+	r.open(9, r.hour(1))
+	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), 1, "1001:3").Err())
+	for _, damaged := range []string{"1001", "1001:2", "1001:3"} {
+		l := r.letter(r.deadLetter("v", "7", "u", "1", "o", damaged, "e", "?"))
+		done, err := r.Replay(r.ctx(), 0, l.ID, l.Claim)
+		r.must(err)
+		equal(t, true, done)
+	}
+	want := order.Claim{OrderID: 1001, UserID: 1, VoucherID: 7, Quantity: order.QuantityOf(3)}
+	equal(t, []order.Claim{want, want, want}, r.stream())
+	l := r.letter(r.deadLetter("v", "7", "u", "1", "o", "100", "e", "?")) // cut off: another order
+	done, err := r.Replay(r.ctx(), 0, l.ID, l.Claim)
+	r.must(err)
+	equal(t, false, done)
 }
 
 // testReplayFails: a dead letter whose order cannot be queued is not lost.

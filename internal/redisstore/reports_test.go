@@ -122,6 +122,16 @@ func testNewStops(t *testing.T, r *rig) {
 			t.Errorf("%s: %v, want %d", name, heard.Rounds, tc.want)
 		}
 	}
+	// All instances stood still for longer than stops are kept: the first one back hears of an old one, and removes it.
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-stopsKept-time.Minute), "4")).Err())
+	for _, want := range []int{4, 3} {
+		ago := stopsKept + 2*time.Minute
+		heard, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{Now: first.Now - ago.Milliseconds(), Ago: ago})
+		r.must(err)
+		if len(heard.Rounds) != want {
+			t.Errorf("after all stood still: %v, want %d", heard.Rounds, want)
+		}
+	}
 }
 
 func testReport(t *testing.T, r *rig) {

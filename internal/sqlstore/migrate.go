@@ -128,15 +128,17 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	if err != nil {
 		return nil, fmt.Errorf("reading the embedded migrations: %w", err)
 	}
-	results, err := provider.Up(ctx)
-	if partial, ok := errors.AsType[*goose.PartialError](err); ok {
-		results = partial.Applied
-	}
-	for _, r := range results {
+	for { // one at a time: on large tables some take minutes, and the log says how far it is
+		r, err := provider.UpByOne(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return applied, nil
+		}
+		if err != nil {
+			return applied, fmt.Errorf("applying a migration: %w", err)
+		}
 		applied = append(applied, r.Source.Path)
 		s.log.InfoContext(ctx, "migration applied", "file", r.Source.Path, "took", r.Duration)
 	}
-	return applied, err
 }
 
 // CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations. It changes

@@ -345,6 +345,39 @@ func TestConsoleCopy(t *testing.T) {
 	}
 }
 
+// TestConsoleTemplates: a new voucher is saved as a template, and another one starts with it, with a window to come; an ordinary one has
+// a limit.
+func TestConsoleTemplates(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("Noodles for ten", 40)
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
+	w.click("[data-act=copy]")
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")
+	w.enter("#f-template", "Friday evening")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.until(fmt.Sprintf("location.hash !== '#/voucher/%d'", voucher))
+	w.visit(s.url("/admin"))
+	w.click("[data-act=create]")
+	w.sees("#f-from", "Friday evening")
+	w.accessible()
+	evaluate[bool](w, `(() => {
+  const from = document.querySelector('#f-from');
+  from.value = from.options[1].value;
+  return from.dispatchEvent(new Event('change', { bubbles: true })); })()`)
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && document.querySelector('#f-stock').value === '40'")
+	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.click("fieldset.kinds label:nth-of-type(2) input")
+	w.until("document.querySelector('#f-stock') === null && document.querySelector('#f-perUser').value === ''")
+	w.enter("#f-perUser", "21")
+	w.click("[data-act=save]")
+	w.sees("#f-perUser-wrong", "a whole number from 0 to 20")
+	evaluate[bool](w, "document.querySelector('#f-perUser').value = '2', true")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees(".head", "up to 2 to a buyer")
+}
+
 // TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list of all
 // sales leads to it. Both languages, a phone, and paper.
 func TestConsoleReport(t *testing.T) {

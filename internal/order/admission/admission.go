@@ -107,7 +107,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	}
 	result, err := b.join(ctx, request, recorded)
 	if err != nil {
-		return err
+		return unlessHidden(v, err)
 	}
 	return unlessHidden(v, a.result(v, b, result))
 }
@@ -125,10 +125,18 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	})
 }
 
+// wrongClock is by how much this instance's clock may be wrong without an order being denied that a lost answer may have made.
+const wrongClock = time.Hour
+
 // unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public does not
-// see it. A sale is visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// see it; also that nothing was bought because Redis is away, which no unknown id would be told. A sale is visible before it
+// begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error) error {
-	if v.Hidden(time.Now()) && (errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
+	now := time.Now()
+	if errors.Is(err, order.ErrUnknownOutcome) {
+		now = now.Add(wrongClock)
+	}
+	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
 		errors.Is(err, voucher.ErrNotSeckill)) {
 		return voucher.ErrNotFound
 	}

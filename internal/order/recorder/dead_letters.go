@@ -17,8 +17,8 @@ type DeadLetterStore interface {
 	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
 	// DeadLetter returns one, or ErrNoDeadLetter.
 	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
-	// Replay requeues the claim and removes the dead letter, both or neither, and reports whether it did: only while the
-	// claim's order makes its user a holder. ErrNoDeadLetter when the dead letter has gone.
+	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither, and reports whether
+	// it did: only while the order makes its user a holder. ErrNoDeadLetter when the dead letter has gone.
 	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
 	// Remove deletes the dead letter for good, and reports whether it was there.
 	Remove(ctx context.Context, partition int, id string) (bool, error)

@@ -22,6 +22,7 @@ type fakeGate struct {
 	mu      sync.Mutex
 	outcome order.Result
 	view    order.SaleView
+	err     error
 	calls   int
 }
 
@@ -29,6 +30,9 @@ func (g *fakeGate) Admit(_ context.Context, b order.Batch) (order.BatchResult, e
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls++
+	if g.err != nil {
+		return order.BatchResult{}, g.err
+	}
 	v := order.BatchResult{View: g.view}
 	for range b.Requests {
 		v.Results = append(v.Results, g.outcome)
@@ -149,12 +153,29 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	hidden.VisibleFrom = time.Now().Add(time.Hour)
 	for code, want := range map[order.Outcome]error{
 		order.NotStarted: voucher.ErrNotFound, order.Paused: voucher.ErrNotFound, order.OffShelf: voucher.ErrNotFound, order.NoSale: voucher.ErrNotFound,
-		order.Accepted: nil, order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
+		order.Backlogged: voucher.ErrNotFound, order.Accepted: nil, order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
 	} {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
 		p.gate.outcome = order.Result{Outcome: code}
 		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("%v: error = %v, want %v", code, err, want)
+		}
+	}
+	later := hidden
+	later.VisibleFrom = time.Now().Add(2 * time.Hour)
+	for name, tc := range map[string]struct {
+		voucher voucher.Voucher
+		err     error
+		want    error
+	}{
+		"Redis is away":                              {hidden, order.ErrUnavailable, voucher.ErrNotFound},
+		"Redis does not answer":                      {hidden, ordertest.ErrAway, order.ErrUnknownOutcome},
+		"Redis does not answer, and it is far ahead": {later, ordertest.ErrAway, voucher.ErrNotFound},
+	} {
+		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
+		p.gate.err = tc.err
+		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, tc.want) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: error = %v, want %v", name, err, tc.want)
 		}
 	}
 }

@@ -47,19 +47,17 @@ export function fromTemplate(template, now) {
 
 /** The form of a new voucher, which may start with a template. @param {any} props */
 export function NewVoucher({ client, words, onClose, onDone }) {
-  const [from, setFrom] = useState(/** @type {any} */ ({}));
   const [templates, setTemplates] = useState(/** @type {any[]} */ ([]));
   useEffect(() => {
     client.ask('GET', '/admin/template').then((/** @type {any} */ answer) => answer.success && setTemplates(answer.data));
   }, []);
-  const start = (/** @type {string} */ id) => setFrom(id ? fromTemplate(templates.find((one) => String(one.id) === id), client.clock.now()) : {});
-  return html`<${VoucherForm} key=${from.template ?? 'none'} client=${client} words=${words} from=${from} templates=${templates} onTemplate=${start}
-    onClose=${onClose} onDone=${onDone} />`;
+  return html`<${VoucherForm} client=${client} words=${words} templates=${templates} onClose=${onClose} onDone=${onDone} />`;
 }
 
 /** @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first */
-export function VoucherForm({ client, words, voucher, from = {}, templates = [], onTemplate, onClose, onDone }) {
+export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], onClose, onDone }) {
   const { t, has, locale } = words;
+  const [from, setFrom] = useState(given);
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
   const [listed, setListed] = useState(Boolean(from.waitlistOfferSeconds));
@@ -68,6 +66,15 @@ export function VoucherForm({ client, words, voucher, from = {}, templates = [],
   const [sending, setSending] = useState(false);
   const form = useRef(/** @type {any} */ (null));
 
+  /** Starts anew with a template. @param {string} id */
+  const start = (id) => {
+    const next = id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given;
+    setFrom(next);
+    setSeckill(next.type !== 0);
+    setRedeemable(Boolean(next.redeemable));
+    setListed(Boolean(next.waitlistOfferSeconds));
+    setWrong({});
+  };
   const now = client.clock.now();
   const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
 
@@ -140,9 +147,9 @@ export function VoucherForm({ client, words, voucher, from = {}, templates = [],
   /** A time that may be left out. @param {string} name */
   const time = (name) => input(name, { type: 'datetime-local', step: 1, value: first[name] ? local(first[name]) : '' });
   return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
-    <form ref=${form} class="grid" noValidate onSubmit=${submit}>
+    <form key=${from.template ?? 0} ref=${form} class="grid" noValidate onSubmit=${submit}>
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
-        <select id="f-from" name="from" onChange=${(/** @type {any} */ e) => onTemplate(e.target.value)}>
+        <select id="f-from" name="from" onChange=${(/** @type {any} */ e) => start(e.target.value)}>
           <option value="">${t('template.none')}</option>
           ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
         </select>
