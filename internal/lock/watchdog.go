@@ -149,14 +149,15 @@ func (e *watch) call() call {
 	return e.hold.lock.callRenew(e.hold.claim, lease)
 }
 
-// settle tells a hold what Redis said, and when it is due next. Without an answer that is soon: there is time for some
-// more tries before the lease is over.
+// settle tells a hold what Redis said, and when it is due next: a third of the lease after that began anew, as another master
+// of a cluster may have held up the answers. Without an answer that is soon: there is time for some more tries before the
+// lease is over.
 func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
-	h, next := e.hold, e.interval
+	h, next := e.hold, sent.Add(e.interval)
 	h.note(err)
 	switch {
 	case err != nil:
-		next = e.interval / 10
+		next = time.Now().Add(e.interval / 10)
 	case !held:
 		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
 	case h.lock.settings.renewed:
@@ -165,7 +166,7 @@ func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.underWay = false
-	e.due = time.Now().Add(next)
+	e.due = next
 	if _, watched := w.holds[h]; watched && !e.done {
 		w.alarm.set(e.due, w.tick)
 	}
