@@ -132,7 +132,8 @@
 //	a waiter in a queue dies         its place is over after 4 s, and the next one is told within a second
 //	a waiter is stopped for longer   it may have lost its place, and lines up again when it runs
 //
-// The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well.
+// The scripts' keys share one hash tag, so that they work in a cluster, and run on an in-process Redis as well. What is asked of
+// several masters at once goes to each in a request of its own, so that one that says nothing costs no hold of another.
 //
 // # A lock made of others
 //

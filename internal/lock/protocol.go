@@ -159,18 +159,21 @@ func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 	return c.script.Run(ctx, client, c.keys, c.args...)
 }
 
-// runAll runs scripts in one request, and those that Redis has forgotten once more with their text. What went wrong
-// stands in each answer.
+// runAll runs scripts in one request for each server, and those that Redis has forgotten once more with their text. What went
+// wrong stands in each answer.
 func runAll(ctx context.Context, client Client, calls []call) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(calls))
 	send := func(missing bool, run func(c call, p redis.Pipeliner) *redis.Cmd) {
-		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, c := range calls {
-				if !missing || redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
-					answers[i] = run(c, p)
+		each(byServer(ctx, client, calls), func(_ int, of []int) error {
+			_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for _, i := range of {
+					if !missing || redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
+						answers[i] = run(calls[i], p)
+					}
 				}
-			}
-			return nil
+				return nil
+			})
+			return err
 		})
 	}
 	send(false, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.EvalSha(ctx, p, c.keys, c.args...) })
@@ -178,4 +181,30 @@ func runAll(ctx context.Context, client Client, calls []call) []*redis.Cmd {
 		send(true, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.Eval(ctx, p, c.keys, c.args...) })
 	}
 	return answers
+}
+
+// masters is what a cluster's client can say besides.
+type masters interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+}
+
+// byServer says which calls go to which server, by their numbers: a cluster's client that has no answer from one server forgets
+// those of the others in the same request. If a server is not known any more its client finds the right one.
+func byServer(ctx context.Context, client Client, calls []call) [][]int {
+	nodes, several := client.(masters)
+	index, groups := map[*redis.Client]int{}, [][]int{}
+	for i, c := range calls {
+		var node *redis.Client
+		if several {
+			node, _ = nodes.MasterForKey(ctx, c.keys[0]) // nil: those that nobody knows go together
+		}
+		at, known := index[node]
+		if !known {
+			at = len(groups)
+			index[node] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
 }

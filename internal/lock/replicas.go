@@ -32,11 +32,8 @@ type server struct {
 // runObserved runs an acquire and asks on the same connection what else has to be known: how many replicas have what it
 // wrote, within their time, and which server answered: 0 and none when Redis does not say.
 func (l *Lock) runObserved(ctx context.Context, acquire call) (answer, error) {
-	type cluster interface {
-		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	}
 	client := l.locker.client
-	if nodes, ok := client.(cluster); ok { // its pipelines send what has no key to any node
+	if nodes, ok := client.(masters); ok { // its pipelines send what has no key to any node
 		node, err := nodes.MasterForKey(ctx, l.key)
 		if err != nil {
 			return answer{}, err
