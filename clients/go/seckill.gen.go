@@ -2401,8 +2401,11 @@ type WebhookDelivery struct {
 	// Number Among all events; `before` of the next page.
 	Number string `json:"number"`
 
+	// OfferId Instead of the order, of an event about an offer: its voucher and its place.
+	OfferId *string `json:"offerId,omitempty"`
+
 	// OrderId A number below 2^63, as a string.
-	OrderId OrderId              `json:"orderId"`
+	OrderId *OrderId             `json:"orderId,omitempty"`
 	State   WebhookDeliveryState `json:"state"`
 	Type    string               `json:"type"`
 }
@@ -3124,7 +3127,7 @@ type ClientInterface interface {
 
 	// ListWebhooks Webhook endpoints
 	//
-	// Where changes of orders are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 	//
 	// Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3188,7 +3191,7 @@ type ClientInterface interface {
 
 	// ReplayWebhookWithBody Send events again
 	//
-	// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3197,7 +3200,7 @@ type ClientInterface interface {
 
 	// ReplayWebhook Send events again
 	//
-	// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3907,7 +3910,7 @@ func (c *Client) ShowWaitlist(ctx context.Context, id VoucherId, reqEditors ...R
 
 // ListWebhooks Webhook endpoints
 //
-// Where changes of orders are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 //
 // Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4051,7 +4054,7 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params
 
 // ReplayWebhookWithBody Send events again
 //
-// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4070,7 +4073,7 @@ func (c *Client) ReplayWebhookWithBody(ctx context.Context, id WebhookId, conten
 
 // ReplayWebhook Send events again
 //
-// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7809,7 +7812,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhooksWithResponse Webhook endpoints
 	//
-	// Where changes of orders are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7881,7 +7884,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithBodyWithResponse Send events again
 	//
-	// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7890,7 +7893,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithResponse Send events again
 	//
-	// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10898,7 +10901,7 @@ func (c *ClientWithResponses) ShowWaitlistWithResponse(ctx context.Context, id V
 
 // ListWebhooksWithResponse Webhook endpoints
 //
-// Where changes of orders are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11018,7 +11021,7 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // ReplayWebhookWithBodyWithResponse Send events again
 //
-// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11033,7 +11036,7 @@ func (c *ClientWithResponses) ReplayWebhookWithBodyWithResponse(ctx context.Cont
 
 // ReplayWebhookWithResponse Send events again
 //
-// One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1036,7 +1036,7 @@ export interface paths {
         };
         /**
          * Webhook endpoints
-         * @description Where changes of orders are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+         * @description Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -1224,7 +1224,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description One `event`, with those of its order after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+         * @description One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -2263,7 +2263,9 @@ export interface components {
             /** @description Among all events; `before` of the next page. */
             number: string;
             type: string;
-            orderId: components["schemas"]["OrderId"];
+            orderId?: components["schemas"]["OrderId"];
+            /** @description Instead of the order, of an event about an offer: its voucher and its place. */
+            offerId?: string;
             at: components["schemas"]["Time"];
             /** @enum {string} */
             state: "waiting" | "retrying" | "delivered" | "dead";

@@ -19,7 +19,7 @@ import (
 	"seckill/internal/webhook/sender"
 )
 
-const webhookHelp = `server webhook manages the endpoints to which changes of orders are sent. It works beside running
+const webhookHelp = `server webhook manages the endpoints to which changes of orders and offers are sent. It works beside running
 instances, on the database that the settings name. What it changes is in the audit trail as the service's.
 
   server webhook list

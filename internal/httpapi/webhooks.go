@@ -311,7 +311,8 @@ type deliveryJSON struct {
 	Event    string        `json:"event"`  // its webhook-id
 	Number   string        `json:"number"` // a string, as it is the cursor of the pages
 	Type     webhook.Type  `json:"type"`
-	OrderID  string        `json:"orderId"`
+	OrderID  string        `json:"orderId,omitempty"`
+	OfferID  string        `json:"offerId,omitempty"` // of an event of an offer
 	At       time.Time     `json:"at"`
 	State    webhook.State `json:"state"`
 	Attempts int64         `json:"attempts,omitempty"` // that failed
@@ -321,10 +322,16 @@ type deliveryJSON struct {
 }
 
 func deliveryView(d webhook.Delivery) deliveryJSON {
-	return deliveryJSON{
-		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type, OrderID: strconv.FormatInt(d.Event.OrderID, 10),
+	v := deliveryJSON{
+		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
 		At: shownTime(d.Event.At), State: d.State, Attempts: d.Attempts, Error: d.Error, DueTime: timeView(d.DueAt),
 	}
+	if offer, is := d.Event.Offer(); is {
+		v.OfferID = offer.String()
+	} else {
+		v.OrderID = strconv.FormatInt(d.Event.OrderID, 10)
+	}
+	return v
 }
 
 // testJSON is what came of a test event.

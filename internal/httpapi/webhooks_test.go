@@ -30,7 +30,10 @@ func fakeEndpoint() webhook.Endpoint {
 
 func fakeEvents() []webhook.Delivery {
 	e := webhook.Event{Number: 9, ShopID: 1, OrderID: orderID, OrderNumber: 2, Type: "order.paid", At: noon}
-	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Error: "answered 500", DueAt: noon}, {Event: e, State: webhook.Delivered}}
+	offer := webhook.Event{
+		Number: 8, ShopID: 1, OrderID: webhook.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1, Type: webhook.OfferMade, At: noon,
+	}
+	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Error: "answered 500", DueAt: noon}, {Event: offer, State: webhook.Delivered}}
 }
 
 func (f fakeWebhooks) note(what string) error {

@@ -33,7 +33,7 @@ func (s *Store) ChangeVoucher(
 		if err != nil {
 			return err
 		}
-		c := change{tx: tx, now: now, by: by, row: row, sale: sale}
+		c := change{store: s, tx: tx, now: now, by: by, row: row, sale: sale}
 		if v, err = c.write(v); err != nil {
 			return err
 		}
@@ -71,11 +71,12 @@ func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
 
 // change is what an admin does to a locked voucher.
 type change struct {
-	tx   *gorm.DB
-	now  time.Time
-	by   voucher.Author
-	row  voucherRow
-	sale *saleRow
+	store *Store
+	tx    *gorm.DB
+	now   time.Time
+	by    voucher.Author
+	row   voucherRow
+	sale  *saleRow
 }
 
 // write stores what is different in v and returns the voucher as it is then.
@@ -174,7 +175,7 @@ func (c *change) writeSale(ops []operationRow) error {
 	if err != nil {
 		return fmt.Errorf("writing the sale: %w", err)
 	}
-	return appendOperations(c.tx, c.sale, ops, c.now)
+	return c.store.appendOperations(c.tx, c.sale, ops, c.now)
 }
 
 // ChangeStock implements voucher.Changes.
@@ -205,7 +206,7 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 			return err
 		}
 		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by.AdminID), IdempotencyKey: &key}}
-		if err := appendOperations(tx, &sale, ops, now); err != nil {
+		if err := s.appendOperations(tx, &sale, ops, now); err != nil {
 			return err
 		}
 		op = ops[0]

@@ -218,7 +218,7 @@ func (c *completion) finish() error {
 		return err
 	}
 	if len(c.passing) > 0 { // at once: looking for the next costs the same for one and for many
-		if err := passOn(c.tx, &c.sale, c.passing, c.now); err != nil {
+		if err := c.store.passOn(c.tx, &c.sale, c.passing, c.now); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ const (
 
 // keepForWaiting keeps units that the operations are about to put on sale for those who wait longest, as far as there are
 // any: an order's units first, each as one offer. The sale's row is locked.
-func keepForWaiting(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
+func (s *Store) keepForWaiting(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	if !sale.offers(now) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func keepForWaiting(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Tim
 			units += ops[i].Delta
 		}
 	}
-	kept, err := offer(tx, sale, make([]int64, min(units, maxOffers)), now)
+	kept, err := s.offer(tx, sale, make([]int64, min(units, maxOffers)), now)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (r operationRow) returns() bool { return r.Delta > 0 && r.Kind != order.Uno
 
 // offer offers units to the heads of a locked sale's waiting list and returns how many it could; attempts is how often each
 // unit was offered before.
-func offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, error) {
+func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, error) {
 	heads, err := lockHeads(tx, sale.VoucherID, len(attempts), now)
 	if err != nil {
 		return 0, err
@@ -73,8 +73,10 @@ func offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, 
 		deadline = sale.EndTime
 	}
 	byAttempt := make(map[int64][]int64) // positions
-	for i, head := range heads {
-		byAttempt[attempts[i]+1] = append(byAttempt[attempts[i]+1], head.Position)
+	for i := range heads {
+		head := &heads[i]
+		head.State, head.OfferTime, head.Deadline, head.Attempt = waitlist.Offered, &now, &deadline, attempts[i]+1
+		byAttempt[head.Attempt] = append(byAttempt[head.Attempt], head.Position)
 	}
 	for attempt, positions := range byAttempt {
 		for part := range chunks(positions) {
@@ -85,7 +87,7 @@ func offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, 
 			}
 		}
 	}
-	return int64(len(heads)), nil
+	return int64(len(heads)), s.announceOffers(tx, heads, now)
 }
 
 // lockHeads locks and returns up to n places that have waited longest. Those before them whose users have bought meanwhile are
@@ -163,14 +165,14 @@ func lockWaiting(tx *gorm.DB, voucherID int64, places []placeRow) ([]placeRow, e
 
 // passOn offers the units of locked places, whose offers are over, to the next who wait. What was offered often enough, or
 // what nobody waits for, goes on sale.
-func passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.Time) error {
+func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.Time) error {
 	var again []int64
 	for _, p := range places {
 		if p.Attempt < waitlist.MaxAttempts && sale.offers(now) {
 			again = append(again, p.Attempt)
 		}
 	}
-	kept, err := offer(tx, sale, again, now)
+	kept, err := s.offer(tx, sale, again, now)
 	if err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.Time) error 
 	if units == 0 {
 		return nil
 	}
-	return appendOperations(tx, sale, []operationRow{{Kind: order.Unoffering, Delta: units, Offered: -units, Actor: order.ByWaitlist}}, now)
+	return s.appendOperations(tx, sale, []operationRow{{Kind: order.Unoffering, Delta: units, Offered: -units, Actor: order.ByWaitlist}}, now)
 }
 
 // Accept implements waitlist.Ledger. The offer becomes an order once Redis has made its user a holder (completion.accept).
@@ -212,7 +214,7 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 		}
 		row.State, row.OrderID = waitlist.Accepted, &orderID
 		rows := []placeRow{row}
-		if err := askForPlaces(tx, &sale, rows, now); err != nil {
+		if err := s.askForPlaces(tx, &sale, rows, now); err != nil {
 			return err
 		}
 		place = row.place()
@@ -226,12 +228,12 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 
 // askForPlaces has Redis asked whether the users of accepted offers have no other order, and names the operations in the rows,
 // which are not written. The sale is locked.
-func askForPlaces(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
+func (s *Store) askForPlaces(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
 	ops := make([]operationRow, len(rows))
 	for i := range rows {
 		ops[i] = operationRow{Kind: order.Acceptance, Offered: -1, OrderID: rows[i].OrderID, UserID: &rows[i].UserID, Actor: order.Owner}
 	}
-	if err := appendOperations(tx, sale, ops, now); err != nil {
+	if err := s.appendOperations(tx, sale, ops, now); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -287,11 +289,10 @@ func (s *Store) decline(tx *gorm.DB, voucherID, userID int64) error {
 	if err != nil {
 		return err
 	}
-	places := []placeRow{row}
-	if err := endPlaces(tx, voucherID, places, waitlist.Left, now); err != nil || row.State == waitlist.Waiting {
-		return err
+	if row.State == waitlist.Waiting {
+		return endPlaces(tx, voucherID, []placeRow{row}, waitlist.Left, now)
 	}
-	return passOn(tx, &sale, places, now)
+	return s.endOffers(tx, &sale, []placeRow{row}, waitlist.Left, now)
 }
 
 // accept makes an accepted offer an order if its user became a holder by it, and otherwise passes the unit on.
@@ -325,6 +326,9 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 	}
 	row.State, row.EndTime = waitlist.Refused, &c.now
 	c.passing = append(c.passing, row)
+	if err := c.store.announceOffers(c.tx, []placeRow{row}, c.now); err != nil {
+		return false, nil, err
+	}
 	return false, lacking, row.save(c.tx)
 }
 
@@ -360,6 +364,11 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
 		return nil, err
 	}
+	row.State, row.EndTime = waitlist.Bought, &c.now
+	if err := c.store.announceOffers(c.tx, []placeRow{row}, done.at); err != nil {
+		return nil, err
+	}
+	bought.offer = row.offerID()
 	if err := c.store.announce(c.tx, []orderRow{bought}, done.at, done.why); err != nil {
 		return nil, err
 	}

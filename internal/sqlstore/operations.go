@@ -65,8 +65,8 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 // appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
 // them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be applied
 // to Redis.
-func appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
-	if err := keepForWaiting(tx, sale, ops, now); err != nil {
+func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
+	if err := s.keepForWaiting(tx, sale, ops, now); err != nil {
 		return err
 	}
 	last, given, issued, offered := sale.LastOperation, int64(0), int64(0), int64(0)

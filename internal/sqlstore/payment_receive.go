@@ -126,7 +126,7 @@ func (r *receipt) revive(sale *saleRow) error {
 		return r.refuse(order.ByPayments, "the sale is over for good; the money goes back")
 	}
 	ops := []operationRow{orderOperation(r.order, order.Revival, -r.order.units().Units(), order.ByPayments)}
-	if err := appendOperations(r.tx, sale, ops, r.now); err != nil {
+	if err := r.store.appendOperations(r.tx, sale, ops, r.now); err != nil {
 		return err
 	}
 	r.payment.State, r.payment.Operation = order.PaymentLate, &ops[0].Number

@@ -6,6 +6,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/webhook"
 )
 
 // The tables as GORM sees them. They stay inside this package: the domain's types have no tags, and a renamed column
@@ -120,6 +121,8 @@ type orderRow struct {
 	FailTime      *time.Time   `gorm:"column:fail_time"`
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 	Quantity      int64        `gorm:"column:quantity"`
+
+	offer webhook.OfferID // of which this transaction makes the order; in no column
 }
 
 // units returns how many units the order has.

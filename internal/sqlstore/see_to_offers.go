@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +106,10 @@ func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 		}
 	}
 	before := sale.LastOperation
-	if pass.Missed, err = endDueOffers(tx, &sale, now); err != nil {
+	if pass.Missed, err = s.endDueOffers(tx, &sale, now); err != nil {
 		return pass, err
 	}
-	if pass.Asked, err = askAgain(tx, &sale, now); err != nil {
+	if pass.Asked, err = s.askAgain(tx, &sale, now); err != nil {
 		return pass, err
 	}
 	if sale.over(now) {
@@ -123,7 +124,7 @@ func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 }
 
 // endDueOffers ends offers whose deadline has passed, or whose sale is over, and passes their units on.
-func endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
+func (s *Store) endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 	var due []placeRow
 	offers := locking(tx).Where("voucher_id = ? AND state = ?", sale.VoucherID, waitlist.Offered)
 	if !sale.over(now) { // its end may have been moved to before the deadline
@@ -133,12 +134,12 @@ func endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("locking due offers: %w", err)
 	}
-	return int64(len(due)), endOffers(tx, sale, due, waitlist.Missed, now)
+	return int64(len(due)), s.endOffers(tx, sale, due, waitlist.Missed, now)
 }
 
 // askAgain gives accepted offers a new operation whose own did not decide: a rebuild has voided it. Those about which Redis
 // cannot be asked end, and their units are passed on.
-func askAgain(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
+func (s *Store) askAgain(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 	var rows []placeRow // which nobody else changes, as the sale is locked
 	err := tx.Table("tb_place p").Where("p.voucher_id = @voucher AND p.state = @accepted AND "+unasked,
 		map[string]any{"voucher": sale.VoucherID, "accepted": waitlist.Accepted, "pending": operationPending}).
@@ -154,23 +155,23 @@ func askAgain(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 			asked = append(asked, row)
 		}
 	}
-	if err := endOffers(tx, sale, nameless, waitlist.Refused, now); err != nil {
+	if err := s.endOffers(tx, sale, nameless, waitlist.Refused, now); err != nil {
 		return 0, err
 	}
 	if sale.Retired { // Redis is never asked again
-		err = endOffers(tx, sale, asked, waitlist.Over, now)
+		err = s.endOffers(tx, sale, asked, waitlist.Over, now)
 	} else {
-		err = askForAll(tx, sale, asked, now)
+		err = s.askForAll(tx, sale, asked, now)
 	}
 	return int64(len(rows)), err
 }
 
 // askForAll is askForPlaces for places of which only the operation changes, which it writes with one statement.
-func askForAll(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
+func (s *Store) askForAll(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := askForPlaces(tx, sale, rows, now); err != nil {
+	if err := s.askForPlaces(tx, sale, rows, now); err != nil {
 		return err
 	}
 	numbers := make([]any, 0, 2*len(rows))
@@ -186,14 +187,21 @@ func askForAll(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error
 }
 
 // endOffers ends places with an offer and passes their units on. The sale is locked.
-func endOffers(tx *gorm.DB, sale *saleRow, places []placeRow, state waitlist.State, now time.Time) error {
+func (s *Store) endOffers(tx *gorm.DB, sale *saleRow, places []placeRow, state waitlist.State, now time.Time) error {
 	if len(places) == 0 {
 		return nil
 	}
 	if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
 		return err
 	}
-	return passOn(tx, sale, places, now)
+	ended := slices.Clone(places)
+	for i := range ended {
+		ended[i].State, ended[i].EndTime = state, &now
+	}
+	if err := s.announceOffers(tx, ended, now); err != nil {
+		return err
+	}
+	return s.passOn(tx, sale, places, now)
 }
 
 // closeList ends the places of those who wait for a sale that is over, and closes the list once none is open. The list is

@@ -85,7 +85,7 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 	case action.To() == order.Paid:
 		return s.issueCoupons(tx, rows, c.at)
 	case action.GivesUnit():
-		return giveBackUnits(tx, rows, action, c)
+		return s.giveBackUnits(tx, rows, action, c)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (r orderRow) changed(action order.Action) map[string]any {
 }
 
 // giveBackUnits gives the units of those of the orders that came from a sale back to it.
-func giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
 		if rows[i].Kind == liveKind {
@@ -162,7 +162,7 @@ func giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) e
 		if !ok {
 			return fmt.Errorf("voucher %d has orders and no sale", id)
 		}
-		if err := appendOperations(tx, &sale, ops[id], c.at); err != nil {
+		if err := s.appendOperations(tx, &sale, ops[id], c.at); err != nil {
 			return err
 		}
 	}

@@ -123,13 +123,11 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 		if !wanted(shops, shopID) || rows[i].paidAtOnce() {
 			continue
 		}
-		e, err := webhook.EventOf(rows[i].order(), shopID, at, why)
+		e, err := webhook.EventOf(rows[i].order(), rows[i].offer, shopID, at, why)
 		if err != nil {
 			return err
 		}
-		events = append(events, webhookEventRow{
-			ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type, Body: string(e.Body), CreateTime: at,
-		})
+		events = append(events, newEventRow(e))
 	}
 	if err := createAll(tx, events); err != nil {
 		return fmt.Errorf("writing %d events: %w", len(events), err)
@@ -140,6 +138,12 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string)
 // wanted reports whether an endpoint is told of the shop's orders. Nobody is told of those of a rehearsal.
 func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
+}
+
+func newEventRow(e webhook.Event) webhookEventRow {
+	return webhookEventRow{
+		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type, Body: string(e.Body), CreateTime: e.At,
+	}
 }
 
 // announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are the database's.

@@ -228,13 +228,19 @@ func readReplay(tx *gorm.DB, w *webhook.Work, n int) error {
 	return nil
 }
 
-// readWaiting reads the retries that are not due, of orders that have events here.
+// readWaiting reads the retries that are not due, of orders that have events here, and of the offers of which these came.
 func readWaiting(tx *gorm.DB, w *webhook.Work) error {
 	due := make(map[int64]bool, len(w.Retries))
 	for _, r := range w.Retries {
 		due[r.OrderID] = true
 	}
-	for part := range chunks(distinct(w.Events, func(e webhook.Event) int64 { return e.OrderID })) {
+	orders := distinct(w.Events, func(e webhook.Event) int64 { return e.OrderID })
+	for _, offer := range distinct(w.Events, webhook.Event.After) {
+		if offer != 0 {
+			orders = append(orders, offer)
+		}
+	}
+	for part := range chunks(distinct(orders, func(id int64) int64 { return id })) {
 		var rows []webhookRetryRow
 		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
 			return err

@@ -45,7 +45,8 @@ type Log interface {
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (Range, error)
 }
 
-// EventID names an event by its order: order-<order>-<number>.
+// EventID names an event by its order, order-<order>-<number>, or by its offer, offer-<voucher>-<position>-<number>: OrderID is below 0
+// then (OfferID.Key).
 type EventID struct{ OrderID, Number int64 }
 
 // String returns the id as endpoints get it, as webhook-id.
@@ -53,17 +54,30 @@ func (id EventID) String() string { return Event{OrderID: id.OrderID, OrderNumbe
 
 // ParseEventID reads a webhook-id. *invalid.Error.
 func ParseEventID(text string) (EventID, error) {
-	parts := strings.Split(text, "-")
-	if len(parts) == 3 && parts[0] == "order" {
-		orderID, errOrder := strconv.ParseInt(parts[1], 10, 64)
-		number, errNumber := strconv.ParseInt(parts[2], 10, 64)
-		id := EventID{OrderID: orderID, Number: number}
-		if errOrder == nil && errNumber == nil && orderID > 0 && number > 0 && id.String() == text {
-			return id, nil
-		}
+	kind, rest, _ := strings.Cut(text, "-")
+	i := strings.LastIndexByte(rest, '-')
+	if i < 0 {
+		return EventID{}, noEventID(text)
 	}
-	return EventID{}, invalid.Join(&invalid.Problem{
-		Field: "event", Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: "an event's webhook-id, such as order-123456789-2",
+	of, last := rest[:i], rest[i+1:]
+	number, err := strconv.ParseInt(last, 10, 64)
+	id := EventID{Number: number}
+	switch {
+	case err != nil || number <= 0:
+	case kind == "order":
+		id.OrderID, err = strconv.ParseInt(of, 10, 64)
+	case kind == "offer":
+		id.OrderID = parseOfferID(of).Key()
+	}
+	if err != nil || id.OrderID == 0 || id.String() != text {
+		return EventID{}, noEventID(text)
+	}
+	return id, nil
+}
+
+func noEventID(text string) error {
+	return invalid.Join(&invalid.Problem{
+		Field: "event", Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: "an event's webhook-id, such as order-123456789-2 or offer-7-12-1",
 	})
 }
 

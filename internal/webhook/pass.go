@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ const (
 	sendGrace   = 2 * time.Second  // for attempts under way when the process stops
 )
 
-// pass sends some work: one event of each order at a time, and those of different orders at once.
+// pass sends some work: one event of each order at a time, and those of different orders at once. An order that came of an offer
+// waits for the offer's.
 type pass struct {
 	d    *Deliverer
 	work Work
@@ -34,7 +36,7 @@ func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	}}
 	due, waiting := w.chains()
 	p.settled.Behind = waiting
-	p.waiting = due
+	p.waiting = slices.Clone(due)
 	var lanes sync.WaitGroup
 	for range min(d.lanes, len(due)) {
 		lanes.Go(func() { p.lane(ctx) })
@@ -82,18 +84,20 @@ func (p *pass) lane(ctx context.Context) {
 	}
 }
 
-// next takes a chain, or returns nil when nothing more is to be sent.
+// next takes a chain that nothing holds up, or returns nil when none is to be sent now. What waits for a chain that another lane sends is
+// taken by that lane.
 func (p *pass) next(ctx context.Context) *chain {
 	if p.ended(ctx) {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
+	i := slices.IndexFunc(p.waiting, (*chain).ready)
+	if i < 0 {
 		return nil
 	}
-	c := p.waiting[0]
-	p.waiting = p.waiting[1:]
+	c := p.waiting[i]
+	p.waiting = slices.Delete(p.waiting, i, i+1)
 	return c
 }
 
@@ -107,6 +111,12 @@ func (p *pass) ended(ctx context.Context) bool {
 // send sends the next event of the chain and reports whether it was taken.
 func (p *pass) send(ctx context.Context, c *chain) bool {
 	e, now := c.events[c.sent], p.now()
+	if !p.work.Endpoint.Wants(e.Type) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c.sent++
+		return true
+	}
 	longer, cancelGrace := order.WithGrace(ctx, sendGrace)
 	defer cancelGrace()
 	call, cancel := context.WithTimeout(longer, sendTimeout)

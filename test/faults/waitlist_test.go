@@ -37,10 +37,10 @@ type waitingSale struct {
 }
 
 // waitingServed has units come back to a sale with a waiting list, and those who wait accept them, while instances die at
-// every step, and Redis is emptied.
+// every step, and Redis is emptied. A program of the shop is told of each offer.
 func waitingServed(r *run) {
 	r.rebuilt = true
-	r.open(deployment{})
+	h := r.receiving()
 	r.load(4, 50*time.Millisecond)
 	r.awaitAccepted(50)
 	w := r.waitingSale(24, 40)
@@ -59,6 +59,7 @@ func waitingServed(r *run) {
 	r.await("the last accept", closedAfter(&accepting))
 	r.faultEnded()
 	w.expectServed()
+	h.expectOffers(w.buyers.Voucher)
 	r.awaitAccepted(50)
 	r.finish()
 }

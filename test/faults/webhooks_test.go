@@ -41,8 +41,19 @@ type hooked struct {
 	cleaned   int64           // the events of higher orders are all there
 }
 
-// hooked opens a deployment whose receiver takes everything.
+// hooked opens a deployment whose receiver takes everything, with orders that can be cancelled.
 func (r *run) hooked() *hooked {
+	r.Helper()
+	w := r.receiving()
+	w.buy(40)
+	r.load(3, 200*time.Millisecond)
+	r.awaitAccepted(30)
+	w.cancel(5)
+	return w
+}
+
+// receiving opens a deployment whose receiver takes everything.
+func (r *run) receiving() *hooked {
 	r.Helper()
 	r.open(deployment{settings: map[string]string{"SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8"}})
 	w := &hooked{run: r, to: receiver.New(r)}
@@ -57,10 +68,6 @@ func (r *run) hooked() *hooked {
 	w.id = made.ID
 	w.to.Expect(made.Secret)
 	time.Sleep(time.Second) // so long may instances remember that no shop has an endpoint
-	w.buy(40)
-	r.load(3, 200*time.Millisecond)
-	r.awaitAccepted(30)
-	w.cancel(5)
 	return w
 }
 
@@ -314,6 +321,35 @@ func (w *hooked) expectTold() {
 	w.must(rows.Err())
 	w.to.Right()
 	w.Logf("%d events, %d of which came again", events, repeats)
+}
+
+// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the receiver was told all
+// of them, each order's behind those of the offer of which it came.
+func (w *hooked) expectOffers(voucher int64) {
+	w.Helper()
+	w.endLease()
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT position, state IN (4, 5, 6, 7, 8) FROM tb_place WHERE voucher_id = ? AND offer_time IS NOT NULL", voucher)
+	w.must(err)
+	defer func() { _ = rows.Close() }() // it is read to its end
+	took, changes := w.to.Took(), int64(0)
+	for rows.Next() {
+		var position, ended int64
+		w.must(rows.Scan(&position, &ended))
+		for number := int64(1); number <= 1+ended; number++ {
+			id := webhook.EventID{OrderID: webhook.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number}
+			if changes++; took[id.String()] == 0 {
+				w.Errorf("event %s never came", id)
+			}
+		}
+	}
+	w.must(rows.Err())
+	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE order_id < 0"); n != changes || n == 0 {
+		w.Errorf("%d events of offers, which have changed %d times", n, changes)
+	}
+	w.to.Right()
 }
 
 // receiverFails has the receiver killed, answer 500, and answer nothing, while instances send.

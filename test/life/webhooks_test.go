@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/webhook"
 )
 
 // eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the order's own numbers.
@@ -19,6 +21,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 			break
 		}
 	}
+	m.eventsTellTheOffers(t, v)
 	const ofVoucher = " WHERE order_id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ?)"
 	told, history, untold := map[int64][]string{}, map[int64][]string{}, 0
 	if m.w.price == 0 {
@@ -47,6 +50,44 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 		}
 		if want = want[untold:]; !slices.Equal(told[o.id], want) {
 			t.Fatalf("order %d: webhooks are told %v, its history is %v", o.id, told[o.id], want)
+		}
+	}
+}
+
+// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it, behind that and before
+// the order that it became.
+func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
+	kinds := map[waitlist.State]webhook.Type{
+		waitlist.Bought: webhook.OfferAccepted, waitlist.Left: webhook.OfferDeclined, waitlist.Missed: webhook.OfferMissed,
+		waitlist.Refused: webhook.OfferEnded, waitlist.Over: webhook.OfferEnded,
+	}
+	told, lastOf, firstOf := map[int64][]webhook.Type{}, map[int64]int64{}, map[int64]int64{}
+	m.w.each(t, func(rows *sql.Rows) error {
+		var id, number int64
+		var kind webhook.Type
+		err := rows.Scan(&id, &number, &kind)
+		told[id], lastOf[id] = append(told[id], kind), number
+		if firstOf[id] == 0 {
+			firstOf[id] = number
+		}
+		return err
+	}, `SELECT e.order_id, e.number, e.type FROM (SELECT ? AS id) v JOIN tb_webhook_event e
+		ON e.order_id BETWEEN -4294967296 * (v.id + 1) AND -4294967296 * v.id OR e.order_id IN (SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = v.id)
+		ORDER BY e.number`)
+	for _, p := range v.places {
+		key := webhook.OfferID{VoucherID: m.w.voucher, Position: p.position}.Key()
+		var want []webhook.Type
+		if p.offered {
+			want = []webhook.Type{webhook.OfferMade}
+		}
+		if p.offered && !p.state.Open() {
+			want = append(want, kinds[p.state])
+		}
+		if !slices.Equal(told[key], want) {
+			t.Fatalf("place %+v: webhooks are told %v of its offer, want %v", p, told[key], want)
+		}
+		if p.state == waitlist.Bought && firstOf[p.order] < lastOf[key] {
+			t.Fatalf("place %+v: webhooks are told of its order first", p)
 		}
 	}
 }

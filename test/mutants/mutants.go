@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks(), inOfferEvents())
 }
 
 // inFailovers are those that matter when another server takes a master's place.
@@ -359,11 +359,11 @@ func inWaitlists() []mutant.Mutant {
 			mutant.Change{File: offers, From: `		if row.State != waitlist.Offered || !now.Before(at(row.Deadline))`, To: `		if row.State != waitlist.Waiting && row.State != waitlist.Offered`},
 		),
 		historyMutant("one unit is offered to two", life, "TestLife", "offers are open",
-			mutant.Change{File: offers, From: `	kept, err := offer(tx, sale, make([]int64, min(units, maxOffers)), now)
+			mutant.Change{File: offers, From: `	kept, err := s.offer(tx, sale, make([]int64, min(units, maxOffers)), now)
 	if err != nil {
 		return err
 	}
-`, To: `	kept, err := offer(tx, sale, make([]int64, 2*min(units, maxOffers)), now)
+`, To: `	kept, err := s.offer(tx, sale, make([]int64, 2*min(units, maxOffers)), now)
 	if err != nil {
 		return err
 	}
@@ -374,15 +374,15 @@ func inWaitlists() []mutant.Mutant {
 			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `	if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
 		return err
 	}
-	return passOn(`, To: `	if state != waitlist.Missed {
+	ended`, To: `	if state != waitlist.Missed {
 		if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
 			return err
 		}
 	}
-	return passOn(`},
+	ended`},
 		),
 		serverMutant("Redis is not asked again after a rebuild", "F53", "an order for each accepted offer",
-			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `		err = askForAll(tx, sale, asked, now)`, To: `		err = askForAll(tx, sale, asked[:0], now)`},
+			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `		err = s.askForAll(tx, sale, asked, now)`, To: `		err = s.askForAll(tx, sale, asked[:0], now)`},
 		),
 		packageMutant("an offer becomes an order though Redis refused", ledger, "TestAcceptRefused", "places: bought",
 			mutant.Change{File: offers, From: `	if taken && lacking == nil {

@@ -81,3 +81,32 @@ func inWebhooks() []mutant.Mutant {
 		),
 	}
 }
+
+// inOfferEvents are those of events about offers.
+func inOfferEvents() []mutant.Mutant {
+	const (
+		ledger, rules = "./internal/sqlstore", "./internal/webhook"
+
+		offers, delivery = "internal/sqlstore/offers.go", "internal/webhook/delivery.go"
+	)
+	return []mutant.Mutant{
+		serverMutant("an offer that is made writes no event", "F53", "never came",
+			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(tx, heads[:0], now)`},
+		),
+		historyMutant("an offer that ends writes no event", "./test/life", "TestLife$", "of its offer",
+			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `s.announceOffers(tx, ended, now)`, To: `s.announceOffers(tx, ended[:0], now)`},
+		),
+		packageMutant("an event is written without its offer", ledger, "TestNoEventWithoutItsOffer$/mysql", "events of what was rolled back",
+			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(s.db.WithContext(s.shares.Holding(tx.Statement.Context)), heads, now)`},
+		),
+		historyMutant("an order is told before its offer", rules, "TestEndpointKeepsEveryEvent", "before those of its",
+			mutant.Change{File: delivery, From: `	c.after = byOrder[offer]
+`, To: ``},
+		),
+		historyMutant("an offer that is behind holds no order up", rules, "TestEndpointKeepsEveryEvent", "before those of its",
+			mutant.Change{File: delivery, From: `		c.held = m.DueAt
+`, To: `		_ = m
+`},
+		),
+	}
+}

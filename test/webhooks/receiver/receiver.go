@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ type Receiver struct {
 	secrets  []webhook.Secret
 	answer   func(id string) int // the status; 0: none before the caller gives up
 	times    map[string]int      // how often each webhook-id came and was taken
-	last     map[string]int64    // the highest number of each order that was taken
+	last     map[string]int64    // the highest number of each order and offer that was taken
 	first    []string            // webhook-ids in the order in which they were first taken
 	asked    int
 	repeats  int
@@ -133,12 +134,19 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
 	}
 	var p struct {
+		Type webhook.Type `json:"type"`
 		Data struct {
 			OrderID string `json:"orderId"`
+			OfferID string `json:"offerId"`
 			Number  int64  `json:"number"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &p); err != nil || id != fmt.Sprintf("order-%s-%d", p.Data.OrderID, p.Data.Number) {
+	err = json.Unmarshal(body, &p)
+	subject := "order-" + p.Data.OrderID
+	if strings.HasPrefix(string(p.Type), "offer.") {
+		subject = "offer-" + p.Data.OfferID
+	}
+	if err != nil || id != fmt.Sprintf("%s-%d", subject, p.Data.Number) {
 		wrong("%s: body %s, %v", id, body, err)
 	}
 	if r.times[id]++; r.times[id] > 1 {
@@ -146,10 +154,13 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 		return // a repeat may come after later ones
 	}
 	r.first = append(r.first, id)
-	if last := r.last[p.Data.OrderID]; p.Data.Number != last+1 {
-		wrong("order %s: number %d came first after %d", p.Data.OrderID, p.Data.Number, last)
+	if last := r.last[subject]; p.Data.Number != last+1 {
+		wrong("%s: number %d came first after %d", subject, p.Data.Number, last)
 	}
-	r.last[p.Data.OrderID] = p.Data.Number
+	if offer := "offer-" + p.Data.OfferID; p.Data.OfferID != "" && subject != offer && r.last[offer] != 2 {
+		wrong("%s came before %s was accepted", id, offer)
+	}
+	r.last[subject] = p.Data.Number
 }
 
 // Expect sets the secrets each of which is to have signed, and no other.

@@ -1,12 +1,15 @@
 // @ts-check
-// Webhook endpoints: where changes of orders are sent, how each takes them, what was sent to it, and what it did not take.
+// Webhook endpoints: where changes of orders and offers are sent, how each takes them, what was sent to it, and what it did not take.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
 
 /** The types of events that an endpoint may choose. */
-const TYPES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
+const TYPES = [
+  ...['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'].map((of) => `order.${of}`),
+  ...['made', 'accepted', 'declined', 'missed', 'ended'].map((of) => `offer.${of}`),
+];
 
 /** How an endpoint takes events, as a tag. @param {any} props */
 function Health({ endpoint: e, t, time, number }) {
@@ -93,7 +96,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     ${!endpoint && input('shopId', '', { hint: t('hint.shop'), mode: 'numeric' })}
     ${input('description', endpoint?.description ?? '')}
     <fieldset class="kinds row types"><legend>${t('field.types')} <span class="soft small-text">${t('hint.types')}</span></legend>
-      ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${`order.${type}`} defaultChecked=${chosen.includes(`order.${type}`)} /> ${t(`order.${type}`)}</label>`)}
+      ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${type} defaultChecked=${chosen.includes(type)} /> ${t(type)}</label>`)}
     </fieldset>
   <//>`;
 }
@@ -160,7 +163,7 @@ function Events({ id, list, version, client, words, onReplay }) {
         <tbody>${(pages.rows ?? []).map((/** @type {any} */ d) => html`<tr key=${d.number} data-event=${d.event}>
           <td class="figures nowrap">${time(d.at)}</td>
           <td class="nowrap">${t(d.type)}</td>
-          <td class="figures">${d.orderId}</td>
+          <td class="figures">${d.orderId ?? d.offerId}</td>
           <td><span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}</td>
           <td lang="en" class="small-text">${d.error}</td>
           <td>${d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`}</td>
