@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/partition"
 	"seckill/internal/voucher"
 )
 
@@ -126,4 +127,21 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 		return Backlog{}, err
 	}
 	return Backlog{Waiting: waiting.Val(), Dead: dead.Val(), Oldest: ageOf(first.Val(), now)}, nil
+}
+
+// WaitingIn implements partition.Backlogs.
+func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, error) {
+	b, err := s.Backlog(ctx, number)
+	if err != nil {
+		return partition.Waiting{}, err
+	}
+	node, err := s.nodeOf(ctx, number)
+	if err != nil {
+		return partition.Waiting{}, err
+	}
+	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead}
+	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
+		w.Node = node.(*redis.Client).Options().Addr
+	}
+	return w, nil
 }

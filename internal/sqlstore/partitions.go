@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -87,32 +88,32 @@ func (s *Store) addPartition(ctx context.Context, number int) error {
 	})
 }
 
-// ChangePartition gives a partition another state, if it has the state from. It returns partition.ErrState when it has another one,
-// and partition.ErrUnknown when there is none.
-func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
+// ChangePartition implements partition.AdminLedger. Times are the ledger's.
+func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State, least time.Duration) error {
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
-		set := tx.Model(&settingRow{}).Where("name = ? AND value = ?", partitionName(number), []byte(from)).
-			Updates(map[string]any{"value": []byte(to), "create_time": now})
-		if set.Error != nil || set.RowsAffected == 1 {
-			return set.Error
-		}
-		all, err := partitions(tx)
-		if err != nil {
+		known, err := stateOf(tx, number)
+		switch since := now.Sub(known.Since); {
+		case err != nil:
 			return err
-		}
-		i := slices.IndexFunc(all, func(p partition.Partition) bool { return p.Number == number })
-		switch {
-		case i < 0:
-			return fmt.Errorf("%w: %d", partition.ErrUnknown, number)
-		case all[i].State != from:
-			return fmt.Errorf("%w: partition %d is %s", partition.ErrState, number, all[i].State)
-		default: // partition 0, which has no row yet
+		case known.State != from:
+			return fmt.Errorf("%w: partition %d is %s", partition.ErrState, number, known.State)
+		case since < least:
+			return fmt.Errorf("%w: partition %d has been %s for %v, and %v must pass", partition.ErrState, number, from, since.Round(time.Second), least)
+		case from == to:
+			return nil
+		case known.Since.IsZero(): // partition 0, which has no row yet
 			return tx.Create(&settingRow{Name: partitionName(number), Value: []byte(to), CreateTime: now}).Error
 		}
+		set := tx.Model(&settingRow{}).Where("name = ? AND value = ?", partitionName(number), []byte(from)).
+			Updates(map[string]any{"value": []byte(to), "create_time": now})
+		if set.Error == nil && set.RowsAffected != 1 {
+			return fmt.Errorf("%w: partition %d was changed at the same time", partition.ErrState, number)
+		}
+		return set.Error
 	})
 	switch {
 	case isDuplicate(err):
@@ -124,6 +125,19 @@ func (s *Store) ChangePartition(ctx context.Context, number int, from, to partit
 	default:
 		return nil
 	}
+}
+
+// stateOf returns one partition, or partition.ErrUnknown.
+func stateOf(tx *gorm.DB, number int) (partition.Partition, error) {
+	all, err := partitions(tx)
+	if err != nil {
+		return partition.Partition{}, err
+	}
+	i := slices.IndexFunc(all, func(p partition.Partition) bool { return p.Number == number })
+	if i < 0 {
+		return partition.Partition{}, fmt.Errorf("%w: %d", partition.ErrUnknown, number)
+	}
+	return all[i], nil
 }
 
 // SalesIn returns how many sales that are not retired each partition has; a partition without any is not in the map.

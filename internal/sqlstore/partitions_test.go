@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"seckill/internal/order/partition"
 )
@@ -35,7 +36,7 @@ func TestPartitions(t *testing.T) {
 		}
 		change := func(n int, from, to partition.State, want error) {
 			t.Helper()
-			if err := l.ChangePartition(t.Context(), n, from, to); !errors.Is(err, want) {
+			if err := l.ChangePartition(t.Context(), n, from, to, 0); !errors.Is(err, want) {
 				t.Errorf("partition %d from %s to %s: %v, want %v", n, from, to, err, want)
 			}
 		}
@@ -51,6 +52,10 @@ func TestPartitions(t *testing.T) {
 		}
 		change(2, partition.Open, partition.Closed, nil)
 		change(2, partition.Open, partition.Closed, partition.ErrState)
+		if err := l.ChangePartition(t.Context(), 2, partition.Closed, partition.Removed, time.Hour); !errors.Is(err, partition.ErrState) {
+			t.Errorf("removed before its time: %v", err)
+		}
+		change(2, partition.Closed, partition.Closed, nil)
 		change(2, partition.Closed, partition.Removed, nil)
 		change(0, partition.Closed, partition.Open, partition.ErrState)
 		change(0, partition.Open, partition.Closed, nil)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"seckill/internal/order/partition"
+)
+
+const partitionHelp = `server partition shows where sales are, and takes partitions out of use. SECKILL_PARTITIONS adds them.
+It works beside running instances, on the stores that the settings name.
+
+  server partition list        each with its state, sales, what waits, and its Redis server
+  server partition close N     no new sales there; those in it go on
+  server partition open N      takes close back
+  server partition remove N    for good, once it has been closed for a minute and is empty: no sale
+                               that is not retired (a day after its end), no order that waits for
+                               its row, no dead letter. Its number is never used again
+
+Instances know of a change within some five seconds. Partition 0 can be closed, and not removed.`
+
+// partitionCommand is the command partition.
+func partitionCommand(ctx context.Context, env environment) error {
+	set := flag.NewFlagSet("partition", flag.ContinueOnError)
+	if err := parseFlags(env, set, partitionHelp); err != nil {
+		return err
+	}
+	if set.Arg(0) == "list" && set.NArg() == 1 {
+		return withPartitions(ctx, env, func(a *partition.Admin) error { return listPartitions(ctx, env.out, a) })
+	}
+	change, n, wrong := partitionChange(set.Args())
+	if wrong != "" {
+		return misuse(set, wrong)
+	}
+	return withPartitions(ctx, env, func(a *partition.Admin) error {
+		if err := change(a, ctx, n); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n", n, set.Arg(0))
+		return err
+	})
+}
+
+// partitionChange returns what is to be done with which partition, or what is wrong with the arguments.
+func partitionChange(args []string) (change func(*partition.Admin, context.Context, int) error, n int, wrong string) {
+	if len(args) == 0 {
+		return nil, 0, "what is to be done is missing (list, close, open or remove)"
+	}
+	change = map[string]func(*partition.Admin, context.Context, int) error{
+		"close": (*partition.Admin).Close, "open": (*partition.Admin).Open, "remove": (*partition.Admin).Remove,
+	}[args[0]]
+	switch {
+	case args[0] == "list":
+		return nil, 0, fmt.Sprintf("unexpected argument %q", args[1])
+	case change == nil:
+		return nil, 0, fmt.Sprintf("there is no %q (list, close, open or remove)", args[0])
+	case len(args) != 2:
+		return nil, 0, args[0] + " needs the number of one partition; server partition list shows them"
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil || n < 0 || n >= partition.Max {
+		return nil, 0, fmt.Sprintf("%q is no number of a partition (allowed: 0 to %d)", args[1], partition.Max-1)
+	}
+	return change, n, ""
+}
+
+func withPartitions(ctx context.Context, env environment, f func(*partition.Admin) error) error {
+	w, err := openToolEnv(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	return f(partition.NewAdmin(w.stores.ledger, w.stores.redis))
+}
+
+func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) error {
+	all, err := admin.List(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "PARTITION\tSTATE\tSINCE\tSALES\tENTRIES WAIT\tOLDEST\tDEAD LETTERS\tINSTANCES\tREDIS")
+	for _, c := range all {
+		since, redis := "the beginning", c.Waiting.Node
+		if !c.Since.IsZero() {
+			since = c.Since.Format(time.RFC3339)
+		}
+		if c.Away != nil {
+			redis = "does not answer"
+			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
+		}
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%d\t%v\t%d\t%d\t%s\n", c.Number, c.State, since, c.Sales, c.Waiting.Orders,
+			c.Waiting.Oldest.Round(time.Second), c.Waiting.DeadLetters, c.Instances, redis)
+	}
+	return errors.Join(append(failed, table.Flush())...)
+}

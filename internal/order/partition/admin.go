@@ -1,0 +1,130 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// closedFor is how long a partition must have been closed before it can be removed: longer than creating a voucher takes, which
+	// may have chosen it before.
+	closedFor = time.Minute
+	// lookTimeout is how long a partition has to say what is in it.
+	lookTimeout = 2 * time.Second
+)
+
+// AdminLedger is the ledger of an Admin.
+type AdminLedger interface {
+	PlaceLedger
+	// ChangePartition gives a partition another state, if it has the state from, and has had it for so long. From a state to the same
+	// one it only checks. ErrUnknown, ErrState.
+	ChangePartition(ctx context.Context, number int, from, to State, least time.Duration) error
+}
+
+// Backlogs says what waits in a partition, and where it is: Redis.
+type Backlogs interface {
+	Instances
+	// WaitingIn returns what is in the partition's streams.
+	WaitingIn(ctx context.Context, partition int) (Waiting, error)
+}
+
+// Waiting is what is in a partition's streams.
+type Waiting struct {
+	Orders      int64 // entries of accepted orders
+	Oldest      time.Duration
+	DeadLetters int64
+	Node        string // host:port of its server in a cluster; else empty
+}
+
+// Contents is a partition and what is in it.
+type Contents struct {
+	Partition
+
+	Sales     int // that are not retired
+	Waiting   Waiting
+	Instances int   // that work there
+	Away      error // why Redis does not say so
+}
+
+// Admin is what operators do with partitions.
+type Admin struct {
+	ledger AdminLedger
+	redis  Backlogs
+}
+
+// NewAdmin returns an admin.
+func NewAdmin(ledger AdminLedger, redis Backlogs) *Admin { return &Admin{ledger: ledger, redis: redis} }
+
+// List returns all partitions with what is in them, removed ones too. One whose Redis does not answer has Away.
+func (a *Admin) List(ctx context.Context) ([]Contents, error) {
+	all, err := a.ledger.Partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sales, err := a.ledger.SalesIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed := make([]Contents, len(all))
+	for i, p := range all {
+		listed[i] = Contents{Partition: p, Sales: sales[p.Number]}
+		if p.State != Removed {
+			a.look(ctx, &listed[i])
+		}
+	}
+	return listed, nil
+}
+
+func (a *Admin) look(ctx context.Context, c *Contents) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	var names []string
+	if c.Waiting, c.Away = a.redis.WaitingIn(ctx, c.Number); c.Away == nil {
+		names, c.Away = a.redis.InstancesIn(ctx, c.Number)
+	}
+	c.Instances = len(names)
+}
+
+// Close has no new sale placed in the partition; those in it go on. ErrUnknown, or ErrState unless it is open and another one is.
+func (a *Admin) Close(ctx context.Context, number int) error {
+	all, err := a.ledger.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Equal(openOnes(all), []int{number}) {
+		return fmt.Errorf("%w: partition %d is the only one that is open, and no sale could be created", ErrState, number)
+	}
+	return a.ledger.ChangePartition(ctx, number, Open, Closed, 0)
+}
+
+// Open takes Close back. ErrUnknown, or ErrState unless it is closed.
+func (a *Admin) Open(ctx context.Context, number int) error {
+	return a.ledger.ChangePartition(ctx, number, Closed, Open, 0)
+}
+
+// Remove ends a partition for good: its number is never used again. It must have been closed for a minute, and be empty: ErrState,
+// ErrNotEmpty with what is in it, or ErrUnknown. Partition 0 stays: it also has what belongs to no sale.
+func (a *Admin) Remove(ctx context.Context, number int) error {
+	if number == 0 {
+		return fmt.Errorf("%w: partition 0 also has what belongs to no sale, and stays", ErrState)
+	}
+	// Its state first: one that is open, or was a moment ago, may get sales at any moment.
+	if err := a.ledger.ChangePartition(ctx, number, Closed, Closed, closedFor); err != nil {
+		return err
+	}
+	sales, err := a.ledger.SalesIn(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := a.redis.WaitingIn(ctx, number)
+	if err != nil {
+		return fmt.Errorf("what is in partition %d is not known: %w", number, err)
+	}
+	if n := sales[number]; n > 0 || w.Orders > 0 || w.DeadLetters > 0 {
+		return fmt.Errorf("%w: partition %d has %d sales that are not retired, %d entries of orders that wait for their rows, %d dead letters",
+			ErrNotEmpty, number, n, w.Orders, w.DeadLetters)
+	}
+	return a.ledger.ChangePartition(ctx, number, Closed, Removed, closedFor)
+}
