@@ -16,7 +16,7 @@ import (
 const partitionHelp = `server partition shows where sales are, and takes partitions out of use. SECKILL_PARTITIONS adds them.
 It works beside running instances, on the stores that the settings name.
 
-  server partition list        each with its state, sales, what waits, and its Redis server
+  server partition list        each with its state, sales, what waits, and its Redis node
   server partition close N     no new sales there; those in it go on
   server partition open N      takes close back
   server partition remove N    for good, once it has been closed for a minute and is empty: no sale

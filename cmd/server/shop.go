@@ -93,8 +93,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger},
-		catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
+	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
 	recoveryStores := recovery.Stores{
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 		Suspects: suspects,
@@ -103,8 +102,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	if !cfg.Embedded() {
 		recoveryStores.Reports = redis
 		reporterOf = func(partition int) *recovery.Reporter {
-			return recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger},
-				partition, self, admissions, repairs, log)
+			return recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger}, partition, self, admissions, repairs, log)
 		}
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
@@ -156,8 +154,8 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		auditor:      auditor,
 		partitions:   s.partitions,
 		recorderOf: func(partition int) *recorder.Recorder {
-			return newRecorder(cfg, recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}, redis.Consumer(partition, self), partition,
-				repairs, notifier, metrics, log)
+			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
+			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
 		},
 	}, nil
 }
