@@ -2,11 +2,15 @@ package seckill
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
+	"unicode"
 )
 
 const (
@@ -20,8 +24,21 @@ type Buyer struct {
 	client *ClientWithResponses
 }
 
-// NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of the client.
+// errNoOrder is a success that says nothing of an order: nothing that Buy could repeat makes another answer of it.
+var errNoOrder = errors.New("names no order")
+
+// NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of the client. It
+// refuses what can never be sent.
 func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
+	u, err := url.Parse(server)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("seckill: the server: %w", err)
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, fmt.Errorf("seckill: the server is %q, want one such as https://shop.example.com", server)
+	case token == "" || strings.ContainsFunc(token, unicode.IsControl):
+		return nil, errors.New("seckill: the token is empty, or has characters that no header may have")
+	}
 	signed := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
@@ -39,7 +56,8 @@ func (b *Buyer) Client() *ClientWithResponses { return b.client }
 // Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or a *Refusal such as
 // SOLD_OUT. An answer 429, 500, 503 or 504, or none, leaves it open or says to come back: Buy waits, as long as the answer asks for or
 // longer each time, and repeats the request. That is harmless: a user gets one order in a sale, and a repeated request is answered
-// with it. params may be nil; give params.Wait to be answered once the order is recorded.
+// with it. When ctx ends, nobody knows the outcome: the error is ctx's, and no *Refusal. A wrong certificate and an answer that names no
+// order are errors at once. params may be nil; give params.Wait to be answered once the order is recorded.
 func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillParams) (OrderRef, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		order, err := b.try(ctx, voucherID, params)
@@ -52,7 +70,7 @@ func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillPara
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return OrderRef{}, fmt.Errorf("%w; the last answer: %w", ctx.Err(), err)
+			return OrderRef{}, fmt.Errorf("%w; the last answer: %v", ctx.Err(), err) //nolint:errorlint // it is not the outcome: a caller must not find it
 		}
 	}
 }
@@ -78,7 +96,7 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 	case answer.JSON202 != nil:
 		return answer.JSON202.Data, nil
 	default:
-		return OrderRef{}, fmt.Errorf("seckill: an answer %d that names no order", answer.StatusCode())
+		return OrderRef{}, fmt.Errorf("seckill: an answer %d %w", answer.StatusCode(), errNoOrder)
 	}
 }
 
@@ -86,8 +104,9 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 // again, so that a crowd that was turned away does not come back in the same moment.
 func retry(err error, pause time.Duration) (time.Duration, bool) {
 	var refusal *Refusal
+	var certificate *tls.CertificateVerificationError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errNoOrder), errors.As(err, &certificate):
 		return 0, false
 	case errors.As(err, &refusal):
 		switch refusal.Status {

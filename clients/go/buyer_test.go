@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -215,5 +217,66 @@ func TestRetryAfter(t *testing.T) {
 	}()
 	if _, err := b.Buy(ctx, 9, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A caller whose context ends after an unknown outcome must not take that for a refusal.
+func TestUnknownIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusGatewayTimeout)
+		_, _ = w.Write([]byte(`{"success": false, "code": "UNKNOWN_OUTCOME"}`))
+		time.AfterFunc(100*time.Millisecond, cancel) // once the answer has been read; sooner, the try itself is cancelled
+	}))
+	t.Cleanup(at.Close)
+	b, err := NewBuyer(at.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Buy(ctx, 9, nil)
+	if refusal := (*Refusal)(nil); !errors.Is(err, context.Canceled) || errors.As(err, &refusal) {
+		t.Errorf("%v is a refusal", err)
+	}
+}
+
+// What no repetition mends is an error at once.
+func TestFinalErrors(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"shop.example.com", "https://", "ftp://shop", "http://shop:x"} {
+		if _, err := NewBuyer(server, "token"); err == nil {
+			t.Errorf("a buyer at %q", server)
+		}
+	}
+	for _, token := range []string{"", "to\nken"} {
+		if _, err := NewBuyer("http://shop", token); err == nil {
+			t.Errorf("a buyer with the token %q", token)
+		}
+	}
+	var asked atomic.Int64
+	empty := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) > 1 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	plain, secure := httptest.NewServer(empty), httptest.NewUnstartedServer(empty)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the buyer who does not trust it
+	secure.StartTLS()
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	for server, want := range map[string]string{plain.URL: "names no order", secure.URL: "certificate"} {
+		b, err := NewBuyer(server, "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), startTime)
+		if _, err = b.Buy(ctx, 9, nil); err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want that it %s", err, want)
+		}
+		cancel()
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }

@@ -85,6 +85,41 @@ for (const [name, answers, code] of [
   });
 }
 
+test('a crowd that is told to come back in a second spreads over half of it', async (t) => {
+  t.mock.method(Math, 'random', () => 0.9);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const answers = [refuse(503, 'UNAVAILABLE', { 'Retry-After': '1' }), accept];
+  let got;
+  const bought = buy({ server: 'http://shop', token: 'x', voucherId: 9, fetch: async () => answers.shift()() }).then((o) => { got = o; });
+  const turn = async () => { // until all is done that the last answer leads to
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await turn();
+  t.mock.timers.tick(1_440);
+  await turn();
+  assert.equal(got, undefined, 'it came back too early');
+  t.mock.timers.tick(20);
+  await bought;
+  assert.equal(got.orderId, '7');
+});
+
+for (const [name, options, fetch, want] of [
+  ['a server that is no address', { server: 'shop' }, accept, /Invalid URL/],
+  ['a token that no header takes', { token: 'x\ny' }, accept, /header|Headers/],
+  ['an answer that names no order', {}, () => new Response('{"success": true, "data": {}}'), /200/],
+  ['a wrong certificate', {}, () => { throw new TypeError('fetch failed', { cause: { code: 'CERT_HAS_EXPIRED' } }); }, /fetch failed/],
+]) {
+  test(`${name} is not tried again`, async () => {
+    let asked = 0;
+    const counted = async () => {
+      if (++asked > 1) throw new Refusal(400, undefined, 0);
+      return fetch();
+    };
+    await assert.rejects(buy({ server: 'http://shop', token: 'x', voucherId: 9, fetch: counted, ...options }), want);
+    assert.ok(asked < 2);
+  });
+}
+
 test('a signal ends the tries', async () => {
   const ends = new AbortController();
   const fetch = async () => {

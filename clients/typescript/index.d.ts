@@ -38,6 +38,7 @@ export interface BuyOptions {
 /**
  * Presses the button until there is an outcome: an order, also one that the user has had before, or a Refusal such as SOLD_OUT. After 429,
  * 500, 502, 503, 504 and lost answers it waits, as long as the answer asks for or longer each time, and repeats the request, which is
- * harmless: a user gets one order in a sale, and a repeated request is answered with it.
+ * harmless: a user gets one order in a sale, and a repeated request is answered with it. What no repetition mends is thrown at once: options
+ * that cannot be sent, an answer that names no order, and in Node.js a wrong certificate.
  */
 export declare function buy(options: BuyOptions): Promise<OrderRef>;
