@@ -126,8 +126,9 @@ for s = 1, sales do
   local first = at + 6 -- where the pairs begin
 
   -- XLEN counts entries, and not orders. So orders are packed only while few entries wait, and as many are taken for full
-  -- ones: more orders never wait than allowed, and nobody is refused before 97 % of those do.
-  local few = pack and math.min(math.floor(max_backlog / PACK_SHARE), MOST_PACKED) or 0
+  -- ones: more orders never wait than allowed, and nobody is refused before 97 % of those do. Also where no more are packed
+  -- now, as packed ones may still wait.
+  local few = math.min(math.floor(max_backlog / PACK_SHARE), MOST_PACKED)
   local backlog = entries + (MAX_PACKED - 1) * math.min(entries, few)
 
   -- Read everything of the sale first: a script that fails after a write is not undone.
@@ -231,7 +232,7 @@ for s = 1, sales do
   local failed -- what Redis answers to a write that it refuses: the answer for this sale
   local from = 1
   while from <= accepted do
-    local to = entries < few and math.min(accepted, from + MAX_PACKED - 1) or from
+    local to = pack and entries < few and math.min(accepted, from + MAX_PACKED - 1) or from
     local epoch, sequence = sale[2], string.format('%.0f', seq + from)
     local id
     if to > from then

@@ -55,12 +55,19 @@ func (r *rig) reporterNamed(name string) {
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), name)).Err())
 }
 
-// packing has the rig's instance send a heartbeat, after which it knows what the others read.
+// packs has the rig's instance send a heartbeat, and reports whether it may pack since: for packingLasts.
 func (r *rig) packs() bool {
 	r.t.Helper()
 	_, err := r.Heartbeat(r.ctx(), 0, "me", recovery.Heard{})
 	r.must(err)
-	return r.admissions.in(0).packing.on(0) == 1
+	return !r.admissions.in(0).packing.until[0].IsZero()
+}
+
+// packsOn has the rig's instance pack until the test ends, however slow the machine is.
+func (r *rig) packsOn() { r.packsUntil(time.Now().Add(time.Hour)) }
+
+func (r *rig) packsUntil(t time.Time) {
+	r.admissions.in(0).packing.until = map[int]time.Time{0: t}
 }
 
 // Orders are packed only while every instance says that it reads them, and an instance that has gone counts for some seconds more.
@@ -80,7 +87,9 @@ func TestPackOnlyWhatAllRead(t *testing.T) {
 		equal(t, true, r.packs())
 	}
 	equal(t, 0, r.admissions.in(1).packing.on(1))
-	r.admissions.in(0).packing.until[0] = time.Now().Add(-time.Millisecond) // as some seconds after the last heartbeat
+	r.packsOn()
+	equal(t, 1, r.admissions.in(0).packing.on(0))
+	r.packsUntil(time.Now().Add(-time.Millisecond)) // as some seconds after the last heartbeat
 	equal(t, 0, r.admissions.in(0).packing.on(0))
 }
 
@@ -90,7 +99,7 @@ func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open(3, r.hour(100))
-	equal(t, true, r.packs())
+	r.packsOn()
 	all := requests(1, 33)
 	all[4].Quantity = order.QuantityOf(3)
 	r.admit(all...)
@@ -134,14 +143,34 @@ func TestPackedEntries(t *testing.T) {
 	equal(t, want[32:], r.stream())
 }
 
-// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed.
+// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed. It is the same
+// where packing ends while packed entries wait.
 func TestPackedBacklog(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	for name, until := range map[string]int64{"on": 1 << 30, "turned off": 65} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newRig(t).fillBacklog(until)
+		})
+	}
+	small := newRig(t)
+	small.open(1, small.hour(100))
+	small.packsOn()
+	got := small.admitBatch(order.Batch{Requests: requests(1, 12), MaxBacklog: 10})
+	equal(t, order.Accepted, got.Results[9].Outcome)
+	equal(t, order.Backlogged, got.Results[10].Outcome)
+}
+
+// fillBacklog sends requests until the backlog is full, those before the user until while orders are packed.
+func (r *rig) fillBacklog(until int64) {
+	t := r.t
 	r.open(1, r.hour(100_000))
-	equal(t, true, r.packs())
+	r.packsOn()
 	const most = 2048 // so that four entries may be packed
 	for from := int64(1); from < most+256; from += 64 {
+		if from >= until {
+			r.packsUntil(time.Time{})
+		}
 		got := r.admitBatch(order.Batch{Requests: requests(from, 64), MaxBacklog: most})
 		if n := len(r.stream()); got.Results[0].Outcome == order.Backlogged && n < most*97/100 || n > most {
 			t.Fatalf("%d orders wait of %d, and user %d is answered %v", n, most, from, got.Results[0].Outcome)
@@ -152,12 +181,6 @@ func TestPackedBacklog(t *testing.T) {
 	if orders := len(r.stream()); orders < most*97/100 || int64(orders) != n+4*(maxPacked-1) {
 		t.Errorf("%d entries have %d orders", n, orders)
 	}
-	small := newRig(t)
-	small.open(1, small.hour(100))
-	small.packs()
-	got := small.admitBatch(order.Batch{Requests: requests(1, 12), MaxBacklog: 10})
-	equal(t, order.Accepted, got.Results[9].Outcome)
-	equal(t, order.Backlogged, got.Results[10].Outcome)
 }
 
 // The dead letter that an older version made of a packed entry becomes one for each of its orders, once it is listed or named.
