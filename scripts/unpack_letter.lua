@@ -4,11 +4,15 @@
 -- KEYS
 --   1  dead  stream
 -- ARGV
---   1  id of the dead letter; the caller has seen that its entry can be read (internal/redisstore/packed.go)
+--   1  id of the dead letter
+--   2… user, order, user, order… as they stand in its field raw.p. The caller has split them, and seen that one of them at least
+--      can be read (internal/redisstore/packed.go); what cannot becomes a dead letter as well
 --
 -- Returns how many dead letters it became; 0 if there is none with this id, or it is of no packed entry.
+-- Epoch and sequence are only shown to people: they are copied if they are there.
 
-if #ARGV ~= 1 then
+local orders = (#ARGV - 1) / 2
+if orders < 1 or orders ~= math.floor(orders) then
   return redis.error_reply('ERR unpack_letter.lua: bad arguments')
 end
 local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
@@ -16,14 +20,19 @@ local of = {}
 for i = 1, letter and #letter[2] or 0, 2 do
   of[letter[2][i]] = letter[2][i + 1]
 end
-local sequence, orders = tonumber(of['raw.s'] or ''), 0
-if not (sequence and of['raw.v'] and of['raw.e'] and of['raw.p']) then
+if not of['raw.p'] then
   return 0
 end
-for user, order in string.gmatch(of['raw.p'], '(%S+) (%S+)') do
-  redis.call('XADD', KEYS[1], '*', 'key', of['key'] or '', 'why', of['why'] or '', 'raw.v', of['raw.v'], 'raw.u', user, 'raw.o', order,
-    'raw.e', of['raw.e'], 'raw.s', string.format('%.0f', sequence > 0 and sequence + orders or 0))
-  orders = orders + 1
+local sequence = tonumber(of['raw.s'] or '') or 0
+for i = 1, orders do
+  local fields = {'key', of['key'] or '', 'why', of['why'] or '', 'raw.v', of['raw.v'] or '', 'raw.u', ARGV[2 * i], 'raw.o', ARGV[2 * i + 1]}
+  if of['raw.e'] then
+    fields[#fields + 1], fields[#fields + 2] = 'raw.e', of['raw.e']
+  end
+  if of['raw.s'] then
+    fields[#fields + 1], fields[#fields + 2] = 'raw.s', sequence > 0 and string.format('%.0f', sequence + i - 1) or of['raw.s']
+  end
+  redis.call('XADD', KEYS[1], '*', unpack(fields))
 end
 redis.call('XDEL', KEYS[1], ARGV[1])
 return orders

@@ -33,8 +33,11 @@ const (
 	replayNotHeld int64 = 2
 )
 
+// maxUnpackings is how many pages of packed dead letters one listing unpacks at most. What is left then is listed as it is.
+const maxUnpackings = 100
+
 // DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how many
-// there are in all.
+// there are in all. Packed ones are unpacked first; where Redis takes no writes, they are listed as they are.
 func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n int) ([]recorder.DeadLetter, int64, error) {
 	from := "-"
 	if after != "" {
@@ -44,10 +47,12 @@ func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n 
 		from = "(" + after
 	}
 	page, total, err := s.letters(ctx, partition, from, n)
-	if err == nil && slices.ContainsFunc(page, isPackedLetter) {
-		if err = s.unpackLetters(ctx, partition, page); err == nil {
-			page, total, err = s.letters(ctx, partition, from, n)
+	for round := 0; err == nil && round < maxUnpackings && slices.ContainsFunc(page, isPackedLetter); round++ {
+		if failed := s.unpackLetters(ctx, partition, page); failed != nil {
+			s.log.WarnContext(ctx, "dead letters of several orders are listed as they are: they cannot be unpacked now", "error", failed)
+			break
 		}
+		page, total, err = s.letters(ctx, partition, from, n) // now with those behind them, which may be packed too
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the dead letters: %w", translate(err))
@@ -72,16 +77,22 @@ func (s *Store) letters(ctx context.Context, partition int, from string, n int) 
 	return page.Val(), total.Val(), nil
 }
 
-// isPackedLetter reports whether a dead letter is that of a packed entry that can be read: one that an older version has put aside.
-func isPackedLetter(m redis.XMessage) bool { return len(packedClaims(letterOf(m).Fields)) > 0 }
+// isPackedLetter reports whether a dead letter is of a packed entry of which some order can be read: an older version has put it
+// aside, or something else in it is damaged.
+func isPackedLetter(m redis.XMessage) bool { return packedLetter(letterOf(m).Fields) != nil }
 
 // unpackLetters makes each order of packed entries a dead letter of its own, at the end of the others.
 func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redis.XMessage) error {
 	for _, m := range letters {
-		if !isPackedLetter(m) {
+		words := packedLetter(letterOf(m).Fields)
+		if words == nil {
 			continue
 		}
-		if _, err := s.scripts.unpackLetter.runInt(ctx, s.commands, []string{s.keys.dead(partition)}, m.ID); err != nil {
+		args := []any{m.ID}
+		for _, word := range words {
+			args = append(args, word)
+		}
+		if _, err := s.scripts.unpackLetter.runInt(ctx, s.commands, []string{s.keys.dead(partition)}, args...); err != nil {
 			return err
 		}
 	}

@@ -98,22 +98,18 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 	return entries, nil
 }
 
-// packedClaims returns the orders of a dead letter that was a packed entry; none if it was none, or cannot be read.
-func packedClaims(fields map[string]string) []order.Claim {
-	m := redis.XMessage{Values: make(map[string]any, len(fields))}
-	for field, value := range fields {
-		m.Values[field] = value
-	}
-	if _, packed := m.Values[entryPacked]; !packed {
+// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was none, or no order of it
+// can be read. Like another dead letter it needs no more than voucher, user and order, so that an order whose neighbour or sequence is
+// damaged can be replayed.
+func packedLetter(fields map[string]string) []string {
+	words := strings.Fields(fields[entryPacked])
+	if n := len(words); n%2 != 0 || n > 2*maxPacked || identifier(fields[entryVoucher]) == 0 {
 		return nil
 	}
-	entries, err := unpack(nil, 0, m)
-	if err != nil {
-		return nil
+	for i := 0; i < len(words); i += 2 {
+		if identifier(words[i]) != 0 && parseHeld(words[i+1]).OrderID != 0 {
+			return words
+		}
 	}
-	claims := make([]order.Claim, len(entries))
-	for i, e := range entries {
-		claims[i] = e.Claim
-	}
-	return claims
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
+	"seckill/internal/testkit"
 )
 
 // An entry is all of its orders, or none: what cannot be read becomes one dead letter with all of it.
@@ -183,19 +184,27 @@ func (r *rig) fillBacklog(until int64) {
 	}
 }
 
+// packedLetter writes a dead letter as an older version makes it of a packed entry.
+func (r *rig) packedLetter(packed string) (id string) {
+	r.t.Helper()
+	return r.letterOf("raw.v", "7", "raw.e", "3", "raw.s", "41", "raw.p", packed)
+}
+
+func (r *rig) letterOf(fields ...any) (id string) {
+	r.t.Helper()
+	id, err := r.commands.XAdd(r.ctx(), &redis.XAddArgs{
+		Stream: r.keys.dead(0), Values: append([]any{"key", "5-1", "why", `field "o" is missing`}, fields...),
+	}).Result()
+	r.must(err)
+	return id
+}
+
 // The dead letter that an older version made of a packed entry becomes one for each of its orders, once it is listed or named.
 func TestPackedDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	letter := func(packed string) string {
-		id, err := r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.dead(0), Values: []any{
-			"key", "5-1", "why", `field "o" is missing`, "raw.v", "7", "raw.e", "3", "raw.s", "41", "raw.p", packed,
-		}}).Result()
-		r.must(err)
-		return id
-	}
-	broken := letter("1 x")
-	letter("1 11 2 12:3")
+	broken := r.packedLetter("1 x")
+	r.packedLetter("1 11 2 12:3")
 	letters, total, err := r.DeadLetters(r.ctx(), 0, "", 10)
 	r.must(err)
 	equal(t, int64(3), total)
@@ -205,7 +214,7 @@ func TestPackedDeadLetters(t *testing.T) {
 	equal(t, "42", letters[2].Fields["s"])
 	equal(t, "5-1", letters[2].Entry)
 
-	named := letter("3 13 4 14")
+	named := r.packedLetter("3 13 4 14")
 	_, err = r.DeadLetter(r.ctx(), 0, named)
 	if err == nil || !strings.Contains(err.Error(), "dead letter of its own") {
 		t.Errorf("a dead letter of several orders is answered %v", err)
@@ -213,5 +222,73 @@ func TestPackedDeadLetters(t *testing.T) {
 	_, total, err = r.DeadLetters(context.WithoutCancel(r.ctx()), 0, "", 10)
 	r.must(err)
 	equal(t, int64(5), total)
-	equal(t, []order.Claim(nil), packedClaims(map[string]string{"v": "7", "p": "1 x"}))
+}
+
+// All of them are unpacked, also one by one, and none of their orders is shown before.
+func TestListPackedDeadLettersByPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, packed := range []string{"1 11 2 12", "3 13 4 14", "5 15 6 16"} {
+		r.packedLetter(packed)
+	}
+	var users []int64
+	for after := ""; ; {
+		page, total, err := r.DeadLetters(r.ctx(), 0, after, 1)
+		r.must(err)
+		if len(page) == 0 {
+			equal(t, int64(6), total)
+			break
+		}
+		users, after = append(users, page[0].Claim.UserID), page[0].ID
+	}
+	equal(t, []int64{1, 2, 3, 4, 5, 6}, users)
+}
+
+// A letter needs voucher, user and order, in a packed entry too: what else is damaged, in it or in another of its orders, does not
+// keep an order from being replayed.
+func TestUnpackDamagedDeadLetters(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fields []any
+		users  []int64
+		s      []string
+	}{
+		"no epoch":                 {[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"41", "42"}},
+		"no sequence":              {[]any{"raw.v", "7", "raw.e", "3", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"", ""}},
+		"sequence is text":         {[]any{"raw.v", "7", "raw.e", "3", "raw.s", "a", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"a", "a"}},
+		"one order is damaged":     {[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 x 12 3 13"}, []int64{1, 0, 3}, []string{"41", "42", "43"}},
+		"other blanks":             {[]any{"raw.v", "7", "raw.s", "0", "raw.p", " 1  11\t2 \n12 "}, []int64{1, 2}, []string{"0", "0"}},
+		"blanks of another script": {[]any{"raw.v", "7", "raw.p", "1\u00a011\u00a02\u00a012"}, []int64{1, 2}, []string{"", ""}},
+		"half an order":            {[]any{"raw.v", "7", "raw.p", "1 11 2"}, []int64{0}, []string{""}},
+		"no voucher":               {[]any{"raw.p", "1 11 2 12"}, []int64{0}, []string{""}},
+		"no orders":                {[]any{"raw.v", "7", "raw.p", ""}, []int64{0}, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.letterOf(c.fields...)
+			letters, _, err := r.DeadLetters(r.ctx(), 0, "", 10)
+			r.must(err)
+			var users []int64
+			var sequences []string
+			for _, l := range letters {
+				users, sequences = append(users, l.Claim.UserID), append(sequences, l.Fields["s"])
+			}
+			equal(t, c.users, users)
+			equal(t, c.s, sequences)
+		})
+	}
+}
+
+// A Redis that takes no writes shows its dead letters, the packed ones as they are.
+func TestListPackedDeadLettersReadOnly(t *testing.T) {
+	t.Parallel()
+	r := newServerRig(t, testkit.StartRedis(t))
+	id := r.packedLetter("1 11 2 12")
+	r.must(r.commands.Do(r.ctx(), "replicaof", "127.0.0.1", "1").Err())
+	letters, total, err := r.DeadLetters(r.ctx(), 0, "", 10)
+	r.must(err)
+	equal(t, int64(1), total)
+	equal(t, id, letters[0].ID)
+	equal(t, "1 11 2 12", letters[0].Fields["p"])
 }
