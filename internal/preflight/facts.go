@@ -12,7 +12,7 @@ type Facts struct {
 	InstancesErr error
 	PoolSize     int   // connections to the ledger that each instance may have
 	Confirming   int   // replicas that must have an order before its buyer is answered
-	Waiting      int64 // orders without a row
+	Waiting      int64 // entries of orders without a row, each of which may have several
 	DeadLetters  int64
 	BacklogErr   error
 	HasProvider  bool  // somebody takes money
@@ -47,7 +47,7 @@ type Ledger struct {
 // Instance is a living instance.
 type Instance struct {
 	Name string
-	Old  bool // it reads fewer formats than this version writes
+	Old  bool // it does not say that it reads all formats that this version writes
 }
 
 // Sale is the sale that is to go ahead.

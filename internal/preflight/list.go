@@ -203,7 +203,7 @@ func (f *Facts) backlog() Line {
 		return unknown(name, Warning, f.BacklogErr)
 	}
 	return line(name, worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
-		say("%d orders wait for their row, %d dead letters", "%d 个订单等待入库，%d 条死信", f.Waiting, f.DeadLetters),
+		say("%d entries of orders wait for their rows, %d dead letters", "%d 条订单消息等待入库，%d 条死信", f.Waiting, f.DeadLetters),
 		say("see why recording is slow; server deadletter list shows what could not be read", "检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
 }
 

@@ -80,7 +80,7 @@ func TestList(t *testing.T) {
 		"one instance":        {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
 		"an old instance":     {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
 		"unknown instances":   {func(f *Facts) { f.InstancesErr, f.Instances = away, nil }, "instances", Warning, "not found out"},
-		"many orders wait":    {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 orders"},
+		"many orders wait":    {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
 		"a dead letter":       {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
 		"unknown backlog":     {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
 		"more than one thing": {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},

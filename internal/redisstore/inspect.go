@@ -73,8 +73,7 @@ func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
 	slices.Sort(names)
 	instances := make([]preflight.Instance, len(names))
 	for i, name := range names {
-		_, reads, _ := strings.Cut(name, " ")
-		instances[i] = preflight.Instance{Name: instanceOf(name), Old: !strings.Contains(" "+reads, readsQuantities)}
+		instances[i] = preflight.Instance{Name: instanceOf(name), Old: !strings.HasSuffix(name, readsFormats)}
 	}
 	return instances, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
+	"seckill/internal/preflight"
 	"seckill/internal/testkit"
 )
 
@@ -291,4 +292,16 @@ func TestListPackedDeadLettersReadOnly(t *testing.T) {
 	equal(t, int64(1), total)
 	equal(t, id, letters[0].ID)
 	equal(t, "1 11 2 12", letters[0].Fields["p"])
+}
+
+// An instance is old unless it reads all formats, and not only those of several units.
+func TestOldInstances(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, name := range []string{"a:1" + readsFormats, "b:1" + readsQuantities, "c:1"} {
+		r.reporterNamed(name)
+	}
+	instances, err := r.Instances(r.ctx())
+	r.must(err)
+	equal(t, []preflight.Instance{{Name: "a"}, {Name: "b", Old: true}, {Name: "c", Old: true}}, instances)
 }
