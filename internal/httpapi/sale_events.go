@@ -99,7 +99,7 @@ type saleStatsJSON struct {
 
 	Guards *guardFiguresJSON `json:"guards,omitempty"` // absent without guards while nothing was counted
 
-	Waiting     int64 `json:"waiting"`   // accepted orders without a row, of all sales of the partition
+	Waiting     int64 `json:"waiting"`   // entries of accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
 	DeadLetters int64 `json:"deadLetters"`
 

@@ -11,7 +11,7 @@ import (
 
 // Backlog is what waits in a partition.
 type Backlog struct {
-	Entries     int64         // accepted orders that wait for their row
+	Entries     int64         // entries of accepted orders that wait for their rows
 	Oldest      time.Duration // for how long the first of them has
 	DeadLetters int64
 }
@@ -29,7 +29,7 @@ func newPartitions() *partitionMetrics {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "partition", Name: name, Help: help}, []string{"partition"})
 	}
 	return &partitionMetrics{
-		entries:     vec("backlog_entries", "Accepted orders of the partition that wait for their row, of all instances; NaN when it is not known."),
+		entries:     vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known."),
 		oldest:      vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 when none waits, NaN when it is not known."),
 		deadLetters: vec("dead_letters_waiting", "Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
 		known:       make(map[int]*Backlog),

@@ -15,7 +15,7 @@ type Inventory struct {
 	Stock       int64 // units left to sell, returned and reserved ones included
 	Holders     int64 // users in the sale's buyers
 	Extra       int64 // units that they have beyond one each
-	Waiting     int64 // entries of the sale in the stream, delivered or not; or NotCounted
+	Waiting     int64 // orders of the sale in the stream's entries, delivered or not; or NotCounted
 	DeadLetters int64 // dead letters of the partition
 }
 
@@ -51,7 +51,7 @@ type LedgerTotals struct {
 //	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a purchase, its
 //	         recording, a payment, a cancel or a return: each moves units from one summand to the other. Only changes of the
 //	         stock do, and the operations' numbers say which of them Redis has already.
-//	orders   holders without a live order = entries that wait in the stream. Purchases change that all the time, so it
+//	orders   holders without a live order = orders that wait in the stream. Purchases change that all the time, so it
 //	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
 	VoucherID int64
@@ -188,8 +188,9 @@ func (b *Balance) compareStock() (doubt string) {
 }
 
 // compareOrders counts holders without a row or an entry, if the ledger did not change, and reports whether there are
-// fewer holders than live orders. An entry whose order is recorded and not yet acknowledged counts as waiting, so that at
-// worst a lost order is not noticed yet.
+// fewer holders than live orders. An order that is recorded and whose entry is not yet acknowledged counts as waiting, so that at
+// worst a lost order is not noticed yet: of a packed entry that stays because one of its orders is stuck, up to 15, for as long
+// as it stays.
 func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
 	// An operation may have been pending when Redis was read, and be completed by now.

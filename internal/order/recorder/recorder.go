@@ -99,7 +99,7 @@ type Stores struct {
 // Options tune a Recorder.
 type Options struct {
 	Partition int  // the partition whose stream it reads
-	Batch     int  // orders in one transaction at most, and entries read at once
+	Batch     int  // orders in one transaction at most, unless one packed entry has more; and entries read at once
 	Drain     bool // when stopped, record what is in the stream first: for a stream that ends with the process
 }
 
