@@ -38,6 +38,22 @@ func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 	return len(entries)
 }
 
+// expectPacked fails unless the orders that wait share entries.
+func expectPacked(t *testing.T, l *box.Redis) {
+	t.Helper()
+	orders, _, err := l.Backlog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := l.XLen(t.Context(), l.StreamKey()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries >= orders {
+		t.Errorf("%d orders wait in %d entries: none is packed", orders, entries)
+	}
+}
+
 // TestPackedEntries: orders that wait in packed entries are recorded, each once, also those of an instance that has died; and a
 // crowd's own orders, which are packed as its calls are shared.
 func TestPackedEntries(t *testing.T) {
@@ -60,7 +76,16 @@ func TestPackedEntries(t *testing.T) {
 	if err := s.Servers[0].Start(); err != nil {
 		t.Fatal(err)
 	}
+	box.Eventually(t, "the rows of the orders that waited", func() error {
+		if waiting, _, err := s.Redis.Backlog(t.Context()); err != nil || waiting > 0 {
+			return fmt.Errorf("%d wait, error %v", waiting, err)
+		}
+		return nil
+	})
+	release = s.Ledger.LockSale(t, b.Voucher)
 	b.BuyAll(t.Context(), 64, box.Users(31, stock))
+	expectPacked(t, s.Redis)
+	release()
 	s.Check(t, b, stock)
 	expectOutput(t, s, 0, []string{"balanced"}, "reconcile")
 }
