@@ -15,7 +15,7 @@ const MaxCounted = 1000
 var (
 	// ErrNoList: the sale has no waiting list.
 	ErrNoList = errors.New("the sale has no waiting list")
-	// ErrOnSale: there are units that anybody can buy.
+	// ErrOnSale: there are units that anybody can buy, or, when one has just come back, in a second (order.ReturnDelay).
 	ErrOnSale = errors.New("the sale is not sold out")
 	// ErrNoPlace: the user has no place on the list.
 	ErrNoPlace = errors.New("the user has no place on the waiting list")
