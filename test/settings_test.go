@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -112,6 +113,36 @@ func TestMissingSchema(t *testing.T) {
 	}, "serve")
 	if got.Code == 0 || !strings.Contains(got.Stdout+got.Stderr, "server migrate") {
 		t.Errorf("exit code %d, want a failure that names the command:\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+}
+
+// TestSpoiltKeyOfCodes: a server starts beside a key that tills cannot use, and says which it is.
+func TestSpoiltKeyOfCodes(t *testing.T) {
+	t.Parallel()
+	_, prefix := testkit.Redis(t)
+	dsn := testkit.MySQL(t)
+	s := box.NewServer(t, "instance", map[string]string{
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": dsn, "SECKILL_JWT_SECRET": box.Secret,
+	})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := s.Terminate(); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v; want 0", code, err)
+	}
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), "UPDATE tb_setting SET value = 'short' WHERE name = 'coupon_key_00'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if all := s.Log.String(); !strings.Contains(all, "setting coupon_key_00 has 5 bytes instead of 32") {
+		t.Errorf("the log does not name the key:\n%s", all)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/pages"
 	"seckill/internal/redisstore"
+	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/web"
@@ -52,7 +53,8 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return fmt.Errorf("the first order ids: %w", err)
 	}
 
-	if _, err := stores.ledger.CouponKeys(ctx); err != nil { // the first start makes one, not the first payment
+	// The first start makes one, not the first payment. A spoilt one is the loss of tills, and not of sales.
+	if _, err := stores.ledger.CouponKeys(ctx); err != nil && !errors.Is(err, sqlstore.ErrKeySpoilt) {
 		return fmt.Errorf("the keys of codes: %w", err)
 	}
 

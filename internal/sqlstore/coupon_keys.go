@@ -25,6 +25,9 @@ var (
 	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
 	// errKeyUnknown ends a transaction that needs the key of new codes. It runs again once the key is known (write).
 	errKeyUnknown = errors.New("the key of new codes is to be read")
+	// ErrKeySpoilt says that a row in tb_setting is none of a key, so that no codes are made: orders are paid without them, and have
+	// them when they are read after it was mended.
+	ErrKeySpoilt = errors.New("no codes are made")
 )
 
 // couponKey remembers the key of new codes. It is read before a transaction, and never within one, where others would wait for it
@@ -32,12 +35,13 @@ var (
 type couponKey struct {
 	now func() time.Time
 
-	mu   sync.Mutex
-	key  redemption.Key
-	from time.Time // when it was read; zero: it is to be read
+	mu     sync.Mutex
+	key    redemption.Key
+	spoilt error     // why there is none
+	from   time.Time // when it was read; zero: it is to be read
 }
 
-// current returns the key for new codes, or errKeyUnknown.
+// current returns the key for new codes, or errKeyUnknown, or ErrKeySpoilt.
 func (c *couponKey) current() (redemption.Key, error) {
 	now := c.now()
 	c.mu.Lock()
@@ -45,30 +49,31 @@ func (c *couponKey) current() (redemption.Key, error) {
 	if age := now.Sub(c.from); age < 0 || age >= couponKeyTTL { // below 0 when the clock was set back
 		return redemption.Key{}, errKeyUnknown
 	}
-	return c.key, nil
+	return c.key, c.spoilt
 }
 
-// learn notes the key as it was read after the given time.
-func (c *couponKey) learn(key redemption.Key, from time.Time) {
+// learn notes the key, or why there is none, as it was read after the given time.
+func (c *couponKey) learn(key redemption.Key, spoilt error, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
 		return // others have read it since
 	}
-	c.key, c.from = key, from
+	c.key, c.spoilt, c.from = key, spoilt, from
 }
 
 // CouponKeys implements redemption.Ledger.
 func (s *Store) CouponKeys(ctx context.Context) ([]redemption.Key, error) {
-	keys, err := s.readCouponKeys(func(f func(*gorm.DB) error) error { return s.writeRetry(ctx, f) })
+	keys, err := s.readCouponKeys(ctx, func(f func(*gorm.DB) error) error { return s.writeRetry(ctx, f) })
 	if err != nil {
 		return nil, readError("reading the keys of codes", err)
 	}
 	return keys, nil
 }
 
-// readCouponKeys returns all keys, and makes the first, in a transaction that transact runs. What it has read is known from then on.
-func (s *Store) readCouponKeys(transact func(func(*gorm.DB) error) error) (keys []redemption.Key, err error) {
+// readCouponKeys returns all keys, and makes the first, in a transaction that transact runs. What it has read is known from then on,
+// also that a row is spoilt: then orders go without codes, and nobody waits for it.
+func (s *Store) readCouponKeys(ctx context.Context, transact func(func(*gorm.DB) error) error) (keys []redemption.Key, err error) {
 	from := s.now()
 	err = transact(func(tx *gorm.DB) (err error) {
 		if keys, err = couponKeys(tx); err == nil && len(keys) == 0 {
@@ -76,10 +81,14 @@ func (s *Store) readCouponKeys(transact func(func(*gorm.DB) error) error) (keys 
 		}
 		return err
 	})
+	if errors.Is(err, ErrKeySpoilt) {
+		s.log.ErrorContext(ctx, "orders are paid without their codes until a row in tb_setting is mended", "error", err)
+		s.couponKey.learn(redemption.Key{}, err, from)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s.couponKey.learn(keys[len(keys)-1], from)
+	s.couponKey.learn(keys[len(keys)-1], nil, from)
 	return keys, nil
 }
 
@@ -123,10 +132,10 @@ func couponKeys(tx *gorm.DB) ([]redemption.Key, error) {
 	keys := make([]redemption.Key, len(rows))
 	for i, row := range rows {
 		if _, err := fmt.Sscanf(row.Name, couponKeySetting+"%02d", &keys[i].ID); err != nil || keys[i].ID > redemption.MaxKeyID {
-			return nil, fmt.Errorf("setting %s names no key of codes", row.Name)
+			return nil, fmt.Errorf("%w: setting %s names no key of codes; allowed are %s00 to %[3]s%d", ErrKeySpoilt, row.Name, couponKeySetting, redemption.MaxKeyID)
 		}
 		if len(row.Value) != redemption.KeyBytes {
-			return nil, fmt.Errorf("setting %s has %d bytes instead of %d", row.Name, len(row.Value), redemption.KeyBytes)
+			return nil, fmt.Errorf("%w: setting %s has %d bytes instead of %d", ErrKeySpoilt, row.Name, len(row.Value), redemption.KeyBytes)
 		}
 		copy(keys[i].Secret[:], row.Value)
 	}

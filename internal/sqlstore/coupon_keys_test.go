@@ -3,10 +3,14 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/redemption"
+	"seckill/internal/sqlstore"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -102,4 +106,55 @@ func TestTheFirstCodeMakesTheKey(t *testing.T) {
 			t.Errorf("%d keys, %v", len(keys), err)
 		}
 	})
+}
+
+// A row that is no key stops nobody: what is recorded or paid meanwhile has no code, also in a batch with orders of other sales, and has
+// one when it is read after the row was mended.
+func TestSpoiltKeyStopsNothing(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for name, value := range map[string]string{"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", redemption.KeyBytes)} {
+			l.exec(t, "DELETE FROM tb_setting WHERE name LIKE 'coupon_key_%'")
+			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
+			l.clock.Add(int64(time.Minute)) // a key that was known is not any more
+			have := l.goesOnWithoutCodes(t)
+			for _, c := range have {
+				if c, err := l.CouponOf(t.Context(), l.order(t, c.OrderID)); !errors.Is(err, sqlstore.ErrKeySpoilt) {
+					t.Errorf("%s: an order has %+v, %v", name, c, err)
+				}
+			}
+			l.exec(t, "DELETE FROM tb_setting WHERE name = ?", name)
+			l.clock.Add(int64(time.Minute))
+			for _, c := range have {
+				if l.coupon(t, c).Code == "" {
+					t.Errorf("%s: order %d has no code", name, c.OrderID)
+				}
+			}
+		}
+	})
+}
+
+// goesOnWithoutCodes records and pays orders that would have codes, in all ways, beside others, and returns them.
+func (l ledger) goesOnWithoutCodes(t *testing.T) []order.Claim {
+	t.Helper()
+	free, other, dear := l.free(t, 9), l.seckill(t, 9), l.redeemable(t, 9, voucher.Redemption{})
+	others := claims(other, 11, 2)
+	batch, settled, later := claims(free, 1, 2), claims(free, 5, 1), claims(free, 6, 1)
+	insert(t, l, slices.Concat(batch, others))
+	l.clock.Add(int64(time.Minute)) // it is read again, within a transaction
+	if err := l.Settle(t.Context(), settled, decideAll(settled, order.Insert, "")); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, l, later) // it is known
+	have := slices.Concat(batch, settled, later, l.paid(t, dear, 1))
+	for _, c := range have {
+		if o := l.order(t, c.OrderID); o.Status != order.Paid {
+			t.Errorf("order %d is %s", c.OrderID, o.Status)
+		}
+	}
+	for _, c := range others {
+		if o := l.order(t, c.OrderID); o.Status != order.Unpaid {
+			t.Errorf("an order of another sale is %s", o.Status)
+		}
+	}
+	return have
 }

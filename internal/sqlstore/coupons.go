@@ -61,7 +61,7 @@ func (r *couponRow) take(c redemption.Coupon) {
 const codeTries = 5
 
 // issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is. It may return
-// errKeyUnknown: then the transaction is to end, and runs again.
+// errKeyUnknown: then the transaction is to end, and runs again. With ErrKeySpoilt nothing was written.
 func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 	return coupons[o.ID].coupon(row), nil
 }
 
-// issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it.
+// issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
 func (s *Store) issueMissing(ctx context.Context, orderID int64) (row orderRow, coupons map[int64]*couponRow, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		if row, err = lockOrder(tx, orderID, 0); err != nil {

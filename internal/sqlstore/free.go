@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,17 +51,20 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]p
 	return nil
 }
 
-// keyFor has the key of new codes read, if orders on the terms have codes at once: a batch is not to be inserted twice for it.
+// keyFor has the key of new codes read, if orders on the terms have codes at once: a batch is not to be inserted twice for it. One that is
+// spoilt does not keep the batch waiting, with orders of other sales in it.
 func (s *Store) keyFor(ctx context.Context, terms map[int64]payTerms) error {
 	for _, t := range terms {
 		if t.cents > 0 || !t.redemption.ByCode {
 			continue
 		}
-		if _, err := s.couponKey.current(); err == nil {
+		if _, err := s.couponKey.current(); !errors.Is(err, errKeyUnknown) {
 			return nil
 		}
-		_, err := s.CouponKeys(ctx)
-		return err
+		if _, err := s.CouponKeys(ctx); !errors.Is(err, ErrKeySpoilt) {
+			return err
+		}
+		return nil
 	}
 	return nil
 }

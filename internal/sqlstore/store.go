@@ -116,7 +116,7 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	transact := func(f func(tx *gorm.DB) error) error { return s.transact(ctx, f) }
 	err = transact(f)
 	if errors.Is(err, errKeyUnknown) { // all is rolled back: nobody waits behind its rows while the key is read
-		if _, err = s.readCouponKeys(transact); err == nil {
+		if _, err = s.readCouponKeys(ctx, transact); err == nil || errors.Is(err, ErrKeySpoilt) {
 			err = transact(f)
 		}
 	}

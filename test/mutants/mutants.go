@@ -271,6 +271,12 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 		return false, ErrVoid
 `, To: ``},
 		),
+		packageMutant("a spoilt key keeps a batch waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing", "no codes are made",
+			mutant.Change{File: "internal/sqlstore/free.go", From: `_, err := s.CouponKeys(ctx); !errors.Is(err, ErrKeySpoilt) {`, To: `_, err := s.CouponKeys(ctx); errors.Is(err, ErrKeySpoilt) {`},
+		),
+		packageMutant("a spoilt key keeps payments waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing", "no codes are made",
+			mutant.Change{File: "internal/sqlstore/transition.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`, To: `err != nil { // else`},
+		),
 	}
 }
 
