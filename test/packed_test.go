@@ -78,7 +78,7 @@ func TestPackedEntries(t *testing.T) {
 	}
 	box.Eventually(t, "the rows of the orders that waited", func() error {
 		if waiting, _, err := s.Redis.Backlog(t.Context()); err != nil || waiting > 0 {
-			return fmt.Errorf("%d wait, error %v", waiting, err)
+			return fmt.Errorf("%d wait: %w", waiting, err)
 		}
 		return nil
 	})
