@@ -93,6 +93,7 @@ func testStops(t *testing.T, r *rig) {
 	slices.Sort(reporters)
 	equal(t, []string{"a packed quantity", "b packed quantity"}, reporters) // and what each of them reads
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
+	equal(t, r.sale, r.reporterHeartbeat("a").Sale)      // the first heartbeat hears of it still, as all may have stood still
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
 }
 

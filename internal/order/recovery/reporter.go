@@ -15,7 +15,7 @@ import (
 // ReportStore takes recovery reports: Redis.
 type ReportStore interface {
 	// Heartbeat records that the reporter is alive, and returns the recovery rounds since its last heartbeat, the zero Heard
-	// before the first: then those of the last RoundTTL. One may come twice.
+	// before the first: then those of the last RoundTTL, and older ones that no heartbeat has found. One may come twice.
 	Heartbeat(ctx context.Context, partition int, reporter string, last Heard) (Heard, error)
 	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is harmless.
 	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
