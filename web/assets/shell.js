@@ -119,7 +119,12 @@ export function Dialog({ title, onClose, closeLabel, children }) {
     dialog.showModal();
     return () => dialog.close();
   }, []);
-  return html`<dialog ref=${place} class="dialog" aria-labelledby="dialog-title" onClose=${onClose}>
+  useEffect(() => { // not as an attribute: the event of close() above comes late, and would close what was opened since
+    const dialog = /** @type {any} */ (place.current);
+    dialog.addEventListener('close', onClose);
+    return () => dialog.removeEventListener('close', onClose);
+  }, [onClose]);
+  return html`<dialog ref=${place} class="dialog" aria-labelledby="dialog-title">
     <header class="dialog-head">
       <h2 id="dialog-title">${title}</h2>
       <button class="icon" type="button" aria-label=${closeLabel} onClick=${onClose}>✕</button>
