@@ -35,7 +35,7 @@ const error = (c) => Math.abs(c.clock.now() - (began + passed));
 for (const wrong of [0, -7200e3, 7200e3, 86400e3 * 365]) {
   for (let latency = 0; latency <= 400; latency += 25) {
     for (const body of [0, 100, 2000]) { // 50 KB take two seconds at 200 kbit/s
-      const c = client(wrong, latency, latency, body);
+      const c = client(wrong, latency, /* down */ latency, body);
       await c.ask('GET', '/voucher/list/1');
       assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms after ' + latency + ' ms each way and ' + body + ' ms of body');
       Date.now = () => 0; // the buyer sets their clock meanwhile
