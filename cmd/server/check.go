@@ -103,8 +103,11 @@ func (w *toolEnv) saleFacts(ctx context.Context, id int64) (*preflight.Sale, err
 		if err != nil {
 			return nil, err
 		}
-		if balance.Finding != audit.Balanced {
+		switch {
+		case balance.Finding.Broken():
 			s.Unbalanced = fmt.Sprintf("%s: %s", balance.Finding, balance.Why)
+		case balance.Finding == audit.Undecided:
+			s.Undecided = balance.Why
 		}
 	}
 	entries, err := w.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)

@@ -60,7 +60,8 @@ type Sale struct {
 	OffShelf   bool
 	Paused     bool
 	Retired    bool
-	Unbalanced string // "": all its units are accounted for; else what is wrong
+	Unbalanced string // "": nothing is wrong with its units; else what is
+	Undecided  string // "": it could be found out; else why not
 	Changes    []Change
 }
 

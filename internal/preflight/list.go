@@ -60,6 +60,10 @@ func (s *Sale) window(now time.Time) Line {
 
 // units says whether both stores have all units.
 func (s *Sale) units() Line {
+	if s.Unbalanced == "" && s.Undecided != "" {
+		return line("sale.units", Warning, say("not found out: %s", "未能查明：%s", s.Undecided),
+			say("check again in a moment; server reconcile -voucher %d shows the sums", "稍后再检查一次；server reconcile -voucher %d 可查看明细", s.VoucherID))
+	}
 	return line("sale.units", worse(s.Unbalanced != "", false),
 		say("%s", "%s", cmp.Or(s.Unbalanced, fmt.Sprintf("%d = %d", s.Issued, s.Issued))),
 		say("server reconcile -voucher %d shows the sums", "server reconcile -voucher %d 可查看明细", s.VoucherID))

@@ -43,6 +43,7 @@ func TestList(t *testing.T) {
 		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
 		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
 		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
+		"units not known":    {func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning, "not found out: Redis is rebuilding it"},
 		"units missing":      {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
 		"nobody takes money": {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
 		"free, no provider":  {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},

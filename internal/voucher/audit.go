@@ -36,7 +36,7 @@ const (
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter
 	Rotated   Action = "rotate"  // the key of codes
-	Deleted   Action = "delete"  // a webhook endpoint
+	Deleted   Action = "delete"  // a webhook endpoint, or a template
 	Exported  Action = "export"  // orders, with their codes masked or whole
 )
 

@@ -322,7 +322,7 @@ export const TEXTS = {
   'action.replay': { en: 'Replay', zh: '重放' },
   'action.rotate': { en: 'New key', zh: '轮换密钥' },
   'action.export': { en: 'Export of orders', zh: '导出订单' },
-  'action.delete': { en: 'Deleted webhook', zh: '删除回调地址' },
+  'action.delete': { en: 'Deleted', zh: '删除' },
   'field.webhook': { en: 'Webhook', zh: '回调地址' },
   'field.url': { en: 'Address', zh: '地址' },
   'field.disabled': { en: 'Disabled', zh: '已停用' },
