@@ -16,7 +16,7 @@ const (
 	exitVerified    = 0
 	exitFindings    = 1 // something is wrong, or could not be run
 	exitUsage       = 2
-	exitInterrupted = 130 // Ctrl-C, and nothing wrong in what was done until then
+	exitInterrupted = 130 // Ctrl-C or -longest, and nothing wrong in what was done until then
 )
 
 // environment is what the program gets from outside.

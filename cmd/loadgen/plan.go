@@ -29,6 +29,7 @@ type plan struct {
 	timeout     time.Duration
 	connections int
 	settle      time.Duration
+	longest     time.Duration // 0: until every buyer is finished
 	seed        uint64
 	json        string
 	tokens      tokens
@@ -55,8 +56,8 @@ from files. The orders are real ones, of made-up users: rehearse on a system
 where that does no harm.
 
 It exits with 0 when nothing was lost and nothing sold twice, 1 when something is
-wrong, 2 when the command line is wrong, and 130 when Ctrl-C ended it early and
-nothing was wrong until then.`
+wrong, 2 when the command line is wrong, and 130 when Ctrl-C or -longest ended it
+early and nothing was wrong until then.`
 
 // readPlan reads the command line and prints what is wrong with it to env.err.
 func readPlan(env environment) (plan, error) {
@@ -77,6 +78,7 @@ func readPlan(env environment) (plan, error) {
 	set.DurationVar(&p.wait, "wait", 0, "buy with ?wait=: the answer waits this `time` for the recorded order; 0: without")
 	set.DurationVar(&p.timeout, "timeout", 15*time.Second, "longest `time` for one answer; a longer one is unknown")
 	set.IntVar(&p.connections, "connections", 256, "`number` of connections that stay open; a buyer who finds none free waits, and this counts as latency")
+	set.DurationVar(&p.longest, "longest", 0, "longest `time` from the first buyer on: then nobody asks any more, and what was done is verified; 0: until all are finished")
 	set.DurationVar(&p.settle, "settle", 30*time.Second, "longest `time`, after the last answer, until everything must agree")
 	set.Uint64Var(&p.seed, "seed", 1, "the same `number` gives the same arrivals")
 	set.StringVar(&p.json, "json", "", "`file` for the report as JSON")
@@ -160,6 +162,7 @@ func (p *plan) complete(servers, shape string, rate float64) (err error) {
 		{"wait", p.wait, 0, 5 * time.Minute},
 		{"timeout", p.timeout, p.wait + time.Millisecond, time.Hour},
 		{"settle", p.settle, 0, time.Hour},
+		{"longest", p.longest, 0, 48 * time.Hour},
 	} {
 		if c.is < c.from || c.is > c.to {
 			return fmt.Errorf("-%s is %v (allowed: %v to %v)", c.name, c.is, c.from, c.to)

@@ -13,8 +13,8 @@ const (
 	openTimeout = 30 * time.Second
 )
 
-// rehearse opens the voucher, runs the load and verifies it. When ctx ends it stops the load and verifies what was done
-// until then.
+// rehearse opens the voucher, runs the load and verifies it. When ctx ends, or after the plan's longest time, it stops the load and
+// verifies what was done until then.
 func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	s, err := newService(&p)
 	if err != nil {
@@ -27,13 +27,18 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	}
 	r := newRecord(time.Now())
 	l := newLoad(&p, before.ID, r)
+	loading, cancel := ctx, context.CancelFunc(func() {})
+	if p.longest > 0 {
+		loading, cancel = context.WithTimeout(ctx, p.longest)
+	}
+	defer cancel()
 	running := make(chan struct{})
 	go func() {
 		defer close(running)
-		l.run(ctx)
+		l.run(loading)
 	}()
 	display{env.err, env.terminal, l}.run(running)
-	interrupted := ctx.Err() != nil
+	interrupted := loading.Err() != nil
 	took := time.Since(r.began)
 	if env.stop != nil {
 		env.stop() // from here on Ctrl-C ends the program

@@ -142,6 +142,7 @@ func TestRehearsal(t *testing.T) {
 		})
 	}
 	t.Run("tokens from a file", func(t *testing.T) { t.Parallel(); testTokenFile(t, at) })
+	t.Run("longest", func(t *testing.T) { t.Parallel(); testLongest(t, at) })
 	t.Run("interrupted", func(t *testing.T) { t.Parallel(); testInterrupted(t, at) })
 }
 
@@ -249,6 +250,14 @@ func testTokenFile(t *testing.T, at string) {
 	}
 	if got.Requests != buyers || got.Findings == nil || len(got.Answers) != 1 || got.Answers[0].Count != buyers || len(got.Timeline) == 0 || got.FromDue.P50 <= 0 {
 		t.Errorf("the report says %+v\n%s", got, text)
+	}
+}
+
+// testLongest: a rush that is longer than it may be ends by itself, and what was done until then is verified.
+func testLongest(t *testing.T, at string) {
+	code, out, log := run(t.Context(), box.Secret, "-url", at, "-buyers", "100000", "-stock", "1000", "-duration", "20h", "-longest", "1s", "-curve", "flat", "-first-user", "800000")
+	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
+		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}
 }
 

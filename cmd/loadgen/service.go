@@ -17,11 +17,12 @@ import (
 type service struct {
 	conn  *httpload.Conn
 	admin string // token; "": there is none
+	buyer string // token of the first one: a rehearsal is shown to its buyers only
 }
 
 func newService(p *plan) (*service, error) {
 	conn, err := httpload.New(p.servers[0], p.timeout)
-	return &service{conn: conn, admin: p.tokens.admin}, err
+	return &service{conn: conn, admin: p.tokens.admin, buyer: p.tokens.of(0)}, err
 }
 
 func (s *service) close() { s.conn.Close() }
@@ -78,7 +79,7 @@ type voucher struct {
 }
 
 func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) {
-	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10)}, &v)
+	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.buyer}, &v)
 	if err == nil && v.Stock == nil {
 		err = fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
 	}

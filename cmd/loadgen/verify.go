@@ -23,7 +23,7 @@ type verifier struct {
 	service  *service
 	record   *record
 	before   voucher // as it was before the load
-	gaveUp   bool    // Ctrl-C ended the load
+	gaveUp   bool    // the load was ended early
 	observed observed
 }
 

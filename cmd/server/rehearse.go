@@ -40,8 +40,11 @@ const (
 	maxBuyers = 1_000_000 // by default; -buyers may ask for more
 	// memoryEvery is how often Redis is asked for its memory meanwhile.
 	memoryEvery = 500 * time.Millisecond
-	// rehearsalSettle is how long the crowd has, after its rush, to compare all answers with all orders.
-	rehearsalSettle = 2 * time.Minute
+	// longestLoad is for how long buyers ask: the crowd ends that by itself, also if this process is killed. The rest of its sale's
+	// time, rehearsal.MaxLength, is for comparing all answers with all orders: soon after it they are removed, and would be missed.
+	longestLoad = 20 * time.Minute
+	// crowdOutput is how long the crowd's last lines may take after its end.
+	crowdOutput = time.Second
 	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
 	endTimeout = 10 * time.Second
 )
@@ -71,7 +74,8 @@ func rehearse(ctx context.Context, env environment) error {
 	}
 	defer w.close(ctx)
 	author := voucher.Author{Request: "rehearse"}
-	v, err := w.rehearsals.Start(ctx, author, c.voucher, c.duration+rehearsalSettle)
+	ends := time.Now().Add(rehearsal.MaxLength) // a little before its sale does
+	v, err := w.rehearsals.Start(ctx, author, c.voucher)
 	if err != nil {
 		return notRehearsed(c.voucher, err)
 	}
@@ -82,7 +86,7 @@ func rehearse(ctx context.Context, env environment) error {
 			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n", v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
 		}
 	}()
-	figures, err := w.play(ctx, env, c, v.Voucher)
+	figures, err := w.play(ctx, env, c, v.Voucher, ends)
 	if err != nil {
 		return err
 	}
@@ -105,8 +109,8 @@ func readCrowd(env environment) (c crowd, err error) {
 		return c, misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", c.voucher, voucher.MaxID))
 	case c.buyers < 0 || c.buyers > 100_000_000:
 		return c, misuse(set, fmt.Sprintf("-buyers is %d (allowed: 1 to 100000000)", c.buyers))
-	case c.duration < time.Second || c.duration > rehearsal.MaxLength-rehearsalSettle:
-		return c, misuse(set, fmt.Sprintf("-duration is %s (allowed: 1s to %s)", c.duration, rehearsal.MaxLength-rehearsalSettle))
+	case c.duration < time.Second || c.duration > longestLoad:
+		return c, misuse(set, fmt.Sprintf("-duration is %s (allowed: 1s to %s)", c.duration, longestLoad))
 	}
 	if c.loadgen, err = findLoadgen(c.loadgen); err != nil {
 		return c, misuse(set, err.Error())
@@ -145,8 +149,8 @@ func notRehearsed(id int64, err error) error {
 	}
 }
 
-// play has the crowd buy, and measures meanwhile.
-func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher) (rehearsal.Figures, error) {
+// play has the crowd buy, until its sale ends at most, and measures meanwhile.
+func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) (rehearsal.Figures, error) {
 	report, err := os.CreateTemp("", "rehearsal-*.json")
 	if err != nil {
 		return rehearsal.Figures{}, err
@@ -159,15 +163,11 @@ func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.
 	}
 	args := c.args(v, report.Name())
 	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n", v.ID, c.loadgen, strings.Join(args, " "))
-	cmd := exec.CommandContext(ctx, c.loadgen, args...) //nolint:gosec // the operator's own program
-	cmd.Env, cmd.Stdout, cmd.Stderr = env.environ, env.out, env.err
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it then verifies what was done until then
-	cmd.WaitDelay = rehearsalSettle
 	measuring, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	memory := make(chan memoryPeak, 1)
 	go func() { memory <- watchMemory(measuring, w.stores.redis) }()
-	ran := cmd.Run()
+	ran := runCrowd(ctx, env, ends, c.loadgen, args)
 	stop()
 	peak := <-memory
 	figures, err := readFigures(report.Name())
@@ -178,12 +178,32 @@ func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.
 	return figures, nil
 }
 
+// errUnverified: the crowd was killed, because its sale has ended.
+var errUnverified = errors.New("had not compared all answers with all orders when its sale ended; take fewer with -buyers")
+
+// runCrowd runs the crowd, at most until the given time. When ctx ends it is told to: it then verifies what was done until then.
+func runCrowd(ctx context.Context, env environment, ends time.Time, program string, args []string) error {
+	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
+	defer cancel()
+	cmd := exec.CommandContext(last, program, args...) //nolint:gosec // the operator's own program
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env.environ, env.out, env.err, crowdOutput
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })()
+	err := cmd.Wait()
+	if last.Err() != nil {
+		return errUnverified
+	}
+	return err
+}
+
 // args is the command line of the crowd.
 func (c crowd) args(v voucher.Voucher, report string) []string {
 	buyers := cmp.Or(c.buyers, min(20*v.Sale.Issued, maxBuyers))
 	return []string{
 		"-url", c.url, "-voucher", strconv.FormatInt(v.ID, 10), "-buyers", strconv.FormatInt(buyers, 10),
-		"-duration", c.duration.String(), "-connections", strconv.Itoa(c.connections), "-json", report,
+		"-duration", c.duration.String(), "-longest", longestLoad.String(), "-connections", strconv.Itoa(c.connections), "-json", report,
 	}
 }
 

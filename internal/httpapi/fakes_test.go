@@ -82,6 +82,9 @@ func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d v
 	return f.service().CreateSeckill(ctx, by, d, sd)
 }
 
+// KnowRehearsals is voucher.Instances's, and not asked here.
+func (f *fakeVouchers) KnowRehearsals(context.Context) error { return nil }
+
 // Changed is what the lists are told.
 func (f *fakeVouchers) ReadQuantities(context.Context) error {
 	if f.old {

@@ -32,7 +32,8 @@ type Listings interface {
 // maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only.
+// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a rehearsal also for those who
+// may buy in it.
 func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -45,7 +46,7 @@ func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if s.Vouchers[0].Status == voucher.OffShelf && !a.isAdmin(c.Request) {
+	if !a.shows(s.Vouchers[0].Voucher, c.Request) {
 		return answer{}, voucher.ErrNotFound
 	}
 	r, err := renderingOf(s.Content)
@@ -55,6 +56,16 @@ func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
 	tail := appendTime(make([]byte, 0, 96), `,"serverTime":"`, s.Now)
 	tail = append(tail, '}') // of data
 	return answer{status: http.StatusOK, shown: &shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}}, nil
+}
+
+// shows reports whether the voucher exists for the caller. Who they are is looked at only where it matters.
+func (a *API) shows(v voucher.Voucher, r *http.Request) bool {
+	onShelf := v.Status == voucher.OnShelf
+	if onShelf && !v.Rehearsal() {
+		return true
+	}
+	who, err := a.auth.identify(r.Header)
+	return err == nil && (who.admin || onShelf && v.Admits(who.userID))
 }
 
 // showHidden shows an admin a voucher that the public does not see, as the ledger has it.

@@ -355,6 +355,25 @@ func TestHiddenFromThePublic(t *testing.T) {
 	}
 }
 
+// A rehearsal exists for admins and those who buy in it only.
+func TestRehearsalIsHidden(t *testing.T) {
+	t.Parallel()
+	v := seckillVoucher()
+	v.ShopID = voucher.RehearsalShop
+	a := newAPI(t, shows(v))
+	ask := request{method: http.MethodGet, target: "/voucher/5"}
+	wantProblem(t, do(t, a, ask), http.StatusNotFound, "NOT_FOUND")
+	ask.header = map[string]string{"Authorization": ""}
+	wantProblem(t, do(t, a, ask), http.StatusNotFound, "NOT_FOUND")
+	ask.header["Authorization"] = token(t, voucher.FirstRehearsalUser, "")
+	if w := do(t, a, ask); w.Code != http.StatusOK {
+		t.Errorf("its buyer: %d %s", w.Code, w.Body)
+	}
+	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK {
+		t.Errorf("an admin: %d %s", w.Code, w.Body)
+	}
+}
+
 // A voucher that is off the shelf exists for admins only.
 func TestOffTheShelf(t *testing.T) {
 	t.Parallel()

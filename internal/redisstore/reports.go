@@ -26,11 +26,12 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name ends with: this version can read packed entries (packed.go), and orders of several units (held.go).
-// Older ones do not say so, or only the latter, which is the last word for their sake.
+// What a reporter's name ends with: this version knows rehearsals, and can read packed entries (packed.go) and orders of several units
+// (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
 const (
 	readsQuantities = " quantity"
-	readsFormats    = " packed" + readsQuantities
+	readsPacked     = " packed" + readsQuantities
+	readsFormats    = " rehearsal" + readsPacked
 )
 
 // lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
@@ -46,6 +47,15 @@ func (s *Store) ReadQuantities(ctx context.Context) error {
 	return allRead(names, readsQuantities)
 }
 
+// KnowRehearsals implements voucher.Instances.
+func (s *Store) KnowRehearsals(ctx context.Context) error {
+	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
+	if err != nil {
+		return err
+	}
+	return allRead(names, readsFormats)
+}
+
 // allRead returns voucher.ErrOldInstances if one of the instances' names does not end with the formats.
 func allRead(names []string, formats string) error {
 	for _, name := range names {
@@ -54,6 +64,16 @@ func allRead(names []string, formats string) error {
 		}
 	}
 	return nil
+}
+
+// reporterOf returns a reporter's name without what its version can read.
+func reporterOf(reporter string) string {
+	for _, word := range []string{readsFormats, readsPacked, readsQuantities} {
+		if name, found := strings.CutSuffix(reporter, word); found {
+			return name
+		}
+	}
+	return reporter
 }
 
 // InstancesIn implements partition.Instances. What a name ends with says what its instance can read.
@@ -90,7 +110,7 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	}
 	if r.err == nil {
 		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))
-		s.admissions.in(partition).packing.set(partition, err == nil && allRead(names, readsFormats) == nil) // an error says that it is not known
+		s.admissions.in(partition).packing.set(partition, err == nil && allRead(names, readsPacked) == nil) // an error says that it is not known
 	}
 	return heard, r.err
 }
@@ -177,7 +197,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		progress.Missing = append(progress.Missing, strings.TrimSuffix(strings.TrimSuffix(r.text(), readsFormats), readsQuantities))
+		progress.Missing = append(progress.Missing, reporterOf(r.text()))
 	}
 	return progress, r.err
 }

@@ -25,7 +25,8 @@ func (v Voucher) Admits(userID int64) bool { return !v.Rehearsal() || userID >= 
 
 // CreateRehearsal creates a rehearsal of a seckill voucher's sale, for the given time. It has the stock, the units per user and the
 // guards of the sale, and costs something if the voucher does; it has no texts, no codes and no waiting list. Guards are in dry run,
-// because a crowd from one machine is what they stop. ErrNotFound, ErrNotSeckill.
+// because a crowd from one machine is what they stop. ErrNotFound, ErrNotSeckill, and ErrOldInstances while an instance runs that knows
+// no rehearsals: it would tell partners of the orders, and show them.
 func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begin, end time.Time) (Shown, error) {
 	v, err := s.ledger.Voucher(ctx, of)
 	switch {
@@ -33,6 +34,9 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 		return Shown{}, err
 	case v.Sale == nil:
 		return Shown{}, ErrNotSeckill
+	}
+	if err := s.others.KnowRehearsals(ctx); err != nil {
+		return Shown{}, err
 	}
 	shadow := Voucher{
 		ShopID: RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1, PayWithin: rehearsalPayWithin,
@@ -45,7 +49,8 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 	return s.open(ctx, by, shadow)
 }
 
-// dryRun returns the settings with every guard that is on in dry run; nil for nil and for what cannot be read.
+// dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end at any time; nil
+// for nil and for what cannot be read.
 func dryRun(s *guard.Settings) *guard.Settings {
 	if s == nil || s.Unreadable {
 		return nil
@@ -53,7 +58,7 @@ func dryRun(s *guard.Settings) *guard.Settings {
 	dry := *s
 	setDry(&dry.Limits, func(l *guard.Limits) *bool { return &l.DryRun })
 	setDry(&dry.Conditions, func(c *guard.Conditions) *bool { return &c.DryRun })
-	setDry(&dry.Tickets, func(t *guard.Tickets) *bool { return &t.DryRun })
+	setDry(&dry.Tickets, func(t *guard.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })
 	setDry(&dry.Challenge, func(c *guard.Challenge) *bool { return &c.DryRun })
 	setDry(&dry.CoolDown, func(c *guard.CoolDown) *bool { return &c.DryRun })
 	return &dry

@@ -39,6 +39,8 @@ type Lists interface {
 type Instances interface {
 	// ReadQuantities returns nil if all of them can read orders of several units, else ErrOldInstances, wrapped.
 	ReadQuantities(ctx context.Context) error
+	// KnowRehearsals returns nil if all of them know rehearsals too, else ErrOldInstances, wrapped.
+	KnowRehearsals(ctx context.Context) error
 }
 
 // Placer chooses where a new sale is: partition.Placer.

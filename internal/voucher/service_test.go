@@ -58,7 +58,7 @@ type fakeSales struct {
 	// changed are the vouchers whose lists were told.
 	changed []int64
 	away    bool
-	old     error // what ReadQuantities returns
+	old     error // what ReadQuantities and KnowRehearsals return
 }
 
 func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
@@ -76,6 +76,8 @@ func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, er
 }
 
 func (f *fakeSales) ReadQuantities(context.Context) error { return f.old }
+
+func (f *fakeSales) KnowRehearsals(context.Context) error { return f.old }
 
 func (f *fakeSales) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
@@ -244,7 +246,8 @@ func TestCreateRehearsal(t *testing.T) {
 	sd := goodSale()
 	d := goodDraft()
 	d.PerUser = 3
-	sd.Guards.Limits = guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 10}}}
+	sd.Guards.Limits = guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}}}
+	sd.Guards.Tickets = guard.Edit[guard.Tickets]{Given: true, To: &guard.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1}}
 	if _, err := s.CreateSeckill(t.Context(), author, d, sd); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +260,10 @@ func TestCreateRehearsal(t *testing.T) {
 		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin, PerUser: 3,
 		Kind: Seckill, Status: OnShelf, Sale: &Sale{
 			Stock: 5000, Issued: 5000, Begin: begin, End: end,
-			Guards: &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 10}, DryRun: true}},
+			Guards: &guard.Settings{
+				Limits:  &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}, DryRun: true},
+				Tickets: &guard.Tickets{LeadMinutes: 1, ExpiryMinutes: 1, DryRun: true},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got.Voucher); diff != "" {
@@ -266,6 +272,14 @@ func TestCreateRehearsal(t *testing.T) {
 	if sale := ledger.vouchers[0]; sale.Sale.Guards.Limits.DryRun || sale.Rehearsal() || !sale.Admits(1) {
 		t.Errorf("the sale has become %+v", sale)
 	}
+	if err := (Change{End: new(now.Add(5 * time.Second))}).apply(&got.Voucher, now); err != nil { // sooner than the tickets' delay
+		t.Errorf("ending it: %v", err)
+	}
+	sales.old = ErrOldInstances
+	if _, err := s.CreateRehearsal(t.Context(), author, 1, begin, end); !errors.Is(err, ErrOldInstances) || len(ledger.vouchers) != 2 {
+		t.Errorf("beside an old instance: %v, %d vouchers", err, len(ledger.vouchers))
+	}
+	sales.old = nil
 	if got.Admits(1) || got.Admits(FirstRehearsalUser-1) || !got.Admits(FirstRehearsalUser) {
 		t.Error("the wrong users may buy")
 	}

@@ -19,8 +19,8 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
-	// ErrOldInstances: an instance of a version that knows no orders of several units is running.
-	ErrOldInstances = errors.New("an instance cannot read orders of several units")
+	// ErrOldInstances: an instance is running of a version that does not know what is asked for: orders of several units, or rehearsals.
+	ErrOldInstances = errors.New("an instance of an older version is running")
 	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.

@@ -10,7 +10,7 @@ func inPacking() []mutant.Mutant {
 			mutant.Change{File: "internal/order/recorder/batch.go", From: `return settled[key] < 0`, To: `return settled[key] < 0 && key == ""`},
 		),
 		packageMutant("orders are packed beside an instance that cannot read them", redis, "TestPackOnlyWhatAllRead$", "-want +got",
-			mutant.Change{File: "internal/redisstore/reports.go", From: `allRead(names, readsFormats)`, To: `allRead(names, readsQuantities)`},
+			mutant.Change{File: "internal/redisstore/reports.go", From: `allRead(names, readsPacked)`, To: `allRead(names, readsQuantities)`},
 		),
 		packageMutant("the backlog counts an entry as one order", redis, "TestPackedBacklog$", "orders wait of 2048",
 			mutant.Change{File: "scripts/seckill.lua", From: `(MAX_PACKED - 1) * math.min(entries, few)`, To: `0`},

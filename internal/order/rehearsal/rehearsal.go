@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"seckill/internal/order"
@@ -13,7 +14,7 @@ import (
 const (
 	// Near is how long before the begin of a sale no rehearsal starts.
 	Near = time.Hour
-	// MaxLength is how long a rehearsal's sale may last.
+	// MaxLength is how long a rehearsal's sale lasts if nobody ends it.
 	MaxLength = 30 * time.Minute
 	// startTimeout is how long starting one may take.
 	startTimeout = 15 * time.Second
@@ -62,7 +63,7 @@ type Clock interface {
 
 // Vouchers creates and changes vouchers: voucher.Service.
 type Vouchers interface {
-	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOldInstances.
 	CreateRehearsal(ctx context.Context, by voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error)
 	// Change changes a voucher.
 	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
@@ -81,9 +82,9 @@ func New(sales Sales, clock Clock, vouchers Vouchers, locker order.Locker) *Rehe
 	return &Rehearsals{sales: sales, clock: clock, vouchers: vouchers, locker: locker}
 }
 
-// Start creates a rehearsal of a voucher's sale that is on sale at once and for the given time, MaxLength at most. It returns
-// *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or voucher.ErrNotSeckill.
-func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64, length time.Duration) (shown voucher.Shown, err error) {
+// Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns *NearSaleError,
+// *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound, voucher.ErrNotSeckill or voucher.ErrOldInstances.
+func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	err = r.locker.TryDo(ctx, lockName, func(ctx context.Context) error {
@@ -98,7 +99,7 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 		if err := refuse(sales, now); err != nil {
 			return err
 		}
-		shown, err = r.vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(min(length, MaxLength)))
+		shown, err = r.vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(MaxLength))
 		return err
 	})
 	return shown, err
@@ -118,10 +119,18 @@ func refuse(sales []voucher.Voucher, now time.Time) error {
 	return nil
 }
 
-// End ends a rehearsal's sale now, so that it is emptied soon. Of one that has ended it changes nothing.
+// End ends a rehearsal's sale now, so that it is emptied soon. Of one that has ended, or is about to, it changes nothing: it never sets
+// the end later.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) error {
+	sales, err := r.sales.SalesToKeep(ctx)
+	if err != nil {
+		return err
+	}
 	end := time.Now().Add(endAhead)
-	_, _, err := r.vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
+	if !slices.ContainsFunc(sales, func(v voucher.Voucher) bool { return v.ID == voucherID && v.Sale.End.After(end) }) {
+		return nil
+	}
+	_, _, err = r.vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
 	if errors.Is(err, voucher.ErrRetired) || errors.Is(err, voucher.ErrNotFound) {
 		return nil
 	}

@@ -93,7 +93,7 @@ func TestStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeStores{sales: tc.sales, busy: tc.busy}
-			_, err := New(f, f, f, f).Start(t.Context(), voucher.Author{}, 7, hour)
+			_, err := New(f, f, f, f).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" && (err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
 				t.Errorf("created %v, %v; want one of the greatest length", f.created, err)
@@ -106,15 +106,31 @@ func TestStart(t *testing.T) {
 
 func TestEnd(t *testing.T) {
 	t.Parallel()
-	for _, gone := range []error{nil, voucher.ErrRetired, voucher.ErrNotFound} {
-		f := &fakeStores{fails: gone}
-		if err := New(f, f, f, f).End(t.Context(), voucher.Author{}, 107); err != nil || !slices.Equal(f.changed, []int64{107}) {
-			t.Errorf("%v: changed %v, %v", gone, f.changed, err)
-		}
+	ends := func(in time.Duration) voucher.Voucher {
+		v := rehearsed(sale(107, 0, 0))
+		v.Sale.End = time.Now().Add(in)
+		return v
 	}
-	f := &fakeStores{fails: order.ErrUnavailable}
-	if err := New(f, f, f, f).End(t.Context(), voucher.Author{}, 107); !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("without a ledger: %v", err)
+	for name, tc := range map[string]struct {
+		sale         voucher.Voucher
+		read, change error
+		changed      bool
+		want         error
+	}{
+		"it runs":                 {sale: ends(time.Hour), changed: true},
+		"it has ended":            {sale: ends(-time.Second)},
+		"it ends in a moment":     {sale: ends(time.Second)},
+		"it is retired":           {sale: sale(7, 0, time.Hour)},
+		"it is retired meanwhile": {sale: ends(time.Hour), change: voucher.ErrRetired, changed: true},
+		"it is removed meanwhile": {sale: ends(time.Hour), change: voucher.ErrNotFound, changed: true},
+		"without a ledger":        {sale: ends(time.Hour), read: order.ErrUnavailable, want: order.ErrUnavailable},
+		"the ledger fails":        {sale: ends(time.Hour), change: order.ErrUnavailable, changed: true, want: order.ErrUnavailable},
+	} {
+		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
+		err := New(f, f, failing, f).End(t.Context(), voucher.Author{}, 107)
+		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
+			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
+		}
 	}
 }
 

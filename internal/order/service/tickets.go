@@ -59,7 +59,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 	switch {
 	case err != nil:
 		return Ticket{}, err
-	case v.Hidden(now):
+	case v.Hidden(now), !v.Admits(c.UserID):
 		return Ticket{}, voucher.ErrNotFound
 	case v.Sale == nil:
 		return Ticket{}, voucher.ErrNotSeckill
