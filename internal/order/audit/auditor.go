@@ -57,7 +57,7 @@ const (
 	checkTimeout   = 10 * time.Second        // for one sale
 	readAgain      = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
 	maxReads       = 3                       // of one sale for such a caller
-	maxFailures    = 3                       // checks of a partition's sales in a row that may fail before its stores count as away
+	maxFailures    = 3                       // checks of a partition's sales in a row that may fail, or hang, before its stores count as away
 	repairPause    = 30 * time.Second        // between two rebuilds of a sale at least; after maxRepairs of them
 	maxRepairPause = 10 * time.Minute        // … it doubles each time, up to this
 	repairMemory   = 2 * maxRepairPause      // how long a sale's rebuilds are remembered
@@ -95,6 +95,7 @@ type Auditor struct {
 	// Used only under the lock of the audit.
 	cases   map[int64]*auditCase
 	checked map[int64]time.Time // by voucher id: when it was last checked, or first seen
+	silent  silence             // outlasts a turn
 	last    int64               // the voucher whose turn came last
 	round   time.Time           // when the last pass ended that was not early
 }
@@ -147,6 +148,7 @@ func New(stores Stores, repairs order.RepairRequester, observer Observer, log *s
 	return &Auditor{
 		stores: stores, repairs: repairs, observer: observer, log: log, balances: map[int64]Balance{},
 		comparing: map[int64]bool{}, cases: map[int64]*auditCase{}, checked: map[int64]time.Time{},
+		silent: newSilence(),
 	}
 }
 
@@ -170,8 +172,7 @@ func (a *Auditor) turn(ctx context.Context) error {
 	clear(a.checked)
 	early := false
 	for ctx.Err() == nil {
-		start := time.Now()
-		err := a.pass(ctx, early)
+		busy, err := a.pass(ctx, early)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -182,7 +183,7 @@ func (a *Auditor) turn(ctx context.Context) error {
 		if !early {
 			a.round = time.Now()
 		}
-		early = a.rest(ctx, time.Since(start))
+		early = a.rest(ctx, busy)
 	}
 	return nil
 }
@@ -203,69 +204,67 @@ func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 }
 
 // pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A sale that
-// cannot be checked keeps no other from it; stores that are away end the pass.
-func (a *Auditor) pass(ctx context.Context, early bool) error {
+// cannot be checked keeps no other from it; stores that are away end the pass. Checks that hang do not count: busy is how long the
+// others took.
+func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, passTime+checkTimeout)
 	defer cancel()
 	start := time.Now()
 	vs, err := a.stores.Sales.SalesToKeep(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: reading the sales from the ledger: %w", order.ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: reading the sales from the ledger: %w", order.ErrUnavailable, err)
 	}
 	a.keep(vs)
-	var failed error // the last failure, while none was checked
 	partitions := partitionsOf(vs)
-	failures := map[int]int{} // by partition: in a row
-	some := early             // of the sales are checked, whatever becomes of the others
+	failures, probe := map[int]int{}, a.silent.next() // failures by partition: in a row
+	busy, some := time.Since(start), early            // some of the sales are checked, whatever becomes of the others
 	for i, id := range a.due(vs, early) {
-		if i > 0 && time.Since(start) >= passTime || away(partitions, failures) {
+		if i > 0 && busy >= passTime || ctx.Err() != nil {
 			break
 		}
 		in := partitions[id]
-		if failures[in] >= maxFailures {
-			some = true
+		if failures[in] >= maxFailures || a.silent.of(in) && in != probe {
 			continue
 		}
-		b, err := a.readTwice(ctx, id)
-		switch {
-		case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound): // retired since
-		case err != nil:
-			a.log.WarnContext(ctx, "checking a sale failed; going on with the next", "voucher", id, "error", err)
-			failures[in]++
-			failed = err
-		default:
-			failures[in], failed = 0, nil
-			a.checked[id] = time.Now()
-			a.found(ctx, b)
+		if in == probe {
+			probe = noPartition
+		}
+		began := time.Now()
+		failed := a.checkOne(ctx, id)
+		if ctx.Err() != nil { // it was cut off, and says nothing
+			break
+		}
+		if took := time.Since(began); !a.silent.note(in, failed, took) {
+			busy += took
+		}
+		if failed == nil {
+			failures[in], some, err = 0, true, nil
+		} else if failures[in]++; !some {
+			err = failed
+		}
+		if failed != nil && a.silent.away(partitions, failures) {
+			return busy, failed
 		}
 		if !early {
 			a.last = id
 		}
 	}
-	if some && !away(partitions, failures) {
+	return busy, err
+}
+
+// checkOne checks a sale, and acts on what it finds. One that was retired since is no failure.
+func (a *Auditor) checkOne(ctx context.Context, id int64) error {
+	b, err := a.readTwice(ctx, id)
+	switch {
+	case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound):
 		return nil
+	case err != nil:
+		a.log.WarnContext(ctx, "checking a sale failed; going on with the next", "voucher", id, "error", err)
+		return err
 	}
-	return failed
-}
-
-// partitionsOf returns the partition of each sale.
-func partitionsOf(vs []voucher.Voucher) map[int64]int {
-	partitions := make(map[int64]int, len(vs))
-	for _, v := range vs {
-		partitions[v.ID] = v.Sale.Partition
-	}
-	return partitions
-}
-
-// away reports whether so many checks in a row have failed in each partition that the stores count as away. Where only some have, the
-// sales of the others are checked: the Redis node of a partition may be away alone.
-func away(partitions map[int64]int, failures map[int]int) bool {
-	for _, p := range partitions {
-		if failures[p] < maxFailures {
-			return false
-		}
-	}
-	return len(partitions) > 0
+	a.checked[id] = time.Now()
+	a.found(ctx, b)
+	return nil
 }
 
 // keep forgets sales that Redis need not hold any more, and notes when new ones were first seen.

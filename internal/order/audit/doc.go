@@ -11,6 +11,7 @@
 // What can go wrong, and what then happens:
 //
 //	a store is away                    the pass ends; what was not checked is checked by the next
+//	one partition's node hangs         its sales are left out of passes, but for one check; the others are checked and acted on
 //	one sale cannot be read            the others are checked; for how long it was not is a metric
 //	there are thousands of sales       a round takes longer, never more than a tenth of the time
 //	a sale changes during the check    undecided, never wrong; two checks in a row must agree before anything is done

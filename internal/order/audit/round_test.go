@@ -169,3 +169,58 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 		}
 	})
 }
+
+// hangingSales are sales of which those in one partition hang until a store gives up.
+type hangingSales struct {
+	*manySales
+
+	hangs func(partition int) bool
+	asked map[int]int // by partition: checks that hung
+}
+
+func (h *hangingSales) Inventory(ctx context.Context, sale order.SaleRef) (Inventory, error) {
+	if h.hangs(sale.Partition) {
+		h.Mu.Lock()
+		h.asked[sale.Partition]++
+		h.Mu.Unlock()
+		order.Sleep(ctx, order.RedisTimeout)
+		return Inventory{}, order.ErrUnavailable
+	}
+	return h.manySales.Inventory(ctx, sale)
+}
+
+// While the nodes of some partitions hang, sales of the others that are wrong are found, confirmed and repaired; once a node
+// answers again, so are its own.
+func TestAuditorGoesPastHungPartitions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManySales(600)
+		for i := range m.Kept {
+			sale := *m.Kept[i].Sale
+			sale.Partition = i % 6
+			m.Kept[i].Sale = &sale
+		}
+		const healthy, silent = 590, 592 // in partitions 1 and 3
+		m.wrong[healthy], m.wrong[silent] = true, true
+		start := time.Now()
+		back := start.Add(5 * time.Minute)
+		h := &hangingSales{manySales: m, asked: map[int]int{}, hangs: func(p int) bool { return p >= 2 && time.Now().Before(back) }}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		a := New(Stores{Sales: h, Vouchers: h, Totals: h, Redis: h, Locker: h, Pauser: h, Suspects: h.suspects}, h, h, ordertest.Quiet())
+		if err := a.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := m.repaired[healthy].Sub(start); took <= 0 || took > 150*time.Second {
+			t.Errorf("the sale that was wrong was repaired after %v", took)
+		}
+		if took := m.repaired[silent].Sub(back); took <= 0 || took > 90*time.Second {
+			t.Errorf("the sale that was wrong in a partition that hung was repaired %v after it answered", took)
+		}
+		for p := 2; p < 6; p++ {
+			if n := h.asked[p]; n < maxFailures || n > 25 {
+				t.Errorf("partition %d was asked %d times while it hung", p, n)
+			}
+		}
+	})
+}
