@@ -19,7 +19,7 @@ It works beside running instances, on the stores that the settings name.
   server partition list        each with its state, sales, what waits, and its Redis node
   server partition close N     no new sales there; those in it go on
   server partition open N      takes close back
-  server partition remove N    for good, once it has been closed for a minute and is empty: no sale
+  server partition remove N    for good, once it is closed and empty: no sale
                                that is not retired (a day after its end), no order that waits for
                                its row, no dead letter. Its number is never used again
 
@@ -92,12 +92,12 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 		if !c.Since.IsZero() {
 			since = c.Since.Format(time.RFC3339)
 		}
+		waiting := fmt.Sprintf("%d\t%v\t%d\t%d", c.Waiting.Orders, c.Waiting.Oldest.Round(time.Second), c.Waiting.DeadLetters, c.Instances)
 		if c.Away != nil {
-			redis = "does not answer"
+			waiting, redis = "?\t?\t?\t?", "does not answer"
 			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
 		}
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%d\t%v\t%d\t%d\t%s\n", c.Number, c.State, since, c.Sales, c.Waiting.Orders,
-			c.Waiting.Oldest.Round(time.Second), c.Waiting.DeadLetters, c.Instances, redis)
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", c.Number, c.State, since, c.Sales, waiting, redis)
 	}
 	return errors.Join(append(failed, table.Flush())...)
 }

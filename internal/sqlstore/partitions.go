@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gorm.io/gorm"
 
 	"seckill/internal/order/partition"
+	"seckill/internal/voucher"
 )
 
 // partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none while it is open, so that a
@@ -88,37 +88,35 @@ func (s *Store) addPartition(ctx context.Context, number int) error {
 	})
 }
 
-// ChangePartition implements partition.AdminLedger. Times are the ledger's.
-func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State, least time.Duration) error {
+// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked meanwhile, so that
+// changes come one after the other, and none while a voucher is created in one of them (lockPartition).
+func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
-		known, err := stateOf(tx, number)
-		switch since := now.Sub(known.Since); {
+		if _, err := partitions(locking(tx)); err != nil {
+			return err
+		}
+		all, err := partitions(tx) // again: the row of partition 0 may have come while those of others were waited for
+		if err != nil {
+			return err
+		}
+		known, err := mayChange(tx, all, number, from, to)
+		switch {
 		case err != nil:
 			return err
-		case known.State != from:
-			return fmt.Errorf("%w: partition %d is %s", partition.ErrState, number, known.State)
-		case since < least:
-			return fmt.Errorf("%w: partition %d has been %s for %v, and %v must pass", partition.ErrState, number, from, since.Round(time.Second), least)
-		case from == to:
-			return nil
 		case known.Since.IsZero(): // partition 0, which has no row yet
 			return tx.Create(&settingRow{Name: partitionName(number), Value: []byte(to), CreateTime: now}).Error
 		}
-		set := tx.Model(&settingRow{}).Where("name = ? AND value = ?", partitionName(number), []byte(from)).
-			Updates(map[string]any{"value": []byte(to), "create_time": now})
-		if set.Error == nil && set.RowsAffected != 1 {
-			return fmt.Errorf("%w: partition %d was changed at the same time", partition.ErrState, number)
-		}
-		return set.Error
+		return tx.Model(&settingRow{}).Where("name = ?", partitionName(number)).
+			Updates(map[string]any{"value": []byte(to), "create_time": now}).Error
 	})
 	switch {
 	case isDuplicate(err):
 		return fmt.Errorf("%w: partition %d was changed at the same time", partition.ErrState, number)
-	case errors.Is(err, partition.ErrUnknown), errors.Is(err, partition.ErrState):
+	case errors.Is(err, partition.ErrUnknown), errors.Is(err, partition.ErrState), errors.Is(err, partition.ErrNotEmpty):
 		return err
 	case err != nil:
 		return fmt.Errorf("changing partition %d: %w", number, err)
@@ -127,29 +125,67 @@ func (s *Store) ChangePartition(ctx context.Context, number int, from, to partit
 	}
 }
 
-// stateOf returns one partition, or partition.ErrUnknown.
-func stateOf(tx *gorm.DB, number int) (partition.Partition, error) {
-	all, err := partitions(tx)
-	if err != nil {
-		return partition.Partition{}, err
-	}
+// mayChange returns the partition as it is, if it may be changed.
+func mayChange(tx *gorm.DB, all []partition.Partition, number int, from, to partition.State) (partition.Partition, error) {
+	var known partition.Partition
 	i := slices.IndexFunc(all, func(p partition.Partition) bool { return p.Number == number })
 	if i < 0 {
-		return partition.Partition{}, fmt.Errorf("%w: %d", partition.ErrUnknown, number)
+		return known, fmt.Errorf("%w: %d", partition.ErrUnknown, number)
 	}
-	return all[i], nil
+	known = all[i]
+	otherOpen := slices.ContainsFunc(all, func(p partition.Partition) bool { return p.Number != number && p.State == partition.Open })
+	switch {
+	case known.State != from:
+		return known, fmt.Errorf("%w: partition %d is %s", partition.ErrState, number, known.State)
+	case to == partition.Closed && !otherOpen:
+		return known, fmt.Errorf("%w: partition %d is the only one that is open, and no sale could be created", partition.ErrState, number)
+	case to != partition.Removed:
+		return known, nil
+	}
+	sales, err := salesIn(tx)
+	if err == nil && sales[number] > 0 {
+		err = fmt.Errorf("%w: partition %d has %d sales that are not retired", partition.ErrNotEmpty, number, sales[number])
+	}
+	return known, err
+}
+
+// lockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is voucher.ErrNoPartition when
+// the partition is not open any more: it was when the voucher was placed, which may be long ago. A voucher in partition 0, which stays,
+// harms nobody.
+func lockPartition(tx *gorm.DB, number int) error {
+	if number == 0 {
+		return nil
+	}
+	var row settingRow
+	switch err := locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return fmt.Errorf("%w: there is no partition %d", voucher.ErrNoPartition, number)
+	case err != nil:
+		return fmt.Errorf("locking partition %d: %w", number, err)
+	case partition.State(row.Value) != partition.Open:
+		return fmt.Errorf("%w: partition %d is %s by now", voucher.ErrNoPartition, number, row.Value)
+	}
+	return nil
 }
 
 // SalesIn returns how many sales that are not retired each partition has; a partition without any is not in the map.
 func (s *Store) SalesIn(ctx context.Context) (map[int]int, error) {
+	sales, err := salesIn(s.read(ctx))
+	if err != nil {
+		return nil, readError("counting the sales of partitions", err)
+	}
+	return sales, nil
+}
+
+func salesIn(db *gorm.DB) (map[int]int, error) {
 	var rows []struct {
 		PartitionNo int
 		Sales       int
 	}
-	err := s.read(ctx).Model(&saleRow{}).Select("partition_no, COUNT(*) AS sales").Where("retired = ?", false).
+	err := db.Model(&saleRow{}).Select("partition_no, COUNT(*) AS sales").Where("retired = ?", false).
 		Group("partition_no").Find(&rows).Error
 	if err != nil {
-		return nil, readError("counting the sales of partitions", err)
+		return nil, err
 	}
 	sales := make(map[int]int, len(rows))
 	for _, row := range rows {

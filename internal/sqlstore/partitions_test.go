@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/order/partition"
+	"seckill/internal/voucher"
 )
 
 func states(t *testing.T, l ledger) (text string) {
@@ -36,7 +37,7 @@ func TestPartitions(t *testing.T) {
 		}
 		change := func(n int, from, to partition.State, want error) {
 			t.Helper()
-			if err := l.ChangePartition(t.Context(), n, from, to, 0); !errors.Is(err, want) {
+			if err := l.ChangePartition(t.Context(), n, from, to); !errors.Is(err, want) {
 				t.Errorf("partition %d from %s to %s: %v, want %v", n, from, to, err, want)
 			}
 		}
@@ -52,13 +53,10 @@ func TestPartitions(t *testing.T) {
 		}
 		change(2, partition.Open, partition.Closed, nil)
 		change(2, partition.Open, partition.Closed, partition.ErrState)
-		if err := l.ChangePartition(t.Context(), 2, partition.Closed, partition.Removed, time.Hour); !errors.Is(err, partition.ErrState) {
-			t.Errorf("removed before its time: %v", err)
-		}
-		change(2, partition.Closed, partition.Closed, nil)
 		change(2, partition.Closed, partition.Removed, nil)
 		change(0, partition.Closed, partition.Open, partition.ErrState)
 		change(0, partition.Open, partition.Closed, nil)
+		change(1, partition.Open, partition.Closed, partition.ErrState) // the last one
 		change(9, partition.Open, partition.Closed, partition.ErrUnknown)
 		want("0 closed, 1 open, 2 removed, ")
 		if added, err := l.AddPartitions(t.Context(), 4); err != nil || !slices.Equal(added, []int{3}) {
@@ -97,6 +95,101 @@ func TestSpoiltPartition(t *testing.T) {
 		l.exec(t, "INSERT INTO tb_setting VALUES ('partition_1', 'opne', '2026-06-01 20:00:00')")
 		if all, err := l.Partitions(t.Context()); err == nil {
 			t.Errorf("partitions are %v, want an error", all)
+		}
+	})
+}
+
+// saleIn is a voucher with a sale in the partition.
+func saleIn(n int) voucher.Voucher {
+	v := draft()
+	v.Kind = voucher.Seckill
+	v.Sale = &voucher.Sale{Stock: 10, Issued: 10, Begin: recordedAt, End: recordedAt.Add(time.Hour), Partition: n}
+	return v
+}
+
+// A voucher that was placed long ago is not created in a partition that is not open any more, and one with a sale is not removed.
+func TestVouchersInClosedPartitions(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		if _, err := l.AddPartitions(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		create := func(n int) error {
+			v := saleIn(n)
+			return l.CreateVoucher(t.Context(), &v, admin)
+		}
+		if err := create(1); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 2} {
+			if err := l.ChangePartition(t.Context(), n, partition.Open, partition.Closed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.ChangePartition(t.Context(), 1, partition.Closed, partition.Removed); !errors.Is(err, partition.ErrNotEmpty) {
+			t.Errorf("removing a partition with a sale: %v", err)
+		}
+		if err := create(2); !errors.Is(err, voucher.ErrNoPartition) {
+			t.Errorf("creating a voucher in a closed partition: %v", err)
+		}
+		if err := l.ChangePartition(t.Context(), 2, partition.Closed, partition.Removed); err != nil {
+			t.Error(err)
+		}
+		for _, n := range []int{2, 7} {
+			if err := create(n); !errors.Is(err, voucher.ErrNoPartition) {
+				t.Errorf("creating a voucher in partition %d, which there is not: %v", n, err)
+			}
+		}
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_seckill_voucher"); n != 1 {
+			t.Errorf("%d sales, want 1", n)
+		}
+	})
+}
+
+// Several admins and instances at the same time: one partition stays open, and no sale is in one that was removed.
+func TestPartitionsChangeAtTheSameTime(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const n = 4
+		if _, err := l.AddPartitions(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for p := range n {
+			all.Go(func() {
+				err := l.ChangePartition(t.Context(), p, partition.Open, partition.Closed)
+				if err == nil && p > 0 {
+					err = l.ChangePartition(t.Context(), p, partition.Closed, partition.Removed)
+				}
+				if err != nil && !errors.Is(err, partition.ErrState) && !errors.Is(err, partition.ErrNotEmpty) {
+					t.Errorf("partition %d: %v", p, err)
+				}
+			})
+			all.Go(func() {
+				v := saleIn(p)
+				if err := l.CreateVoucher(t.Context(), &v, admin); err != nil && !errors.Is(err, voucher.ErrNoPartition) {
+					t.Errorf("a voucher in partition %d: %v", p, err)
+				}
+			})
+		}
+		all.Wait()
+		now, err := l.Partitions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sales, err := l.SalesIn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := 0
+		for _, p := range now {
+			if p.State == partition.Open {
+				open++
+			}
+			if p.State == partition.Removed && sales[p.Number] > 0 {
+				t.Errorf("partition %d is removed and has %d sales", p.Number, sales[p.Number])
+			}
+		}
+		if open != 1 {
+			t.Errorf("%d partitions are open, want 1", open)
 		}
 	})
 }

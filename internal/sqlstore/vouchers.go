@@ -17,7 +17,7 @@ import (
 
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
 // order.ErrUnavailable when the database is away and certainly nothing was written; when it fails because the reply to
-// COMMIT was lost, the voucher may exist.
+// COMMIT was lost, the voucher may exist. It is voucher.ErrNoPartition when the sale's partition is not open any more.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	row := voucherRow{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
@@ -33,6 +33,11 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	}
 	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
+		if v.Sale != nil {
+			if err := lockPartition(tx, v.Sale.Partition); err != nil {
+				return err
+			}
+		}
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
@@ -63,7 +68,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	})
 	const what = "creating a voucher"
 	switch {
-	case err != nil && committing:
+	case err != nil && committing, errors.Is(err, voucher.ErrNoPartition):
 		return fmt.Errorf("%s: %w", what, err)
 	case err != nil:
 		return readError(what, err)

@@ -8,7 +8,7 @@ func inPartitions() []mutant.Mutant {
 	const recovery, recorder = "./internal/order/recovery", "./internal/order/recorder"
 	return []mutant.Mutant{
 		packageMutant("a sale is placed where an instance does not work", partition, "TestPlace$", "placed in",
-			mutant.Change{File: "internal/order/partition/placer.go", From: `if !slices.Contains(here, name) {`, To: `if false {`},
+			mutant.Change{File: "internal/order/partition/placer.go", From: `if !slices.Contains(here.names, name) {`, To: `if false {`},
 		),
 		packageMutant("a sale is placed in a closed partition", partition, "TestPlace$", "placed in",
 			mutant.Change{File: "internal/order/partition/placer.go", From: `q.State == Open`, To: `q.State != Removed`},

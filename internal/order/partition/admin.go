@@ -4,23 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
-const (
-	// closedFor is how long a partition must have been closed before it can be removed: longer than creating a voucher takes, which
-	// may have chosen it before.
-	closedFor = time.Minute
-	// lookTimeout is how long a partition has to say what is in it.
-	lookTimeout = 2 * time.Second
-)
+// lookTimeout is how long a partition has to say what is in it.
+const lookTimeout = 2 * time.Second
 
 // AdminLedger is the ledger of an Admin.
 type AdminLedger interface {
 	PlaceLedger
-	// ChangePartition gives a partition another state, if it has the state from, and has had it for so long. From a state to the same
-	// one it only checks. ErrUnknown, ErrState.
-	ChangePartition(ctx context.Context, number int, from, to State, least time.Duration) error
+	// ChangePartition gives a partition another state, if it has the state from. The last open one is not closed, and one with sales
+	// that are not retired is not removed, also if others change partitions or create vouchers at the same time. ErrUnknown, ErrState,
+	// ErrNotEmpty.
+	ChangePartition(ctx context.Context, number int, from, to State) error
 }
 
 // Backlogs says what waits in a partition, and where it is: Redis.
@@ -68,12 +65,14 @@ func (a *Admin) List(ctx context.Context) ([]Contents, error) {
 		return nil, err
 	}
 	listed := make([]Contents, len(all))
+	var looking sync.WaitGroup
 	for i, p := range all {
 		listed[i] = Contents{Partition: p, Sales: sales[p.Number]}
 		if p.State != Removed {
-			a.look(ctx, &listed[i])
+			looking.Go(func() { a.look(ctx, &listed[i]) })
 		}
 	}
+	looking.Wait()
 	return listed, nil
 }
 
@@ -89,30 +88,27 @@ func (a *Admin) look(ctx context.Context, c *Contents) {
 
 // Close has no new sale placed in the partition; those in it go on. ErrUnknown, or ErrState unless it is open and another one is.
 func (a *Admin) Close(ctx context.Context, number int) error {
-	all, err := a.ledger.Partitions(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.Equal(openOnes(all), []int{number}) {
-		return fmt.Errorf("%w: partition %d is the only one that is open, and no sale could be created", ErrState, number)
-	}
-	return a.ledger.ChangePartition(ctx, number, Open, Closed, 0)
+	return a.ledger.ChangePartition(ctx, number, Open, Closed)
 }
 
 // Open takes Close back. ErrUnknown, or ErrState unless it is closed.
 func (a *Admin) Open(ctx context.Context, number int) error {
-	return a.ledger.ChangePartition(ctx, number, Closed, Open, 0)
+	return a.ledger.ChangePartition(ctx, number, Closed, Open)
 }
 
-// Remove ends a partition for good: its number is never used again. It must have been closed for a minute, and be empty: ErrState,
-// ErrNotEmpty with what is in it, or ErrUnknown. Partition 0 stays: it also has what belongs to no sale.
+// Remove ends a partition for good: its number is never used again. It must be closed and empty: ErrState, ErrNotEmpty with what is
+// in it, or ErrUnknown. Partition 0 stays: it also has what belongs to no sale.
 func (a *Admin) Remove(ctx context.Context, number int) error {
 	if number == 0 {
 		return fmt.Errorf("%w: partition 0 also has what belongs to no sale, and stays", ErrState)
 	}
-	// Its state first: one that is open, or was a moment ago, may get sales at any moment.
-	if err := a.ledger.ChangePartition(ctx, number, Closed, Closed, closedFor); err != nil {
+	all, err := a.ledger.Partitions(ctx)
+	if err != nil {
 		return err
+	}
+	i := slices.IndexFunc(all, func(p Partition) bool { return p.Number == number })
+	if i < 0 || all[i].State != Closed { // the ledger says why; an open one need not be asked what is in it
+		return a.ledger.ChangePartition(ctx, number, Closed, Removed)
 	}
 	sales, err := a.ledger.SalesIn(ctx)
 	if err != nil {
@@ -126,5 +122,5 @@ func (a *Admin) Remove(ctx context.Context, number int) error {
 		return fmt.Errorf("%w: partition %d has %d sales that are not retired, %d entries of orders that wait for their rows, %d dead letters",
 			ErrNotEmpty, number, n, w.Orders, w.DeadLetters)
 	}
-	return a.ledger.ChangePartition(ctx, number, Closed, Removed, closedFor)
+	return a.ledger.ChangePartition(ctx, number, Closed, Removed)
 }

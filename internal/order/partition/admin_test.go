@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // fakeAdmin is a service whose partitions can be changed.
@@ -14,7 +13,7 @@ type fakeAdmin struct {
 	fakeService
 
 	waiting map[int]Waiting
-	recent  bool // the last change was a moment ago
+	created int // sales that came after they were counted
 }
 
 func (f *fakeAdmin) WaitingIn(_ context.Context, n int) (Waiting, error) {
@@ -24,13 +23,15 @@ func (f *fakeAdmin) WaitingIn(_ context.Context, n int) (Waiting, error) {
 	return f.waiting[n], nil
 }
 
-func (f *fakeAdmin) ChangePartition(_ context.Context, number int, from, to State, least time.Duration) error {
+func (f *fakeAdmin) ChangePartition(_ context.Context, number int, from, to State) error {
 	i := slices.IndexFunc(f.all, func(p Partition) bool { return p.Number == number })
 	switch {
 	case i < 0:
 		return ErrUnknown
-	case f.all[i].State != from, f.recent && least > 0:
+	case f.all[i].State != from, to == Closed && slices.Equal(openOnes(f.all), []int{number}):
 		return ErrState
+	case to == Removed && f.created > 0:
+		return ErrNotEmpty
 	}
 	f.all[i].State = to
 	return nil
@@ -44,7 +45,7 @@ func TestAdmin(t *testing.T) {
 		sales   map[int]int
 		waiting map[int]Waiting
 		works   map[int][]string
-		recent  bool
+		created int
 		do      func(*Admin, context.Context, int) error
 		to      int
 		err     error
@@ -52,13 +53,13 @@ func TestAdmin(t *testing.T) {
 		want    []State // afterwards; nil: as before
 	}{
 		"closed":                      {states: []State{Open, Open}, do: (*Admin).Close, to: 1, want: []State{Open, Closed}},
-		"the last open one":           {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState, text: "only one"},
+		"the last open one":           {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState},
 		"opened again":                {states: []State{Open, Closed}, do: (*Admin).Open, to: 1, want: []State{Open, Open}},
 		"a removed one stays removed": {states: []State{Open, Removed}, do: (*Admin).Open, to: 1, err: ErrState},
 		"removed":                     {states: []State{Open, Closed}, sales: map[int]int{0: 3}, works: here, do: (*Admin).Remove, to: 1, want: []State{Open, Removed}},
 		"0 is not removed":            {states: []State{Closed, Open}, works: here, do: (*Admin).Remove, err: ErrState, text: "no sale"},
 		"an open one is not removed":  {states: []State{Open, Open}, works: here, do: (*Admin).Remove, to: 1, err: ErrState},
-		"closed a moment ago":         {states: []State{Open, Closed}, works: here, recent: true, do: (*Admin).Remove, to: 1, err: ErrState},
+		"a sale came meanwhile":       {states: []State{Open, Closed}, works: here, created: 1, do: (*Admin).Remove, to: 1, err: ErrNotEmpty},
 		"there is none":               {states: []State{Open, Closed}, works: here, do: (*Admin).Remove, to: 2, err: ErrUnknown},
 		"with a sale":                 {states: []State{Open, Closed}, sales: map[int]int{1: 2}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "2 sales"},
 		"with an order":               {states: []State{Open, Closed}, waiting: map[int]Waiting{1: {Orders: 4}}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "4 entries"},
@@ -67,7 +68,7 @@ func TestAdmin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeAdmin{fakeService: fakeService{sales: tc.sales, works: tc.works}, waiting: tc.waiting, recent: tc.recent}
+			f := &fakeAdmin{fakeService: fakeService{sales: tc.sales, works: tc.works}, waiting: tc.waiting, created: tc.created}
 			for n, s := range tc.states {
 				f.all = append(f.all, Partition{Number: n, State: s})
 			}

@@ -14,5 +14,5 @@
 //	an instance does not know one yet      it sends no reporter's heartbeat there, so no voucher is placed there (Placer)
 //	the Redis node of one is away          its sales stand still, and those of no other
 //	two instances add the same one at once one row
-//	closed while a voucher is created      the voucher may still be placed there, which works; removing comes a minute later
+//	closed while a voucher is created      the voucher is refused (503), however long ago it was placed; or it is there first, and counts
 package partition

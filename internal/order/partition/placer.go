@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
 )
 
-// placeTimeout is how long a partition has to say which instances work in it.
+// placeTimeout is how long partitions have to say which instances work in them; they are asked at the same time.
 const placeTimeout = time.Second
 
 // PlaceLedger is the ledger of a Placer.
@@ -61,10 +62,10 @@ func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 		}
 		slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(sales[a], sales[b]) })
 	}
-	alive := p.alive(ctx, open)
+	working := p.working(ctx, open)
 	var last error
 	for _, n := range open {
-		if last = p.everywhere(ctx, n, alive); last == nil {
+		if last = everywhere(n, working); last == nil {
 			return n, nil
 		}
 	}
@@ -77,7 +78,7 @@ func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 // wanted checks the partition that an admin has asked for.
 func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted int64) (int, error) {
 	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
-		return open[i], p.everywhere(ctx, open[i], p.alive(ctx, open[i:i+1]))
+		return open[i], everywhere(open[i], p.working(ctx, open[i:i+1]))
 	}
 	reason := fmt.Sprintf("is %d", wanted)
 	if i := slices.IndexFunc(all, func(q Partition) bool { return int64(q.Number) == wanted }); i >= 0 {
@@ -96,41 +97,55 @@ func openOnes(all []Partition) (open []int) {
 	return open
 }
 
-// living is who is alive, or why that is not known.
-type living struct {
+// instances are those that work in a partition, or why that is not known.
+type instances struct {
 	names []string
 	err   error
 }
 
-// alive asks who is alive, unless every instance works in each of the partitions anyway.
-func (p *Placer) alive(ctx context.Context, partitions []int) (l living) {
+// working asks who works in the partitions, and in partition 0: who is alive. It asks nobody where every instance works in each of
+// them anyway.
+func (p *Placer) working(ctx context.Context, partitions []int) map[int]instances {
 	if slices.Equal(partitions, []int{0}) {
-		return living{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
-	defer cancel()
-	l.names, l.err = p.instances.InstancesIn(ctx, 0)
-	return l
-}
-
-// everywhere returns nil if all living instances work in the partition.
-func (p *Placer) everywhere(ctx context.Context, n int, alive living) error {
-	if n == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
 	defer cancel()
-	here, err := p.instances.InstancesIn(ctx, n)
-	if err = cmp.Or(alive.err, err); err != nil {
-		return fmt.Errorf("%w: who works in partition %d: %w", voucher.ErrNoPartition, n, err)
+	var (
+		asking sync.WaitGroup
+		mu     sync.Mutex
+	)
+	answers := make(map[int]instances, len(partitions)+1)
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(append([]int{0}, partitions...)))) {
+		asking.Go(func() {
+			names, err := p.instances.InstancesIn(ctx, n)
+			mu.Lock()
+			defer mu.Unlock()
+			answers[n] = instances{names, err}
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// everywhere returns nil if all living instances work in the partition.
+func everywhere(n int, working map[int]instances) error {
+	if n == 0 {
+		return nil
+	}
+	alive, here := working[0], working[n]
+	switch {
+	case alive.err != nil:
+		return fmt.Errorf("%w: who is alive: %w", voucher.ErrNoPartition, alive.err)
+	case here.err != nil:
+		return fmt.Errorf("%w: who works in partition %d: %w", voucher.ErrNoPartition, n, here.err)
+	case len(alive.names) == 0:
+		return fmt.Errorf("%w: no instance works in partition %d", voucher.ErrNoPartition, n)
 	}
 	for _, name := range alive.names {
-		if !slices.Contains(here, name) {
+		if !slices.Contains(here.names, name) {
 			return fmt.Errorf("%w: instance %s does not work in partition %d yet", voucher.ErrNoPartition, name, n)
 		}
-	}
-	if len(alive.names) == 0 {
-		return fmt.Errorf("%w: no instance works in partition %d", voucher.ErrNoPartition, n)
 	}
 	return nil
 }

@@ -3,8 +3,11 @@ package partition
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
@@ -75,6 +78,50 @@ func TestPlace(t *testing.T) {
 			case tc.err != nil && !errors.Is(err, tc.err), tc.err == nil && !errors.As(err, &bad), !strings.Contains(err.Error(), tc.text):
 				t.Errorf("placed in %d, %v, want %v with %q", got, err, tc.err, tc.text)
 			}
+		})
+	}
+}
+
+// hangingService is a service of which some partitions do not answer.
+type hangingService struct {
+	fakeService
+	hung []int
+}
+
+func (h *hangingService) InstancesIn(ctx context.Context, n int) ([]string, error) {
+	if slices.Contains(h.hung, n) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.fakeService.InstancesIn(ctx, n)
+}
+
+// Partitions that do not answer delay a new sale by a second in all, and keep it from no other.
+func TestPlaceGoesPastHungPartitions(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		hung []int
+		want int
+	}{
+		"some":        {hung: []int{1, 2, 3}, want: 4},
+		"all":         {hung: []int{0, 1, 2, 3, 4}, want: 0},
+		"partition 0": {hung: []int{0}, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := &hangingService{hung: tc.hung, fakeService: fakeService{sales: map[int]int{0: 9, 4: 1}, works: map[int][]string{}}}
+				for n := range 5 {
+					h.all, h.works[n] = append(h.all, Partition{Number: n, State: Open}), []string{"a"}
+				}
+				start := time.Now()
+				if n, err := NewPlacer(h, h).Place(t.Context(), nil); n != tc.want || err != nil {
+					t.Errorf("placed in %d, %v, want %d", n, err, tc.want)
+				}
+				if took := time.Since(start); took > placeTimeout {
+					t.Errorf("it took %v", took)
+				}
+			})
 		})
 	}
 }
