@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"seckill/internal/order"
@@ -71,36 +72,71 @@ func (f *StatsFlusher) Run(ctx context.Context) error {
 	}
 }
 
-// flush adds what is new. After a failure the other sales wait for the next time: Redis would keep each of them waiting.
+// newCounts are those of a sale that Redis does not have yet.
+type newCounts struct {
+	of         *batcher
+	all, since order.Counts
+}
+
+// flush adds what is new, to all partitions at the same time: the Redis node of one may be away alone.
 func (f *StatsFlusher) flush(ctx context.Context) {
-	var failed error
+	byPartition := map[int][]newCounts{}
 	f.admission.batchers.Range(func(_, found any) bool {
 		b := found.(*batcher)
-		all, soldOut, notStarted := b.counts.counts()
-		flushed := &b.counts.flushed
-		f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
-		flushed.soldOut, flushed.notStarted = soldOut, notStarted
-		if told := all.Minus(flushed.timeline); len(told) > 0 {
-			f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told)
-			flushed.timeline = all
-		}
-		since := all.Minus(flushed.all)
-		if len(since) == 0 {
+		if n := f.noted(b); len(n.since) > 0 {
+			byPartition[b.sale.Partition] = append(byPartition[b.sale.Partition], n)
+		} else {
 			f.admission.release(b)
-			return true
-		}
-		if failed != nil {
-			return true
-		}
-		adding, cancel := context.WithTimeout(ctx, flushTimeout)
-		defer cancel()
-		if failed = f.store.Add(adding, b.sale, since); !errors.Is(failed, order.ErrUnavailable) {
-			flushed.all = all
 		}
 		return true
 	})
+	var (
+		adding sync.WaitGroup
+		mu     sync.Mutex
+		failed error
+	)
+	for _, counts := range byPartition {
+		adding.Go(func() {
+			if err := f.add(ctx, counts); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
+			}
+		})
+	}
+	adding.Wait()
 	if failed != nil && !f.failing {
 		f.log.WarnContext(ctx, "sale stats could not be added; retrying every second", "error", failed)
 	}
 	f.failing = failed != nil
+}
+
+// noted tells the observer and the timeline what is new of a sale, and returns what Redis is to be told.
+func (f *StatsFlusher) noted(b *batcher) newCounts {
+	all, soldOut, notStarted := b.counts.counts()
+	flushed := &b.counts.flushed
+	f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
+	flushed.soldOut, flushed.notStarted = soldOut, notStarted
+	if told := all.Minus(flushed.timeline); len(told) > 0 {
+		f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told)
+		flushed.timeline = all
+	}
+	return newCounts{of: b, all: all, since: all.Minus(flushed.all)}
+}
+
+// add adds the counts of sales of one partition. After a failure the others wait for the next time: Redis would keep each of them
+// waiting.
+func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
+	for _, n := range counts {
+		adding, cancel := context.WithTimeout(ctx, flushTimeout)
+		err := f.store.Add(adding, n.of.sale, n.since)
+		cancel()
+		if !errors.Is(err, order.ErrUnavailable) {
+			n.of.counts.flushed.all = n.all
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -179,3 +179,43 @@ func TestTimelineOutsideOfTheSale(t *testing.T) {
 		}
 	}
 }
+
+// hangingStats are counts of which those in partition 1 cannot be added.
+type hangingStats struct{ added chan order.SaleRef }
+
+func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Counts) error {
+	if sale.Partition == 1 {
+		<-ctx.Done()
+		return order.ErrUnavailable
+	}
+	h.added <- sale
+	return nil
+}
+
+// While a partition hangs, the counts of the others are added as always, and its own wait.
+func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := soldOutOf(t, 10)
+		found, _ := a.batchers.Load(soldOutSale)
+		for id := range int64(20) {
+			b := &batcher{sale: order.SaleRef{VoucherID: 1000 + id, Partition: 1}}
+			b.counts.add(order.SoldOut, 1)
+			a.batchers.Store(b.sale.VoucherID, b)
+		}
+		store := hangingStats{make(chan order.SaleRef, 100)}
+		f := NewStatsFlusher(a, store, fakeTimeline{}, &cacheObserver{}, ordertest.Quiet())
+		start := time.Now()
+		f.flush(t.Context())
+		if len(store.added) != 1 || <-store.added != found.(*batcher).sale || time.Since(start) > flushTimeout {
+			t.Errorf("%d sales are counted after %v", len(store.added), time.Since(start))
+		}
+		f.flush(t.Context())
+		if n := len(store.added); n != 0 {
+			t.Errorf("%d sales are counted again", n)
+		}
+		for id := range int64(20) {
+			a.batchers.Delete(1000 + id)
+		}
+	})
+}

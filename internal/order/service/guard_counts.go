@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"seckill/internal/guard"
@@ -53,34 +54,83 @@ func (f *GuardFlusher) Run(ctx context.Context) error {
 	}
 }
 
-// flush adds what is new. After a failure the other sales wait for the next time: Redis would keep each of them waiting.
+// saleDelta is what is new of a sale.
+type saleDelta struct {
+	sale  order.SaleRef
+	delta *guard.Delta
+}
+
+// flush adds what is new, to all partitions at the same time: the Redis node of one may be away alone.
 func (f *GuardFlusher) flush(ctx context.Context) {
-	var failed error
-	for saleID, d := range f.tally.Take() {
-		if failed == nil {
-			failed = f.add(ctx, saleID, d)
-		} else {
-			f.tally.PutBack(saleID, d)
-		}
+	byPartition, failed := f.take(ctx)
+	var (
+		adding sync.WaitGroup
+		mu     sync.Mutex
+	)
+	for _, deltas := range byPartition {
+		adding.Go(func() {
+			if err := f.add(ctx, deltas); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
+			}
+		})
 	}
+	adding.Wait()
 	if failed != nil && !f.failing {
 		f.log.WarnContext(ctx, "counts of guards could not be added; retrying every second", "error", failed)
 	}
 	f.failing = failed != nil
 }
 
-func (f *GuardFlusher) add(ctx context.Context, saleID int64, d *guard.Delta) error {
-	adding, cancel := context.WithTimeout(ctx, flushGuardTimeout)
+// take takes what is new, by partition. What is of no sale is dropped. After a failure of the ledger the other sales wait for the
+// next time.
+func (f *GuardFlusher) take(ctx context.Context) (byPartition map[int][]saleDelta, failed error) {
+	byPartition = map[int][]saleDelta{}
+	for saleID, d := range f.tally.Take() {
+		if failed != nil {
+			f.tally.PutBack(saleID, d)
+			continue
+		}
+		v, err := f.find(ctx, saleID)
+		switch {
+		case errors.Is(err, order.ErrUnavailable):
+			f.tally.PutBack(saleID, d)
+			failed = err
+		case errors.Is(err, voucher.ErrNotFound), err == nil && v.Sale == nil:
+		case err != nil:
+			failed = err
+		default:
+			byPartition[v.Sale.Partition] = append(byPartition[v.Sale.Partition], saleDelta{order.SaleOf(v), d})
+		}
+	}
+	return byPartition, failed
+}
+
+func (f *GuardFlusher) find(ctx context.Context, saleID int64) (voucher.Voucher, error) {
+	ctx, cancel := context.WithTimeout(ctx, flushGuardTimeout)
 	defer cancel()
-	v, err := f.catalog.Find(adding, saleID)
-	if errors.Is(err, voucher.ErrNotFound) || err == nil && v.Sale == nil {
-		return nil
+	return f.catalog.Find(ctx, saleID)
+}
+
+// add adds what is new of sales of one partition. After a failure the others wait for the next time: Redis would keep each of them
+// waiting.
+func (f *GuardFlusher) add(ctx context.Context, deltas []saleDelta) error {
+	for i, d := range deltas {
+		adding, cancel := context.WithTimeout(ctx, flushGuardTimeout)
+		err := f.store.AddGuardCounts(adding, d.sale, d.delta)
+		cancel()
+		if err == nil {
+			continue
+		}
+		rest := deltas[i+1:]
+		if errors.Is(err, order.ErrUnavailable) {
+			rest = deltas[i:]
+		}
+		for _, d := range rest {
+			f.tally.PutBack(d.sale.VoucherID, d.delta)
+		}
+		return err
 	}
-	if err == nil {
-		err = f.store.AddGuardCounts(adding, order.SaleRef{VoucherID: saleID, Partition: v.Sale.Partition}, d)
-	}
-	if errors.Is(err, order.ErrUnavailable) {
-		f.tally.PutBack(saleID, d)
-	}
-	return err
+	return nil
 }

@@ -58,3 +58,43 @@ func TestGuardFlusher(t *testing.T) {
 		}
 	})
 }
+
+// hangingCounts are counts of which those in partition 1 cannot be added.
+type hangingCounts struct{ added chan order.SaleRef }
+
+func (h hangingCounts) AddGuardCounts(ctx context.Context, sale order.SaleRef, _ *guard.Delta) error {
+	if sale.Partition == 1 {
+		<-ctx.Done()
+		return order.ErrUnavailable
+	}
+	h.added <- sale
+	return nil
+}
+
+// While a partition hangs, the counts of the others are added as always.
+func TestGuardFlusherGoesPastAHungPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tally, store := guard.NewTally(time.Now), hangingCounts{make(chan order.SaleRef, 100)}
+		vs := make([]voucher.Voucher, 20)
+		for i := range vs {
+			vs[i] = ordertest.VoucherAt(1, 0)
+			sale := *vs[i].Sale
+			sale.Partition = min(i, 1)
+			vs[i].ID, vs[i].Sale = vs[i].ID+int64(i), &sale
+			tally.Sold(vs[i].ID, guard.Caller{}, 1)
+		}
+		catalog := catalog.New(nil)
+		defer catalog.Close()
+		catalog.SetSales(vs)
+		f := NewGuardFlusher(tally, catalog, store, ordertest.Quiet())
+		start := time.Now()
+		f.flush(t.Context())
+		if len(store.added) != 1 || time.Since(start) > flushGuardTimeout {
+			t.Errorf("%d sales are counted after %v", len(store.added), time.Since(start))
+		}
+		if waiting := tally.Take(); len(waiting) != len(vs)-1 {
+			t.Errorf("%d sales wait for the next time, want %d", len(waiting), len(vs)-1)
+		}
+	})
+}
