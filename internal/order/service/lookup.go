@@ -24,7 +24,7 @@ const (
 	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is certain, the
 	// rest of a list, a history.
 	sideTimeout = 150 * time.Millisecond
-	// partitionTimeout is how long a partition has to say who holds what where there are several: the Redis node of one may be away,
+	// partitionTimeout is how long partitions have to say who holds what where there are several: the Redis node of one may be away,
 	// and the others' orders are to be found all the same. It leaves time for the row to be looked for again.
 	partitionTimeout = 400 * time.Millisecond
 	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
@@ -170,9 +170,14 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 		newest     []int64
 		errCreated error
 	)
+	partitions, keeps := l.catalog.Kept()
+	if len(partitions) > 1 { // for both questions
+		within, cancel := context.WithTimeout(ctx, partitionTimeout)
+		defer cancel()
+		ctx = within
+	}
 	asking.Go(func() { newest, errCreated = l.newSales.Do(ctx, max(0, l.catalog.Newest()-lateIDs)) })
 	defer asking.Wait()
-	partitions, keeps := l.catalog.Kept()
 	queued, all, err = together(ctx, partitions, func(ctx context.Context, partition int) ([]order.Order, bool, error) {
 		return l.queuedIn(ctx, userID, partition)
 	})
@@ -193,12 +198,15 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	more, allOfThem, err := together(ctx, slices.Collect(maps.Keys(byPartition)), func(ctx context.Context, partition int) ([]order.Order, bool, error) {
 		return l.heldIn(ctx, userID, byPartition[partition])
 	})
+	if err != nil { // what was found is true all the same
+		return queued, false, nil
+	}
 	for _, o := range more { // the catalog may have been told of its sale meanwhile
 		if !slices.ContainsFunc(queued, func(known order.Order) bool { return known.ID == o.ID }) {
 			queued = append(queued, o)
 		}
 	}
-	return queued, all && allOfThem, err
+	return queued, all && allOfThem, nil
 }
 
 // queuedIn is queued for the sales of one partition that the catalog knows.

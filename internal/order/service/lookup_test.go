@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
@@ -124,5 +125,103 @@ func TestSharedQuestionsArePurchases(t *testing.T) {
 	_, err := r.order(bulkhead.With(t.Context(), bulkhead.OwnRead), 5)
 	if !errors.Is(err, order.ErrNotFound) || rows.class != bulkhead.Purchase {
 		t.Errorf("asked as %v: %v", rows.class, err)
+	}
+}
+
+// hangingHoldings are holders; one partition does not say who they are.
+type hangingHoldings struct {
+	ordertest.FakeHolders
+	hung int
+}
+
+func (h hangingHoldings) Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error) {
+	if partition == h.hung {
+		<-ctx.Done()
+		return order.Unrecorded{}, ctx.Err()
+	}
+	return h.FakeHolders.Unrecorded(ctx, partition)
+}
+
+func (h hangingHoldings) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
+	if sales[0].Partition == h.hung {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.FakeHolders.Holdings(ctx, userID, sales)
+}
+
+// While a partition hangs, orders of the others are found in time: also while there is a sale there that the catalog was not told of
+// yet. An order that is not found is unavailable.
+func TestLookupGoesPastAHungPartition(t *testing.T) {
+	t.Parallel()
+	for name, hung := range map[string]int{"of a known sale": 2, "of a new sale": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				vs := make([]voucher.Voucher, 3)
+				for i := range vs {
+					vs[i] = ordertest.VoucherAt(1, 0)
+					sale := *vs[i].Sale
+					sale.Partition = i + 1
+					vs[i].ID, vs[i].Sale = vs[i].ID+int64(i), &sale
+				}
+				p := newPurchases(t, PurchaseOptions{}, vs...)
+				p.catalog.SetSales(vs[:2])
+				l := p.purchases.lookup
+				l.stores.Holdings = hangingHoldings{p.holders, hung}
+				p.holders[order.BuyerKey{VoucherID: vs[0].ID, UserID: 1}] = 66
+				start := time.Now()
+				if o, err := l.Order(t.Context(), 1, 66); err != nil || o.Status != order.Queued {
+					t.Errorf("order %+v, %v", o, err)
+				}
+				if took := time.Since(start); took > partitionTimeout {
+					t.Errorf("it took %v", took)
+				}
+				if o, err := l.Order(t.Context(), 1, 77); !errors.Is(err, order.ErrUnavailable) {
+					t.Errorf("an order that may be in the partition: %+v, %v", o, err)
+				}
+				time.Sleep(2 * order.RedisTimeout) // for questions that others might share
+			})
+		})
+	}
+}
+
+// Partitions are asked at the same time; those that hang or fail spoil no other's answer, and are an error together.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		partitions []int // 1 hangs, 2 fails, 3 does not know all, 4 and 5 answer
+		found      int
+		all, fails bool
+	}{
+		"all answer":       {partitions: []int{4, 5}, found: 2, all: true},
+		"one hangs":        {partitions: []int{1, 4, 5}, found: 2},
+		"one fails":        {partitions: []int{2, 4}, found: 1},
+		"one lacks some":   {partitions: []int{3, 4}, found: 2},
+		"none answers":     {partitions: []int{1, 2}, fails: true},
+		"there is no sale": {all: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				queued, all, err := together(t.Context(), tc.partitions, func(ctx context.Context, p int) ([]order.Order, bool, error) {
+					switch p {
+					case 1:
+						<-ctx.Done()
+						return nil, false, ctx.Err()
+					case 2:
+						return nil, false, order.ErrUnavailable
+					}
+					return []order.Order{{ID: int64(p)}}, p != 3, nil
+				})
+				if len(queued) != tc.found || all != tc.all || (err != nil) != tc.fails {
+					t.Errorf("%v, all %v, %v", queued, all, err)
+				}
+				if took := time.Since(start); took > partitionTimeout {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
 	}
 }
