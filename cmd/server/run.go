@@ -49,8 +49,11 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	}
 	ids := idworker.New(counter, stores.ledger, key, idworker.Options{Logger: log})
 	defer closing(log, "the order ids", func() error { return ids.Close(context.WithoutCancel(ctx)) })
-	if err := ids.Warm(ctx); err != nil {
+	switch err := ids.Warm(ctx); {
+	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
 		return fmt.Errorf("the first order ids: %w", err)
+	case err != nil: // the Redis node of the counter may be away alone
+		log.ErrorContext(ctx, "no order ids yet: who buys is answered 503 until there are; all else works", "error", err)
 	}
 
 	// The first start makes one, not the first payment. A spoilt one is the loss of tills, and not of sales.
