@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"seckill/internal/preflight"
 )
 
@@ -59,16 +57,9 @@ func (s *Store) said(ctx context.Context, section string) map[string]string {
 
 // Instances returns the instances that have sent a heartbeat lately, by name.
 func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
-	const partition = 0 // every instance reports in it
-	now, err := s.commands.Time(ctx).Result()
+	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
 	if err != nil {
-		return nil, translate(err)
-	}
-	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
-		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
-	}).Result()
-	if err != nil {
-		return nil, fmt.Errorf("reading which instances are alive: %w", translate(err))
+		return nil, err
 	}
 	slices.Sort(names)
 	instances := make([]preflight.Instance, len(names))

@@ -24,7 +24,8 @@ const (
 const packingLasts = 2 * time.Second
 
 // packing is in which partitions calls of scripts/seckill.lua may pack orders: those in which every instance that lives reads packed
-// entries, as it was with the last heartbeat of this one. The zero value is right: in none.
+// entries, as it was with the last heartbeats of this one. An older instance may send them in partition 0 alone, and still rebuilds
+// sales of all: so that is to be true of partition 0 as well. The zero value is right: in none.
 type packing struct {
 	mu    sync.RWMutex
 	until map[int]time.Time
@@ -47,7 +48,7 @@ func (p *packing) set(partition int, all bool) {
 func (p *packing) on(partition int) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if time.Now().Before(p.until[partition]) {
+	if now := time.Now(); now.Before(p.until[0]) && now.Before(p.until[partition]) {
 		return 1
 	}
 	return 0

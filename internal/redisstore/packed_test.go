@@ -62,21 +62,21 @@ func (r *rig) packs() bool {
 	r.t.Helper()
 	_, err := r.Heartbeat(r.ctx(), 0, "me", recovery.Heard{})
 	r.must(err)
-	return !r.admissions.in(0).packing.until[0].IsZero()
+	return !r.admissions.packing.until[0].IsZero()
 }
 
 // packsOn has the rig's instance pack until the test ends, however slow the machine is.
 func (r *rig) packsOn() { r.packsUntil(time.Now().Add(time.Hour)) }
 
 func (r *rig) packsUntil(t time.Time) {
-	r.admissions.in(0).packing.until = map[int]time.Time{0: t}
+	r.admissions.packing.until = map[int]time.Time{0: t}
 }
 
 // Orders are packed only while every instance says that it reads them, and an instance that has gone counts for some seconds more.
 func TestPackOnlyWhatAllRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	equal(t, 0, r.admissions.in(0).packing.on(0)) // not known yet
+	equal(t, 0, r.admissions.packing.on(0)) // not known yet
 	equal(t, true, r.packs())
 	r.reporterNamed("new" + readsFormats)
 	equal(t, true, r.packs())
@@ -88,11 +88,17 @@ func TestPackOnlyWhatAllRead(t *testing.T) {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), old)).Err())
 		equal(t, true, r.packs())
 	}
-	equal(t, 0, r.admissions.in(1).packing.on(1))
+	equal(t, 0, r.admissions.packing.on(1))
 	r.packsOn()
-	equal(t, 1, r.admissions.in(0).packing.on(0))
+	equal(t, 1, r.admissions.packing.on(0))
+	equal(t, 0, r.admissions.packing.on(1)) // not known yet
+	r.admissions.packing.set(1, true)
+	equal(t, 1, r.admissions.packing.on(1))
+	r.admissions.packing.set(0, false) // an older instance, which sends no heartbeat in partition 1
+	equal(t, 0, r.admissions.packing.on(1))
+	r.admissions.packing.set(0, true)
 	r.packsUntil(time.Now().Add(-time.Millisecond)) // as some seconds after the last heartbeat
-	equal(t, 0, r.admissions.in(0).packing.on(0))
+	equal(t, 0, r.admissions.packing.on(0))
 }
 
 // A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read again as it was

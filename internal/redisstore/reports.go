@@ -110,7 +110,7 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	}
 	if r.err == nil {
 		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))
-		s.admissions.in(partition).packing.set(partition, err == nil && allRead(names, readsPacked) == nil) // an error says that it is not known
+		s.admissions.packing.set(partition, err == nil && allRead(names, readsPacked) == nil) // an error says that it is not known
 	}
 	return heard, r.err
 }

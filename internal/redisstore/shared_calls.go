@@ -35,7 +35,7 @@ type sharedCalls struct {
 	script   script
 	keys     keys
 	replicas Replicas
-	packing  packing
+	packing  *packing
 	sends    *batch.Batcher[*pendingBatch, struct{}]
 }
 
@@ -51,8 +51,9 @@ type pendingBatch struct {
 
 // admissionCalls are the shared calls of each partition.
 type admissionCalls struct {
-	open func() *sharedCalls
-	of   sync.Map // partition → *sharedCalls
+	open    func() *sharedCalls
+	of      sync.Map // partition → *sharedCalls
+	packing packing  // of all of them
 }
 
 // in returns those of one partition.
@@ -60,7 +61,9 @@ func (a *admissionCalls) in(partition int) *sharedCalls {
 	if found, ok := a.of.Load(partition); ok {
 		return found.(*sharedCalls)
 	}
-	found, _ := a.of.LoadOrStore(partition, a.open())
+	opened := a.open()
+	opened.packing = &a.packing
+	found, _ := a.of.LoadOrStore(partition, opened)
 	return found.(*sharedCalls)
 }
 
@@ -72,7 +75,7 @@ type sharedCall struct {
 
 func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
 	cluster, _ := client.(*redis.ClusterClient)
-	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
+	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r, packing: new(packing)}
 	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
 		batches := make([]*pendingBatch, len(items))
 		for i, it := range items {
