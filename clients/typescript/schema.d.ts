@@ -908,7 +908,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The dead letter's id.
+                 * @description The dead letter's id, as the list has it: that of one in partition 2 begins with `p2:`.
                  * @example 1767355200123-0
                  */
                 id: components["parameters"]["DeadLetterId"];
@@ -934,7 +934,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The dead letter's id.
+                 * @description The dead letter's id, as the list has it: that of one in partition 2 begins with `p2:`.
                  * @example 1767355200123-0
                  */
                 id: components["parameters"]["DeadLetterId"];
@@ -3156,7 +3156,7 @@ export interface components {
          */
         OrderId: components["schemas"]["OrderId"];
         /**
-         * @description The dead letter's id.
+         * @description The dead letter's id, as the list has it: that of one in partition 2 begins with `p2:`.
          * @example 1767355200123-0
          */
         DeadLetterId: string;
@@ -4774,7 +4774,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The dead letter's id.
+                 * @description The dead letter's id, as the list has it: that of one in partition 2 begins with `p2:`.
                  * @example 1767355200123-0
                  */
                 id: components["parameters"]["DeadLetterId"];
@@ -4809,7 +4809,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The dead letter's id.
+                 * @description The dead letter's id, as the list has it: that of one in partition 2 begins with `p2:`.
                  * @example 1767355200123-0
                  */
                 id: components["parameters"]["DeadLetterId"];
