@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"seckill/internal/httpapi/problem"
@@ -30,6 +31,21 @@ type errorRow struct {
 	wait       func(err error) string
 	challenge  []string
 	bodies     problem.Bodies
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func anyOf(targets ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+}
+
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 func newErrorTable() (*errorTable, error) {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"seckill/internal/guard"
@@ -72,21 +71,6 @@ type failure struct {
 type rule struct {
 	matches func(error) bool
 	failure failure
-}
-
-func is(target error) func(error) bool {
-	return func(err error) bool { return errors.Is(err, target) }
-}
-
-func anyOf(targets ...error) func(error) bool {
-	return func(err error) bool {
-		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
-	}
-}
-
-func as[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 // rules is the table from errors to answers. The first rule that matches decides: what a sale answers most often comes
