@@ -93,6 +93,9 @@ func (h *hangingService) InstancesIn(ctx context.Context, n int) ([]string, erro
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return h.fakeService.InstancesIn(ctx, n)
 }
 
