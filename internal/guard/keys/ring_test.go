@@ -21,17 +21,19 @@ type table struct {
 	reads int
 	fail  error
 	hang  bool
+	takes time.Duration // what a read takes
 }
 
 func (t *table) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	t.mu.Lock()
 	t.reads++
-	salts, fail, hang := append([]keys.Salt(nil), t.salts...), t.fail, t.hang
+	salts, fail, hang, takes := append([]keys.Salt(nil), t.salts...), t.fail, t.hang, t.takes
 	t.mu.Unlock()
 	if hang {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	time.Sleep(takes)
 	return salts, fail
 }
 
@@ -192,6 +194,7 @@ func TestUnknownSalt(t *testing.T) {
 				r := newRing(t, source)
 				time.Sleep(2 * time.Second)
 				source.set(tt.change)
+				source.set(func(t *table) { t.takes = time.Microsecond }) // so that no read ends while the same step asks
 				for i, s := range tt.steps {
 					time.Sleep(s.after)
 					synctest.Wait()
