@@ -2642,7 +2642,7 @@ type ListSalesParams struct {
 
 // ListTemplatesParams defines parameters for ListTemplates.
 type ListTemplatesParams struct {
-	// ShopId Only templates of this shop.
+	// ShopId Only templates of this shop, and all of them.
 	ShopId *Id `form:"shopId,omitempty" json:"shopId,omitempty"`
 }
 

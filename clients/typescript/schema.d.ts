@@ -3080,18 +3080,6 @@ export interface components {
                 "application/json": components["schemas"]["PlainFailure"];
             };
         };
-        /** @description This user asks too often. */
-        PlainRateLimited: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Content-Language": components["headers"]["ContentLanguage"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["PlainFailure"];
-            };
-        };
         /** @description This user asks too often, or has let orders expire unpaid too often. */
         PlainPurchaseLimited: {
             headers: {
@@ -4840,7 +4828,7 @@ export interface operations {
     listTemplates: {
         parameters: {
             query?: {
-                /** @description Only templates of this shop. */
+                /** @description Only templates of this shop, and all of them. */
                 shopId?: components["schemas"]["Id"];
             };
             header?: never;
@@ -4849,7 +4837,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them; a shop has 100 at most. */
+            /** @description Those of the shop, which has 100 at most; without `shopId` the 500 newest of all shops. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -17,7 +17,7 @@ import (
 
 // Templates is what admins do with templates of vouchers: *voucher.Templates. Everywhere order.ErrUnavailable may come back.
 type Templates interface {
-	// List returns the templates of a shop, by name; with shopID 0 all.
+	// List returns the templates of a shop, by name; with shopID 0 the newest voucher.ListedTemplates.
 	List(ctx context.Context, shopID int64) ([]voucher.Template, error)
 	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, voucher.ErrTemplateName, voucher.ErrTemplates.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (voucher.Template, error)

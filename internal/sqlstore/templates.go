@@ -1,10 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -101,7 +104,7 @@ func (s *Store) CreateTemplate(ctx context.Context, voucherID int64, name string
 
 // Templates implements voucher.TemplateLedger.
 func (s *Store) Templates(ctx context.Context, shopID int64) ([]voucher.Template, error) {
-	query := s.read(ctx).Order("shop_id, name")
+	query := s.read(ctx).Order("id DESC").Limit(voucher.ListedTemplates)
 	if shopID != 0 {
 		query = query.Where("shop_id = ?", shopID)
 	}
@@ -113,6 +116,9 @@ func (s *Store) Templates(ctx context.Context, shopID int64) ([]voucher.Template
 	for i, row := range rows {
 		templates[i] = row.template()
 	}
+	slices.SortFunc(templates, func(a, b voucher.Template) int {
+		return cmp.Or(cmp.Compare(a.Voucher.ShopID, b.Voucher.ShopID), strings.Compare(a.Name, b.Name))
+	})
 	return templates, nil
 }
 

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,9 @@ func TestTemplates(t *testing.T) {
 		}
 		if got, err := l.Templates(t.Context(), v.ShopID); err != nil || cmp.Diff([]voucher.Template{plain, want}, got) != "" {
 			t.Errorf("%v: listed %+v", err, got)
+		}
+		if got, err := l.Templates(t.Context(), 0); err != nil || cmp.Diff([]voucher.Template{plain, want}, got) != "" {
+			t.Errorf("%v: of all shops %+v", err, got)
 		}
 		if got, err := l.Templates(t.Context(), v.ShopID+1); err != nil || len(got) != 0 {
 			t.Errorf("%v: another shop has %+v", err, got)
@@ -85,6 +89,14 @@ func TestTooManyTemplates(t *testing.T) {
 		}
 		if err := second(l.CreateTemplate(t.Context(), id, "one more", admin)); !errors.Is(err, voucher.ErrTemplates) {
 			t.Errorf("%v", err)
+		}
+		rows := make([]string, voucher.ListedTemplates)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("(%d, 'x', '{}', '2026-01-02')", 1000+i)
+		}
+		l.exec(t, "INSERT INTO tb_voucher_template (shop_id, name, fields, create_time) VALUES "+strings.Join(rows, ", "))
+		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != len(rows) || got[0].Voucher.ShopID != 1000 {
+			t.Errorf("%v: %d templates of all shops are listed, want the newest %d", err, len(got), len(rows))
 		}
 	})
 }

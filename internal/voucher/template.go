@@ -21,6 +21,7 @@ var (
 const (
 	MaxTemplateName = 64  // characters
 	MaxTemplates    = 100 // of a shop
+	ListedTemplates = 500 // of all shops in one list
 )
 
 // Template is what new vouchers of a shop are made from: all that was given for one when it was saved. Instead of moments it has
@@ -56,7 +57,7 @@ func TemplateOf(v Voucher, name string) Template {
 type TemplateLedger interface {
 	// CreateTemplate saves a voucher as a template. ErrNotFound, ErrTemplateName, ErrTemplates.
 	CreateTemplate(ctx context.Context, voucherID int64, name string, by Author) (Template, error)
-	// Templates returns those of a shop, by name; with shopID 0 all.
+	// Templates returns those of a shop, by name; with shopID 0 the newest ListedTemplates, by shop and name.
 	Templates(ctx context.Context, shopID int64) ([]Template, error)
 	// RenameTemplate returns ErrNoTemplate or ErrTemplateName.
 	RenameTemplate(ctx context.Context, id int64, name string, by Author) (Template, error)
