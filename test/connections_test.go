@@ -25,6 +25,7 @@ func TestConnectionLimit(t *testing.T) {
 	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
+	showsConnections(t, srv, "seckill_http_connections 0") // the one that saw it ready has ended
 	open := func() net.Conn {
 		t.Helper()
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Addr)
@@ -68,15 +69,7 @@ func TestConnectionLimit(t *testing.T) {
 		t.Errorf("beyond the limit: %d %v %s", res.StatusCode, res.Header, body)
 	}
 
-	box.Eventually(t, "the metrics of connections", func() error { // the last ones may not be counted yet
-		metrics := srv.Metrics(t)
-		for _, line := range []string{"seckill_http_connections 20", "seckill_http_connections_refused_total 1"} {
-			if !strings.Contains(metrics, line+"\n") {
-				return errors.New("the metrics have no line " + line)
-			}
-		}
-		return nil
-	})
+	showsConnections(t, srv, "seckill_http_connections 20", "seckill_http_connections_refused_total 1")
 	for _, c := range held {
 		_ = c.Close()
 	}
@@ -87,4 +80,18 @@ func TestConnectionLimit(t *testing.T) {
 		return nil
 	})
 	box.NewClient(t).Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/healthz")})
+}
+
+// showsConnections waits until the metrics of connections have these lines.
+func showsConnections(t *testing.T, srv *box.Server, lines ...string) {
+	t.Helper()
+	box.Eventually(t, "the metrics of connections", func() error {
+		metrics := srv.Metrics(t)
+		for _, line := range lines {
+			if !strings.Contains(metrics, line+"\n") {
+				return errors.New("the metrics have no line " + line)
+			}
+		}
+		return nil
+	})
 }

@@ -70,7 +70,9 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 	return onFreePort(ctx, func(port int) error {
 		m.Addr, m.proc.path = freeport.Addr(port), daemon
 		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
-			"--datadir="+m.data(), "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+			"--datadir="+m.data(), "--init-file="+initFile,
+			"--tmpdir="+m.Dir, // in a shared one, each server that starts removes the temporary tables of the others
+			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
 			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
 			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=300",

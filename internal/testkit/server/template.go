@@ -58,7 +58,7 @@ func makeDataDir(ctx context.Context, installDB, dir string) error {
 		return err
 	}
 	args := append([]string{"--no-defaults"}, asRoot()...)
-	args = append(args, "--datadir="+dir, "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=4M")
+	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=4M")
 	cmd := exec.CommandContext(ctx, installDB, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
