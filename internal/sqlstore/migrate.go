@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"strings"
 	"sync"
@@ -137,7 +138,11 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 			return applied, fmt.Errorf("applying a migration: %w", err)
 		}
 		applied = append(applied, r.Source.Path)
-		s.log.InfoContext(ctx, "migration applied", "file", r.Source.Path, "took", r.Duration)
+		level := slog.LevelDebug // an empty schema has all of them within milliseconds
+		if r.Duration >= time.Second {
+			level = slog.LevelInfo
+		}
+		s.log.Log(ctx, level, "migration applied", "file", r.Source.Path, "took", r.Duration)
 	}
 }
 
