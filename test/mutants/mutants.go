@@ -206,7 +206,7 @@ end
 		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.suspects.Suspect(v.ID) //`, To: `		_ = r.suspects //`},
-			mutant.Change{File: "internal/order/audit/auditor.go", From: `		if i > 0 && busy >= passTime ||`, To: `		if i > 0 && busy >= 0 ||`},
+			mutant.Change{File: "internal/order/audit/pass.go", From: `p.checked && p.busy >= passTime`, To: `p.checked && p.busy >= 0`},
 		),
 	}
 }

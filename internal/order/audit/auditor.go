@@ -215,41 +215,28 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 		return 0, fmt.Errorf("%w: reading the sales from the ledger: %w", order.ErrUnavailable, err)
 	}
 	a.keep(vs)
-	partitions := partitionsOf(vs)
-	failures, probe := map[int]int{}, a.silent.next() // failures by partition: in a row
-	busy, some := time.Since(start), early            // some of the sales are checked, whatever becomes of the others
-	for i, id := range a.due(vs, early) {
-		if i > 0 && busy >= passTime || ctx.Err() != nil {
+	p := newPass(&a.silent, vs)
+	p.busy, p.some = time.Since(start), early
+	for _, id := range a.due(vs, early) {
+		if p.over() || ctx.Err() != nil {
 			break
 		}
-		in := partitions[id]
-		if failures[in] >= maxFailures || a.silent.of(in) && in != probe {
+		if !p.asks(id) {
 			continue
-		}
-		if in == probe {
-			probe = noPartition
 		}
 		began := time.Now()
 		failed := a.checkOne(ctx, id)
 		if ctx.Err() != nil { // it was cut off, and says nothing
 			break
 		}
-		if took := time.Since(began); !a.silent.note(in, failed, took) {
-			busy += took
-		}
-		if failed == nil {
-			failures[in], some, err = 0, true, nil
-		} else if failures[in]++; !some {
-			err = failed
-		}
-		if failed != nil && a.silent.away(partitions, failures) {
-			return busy, failed
+		if p.note(id, failed, time.Since(began)); p.away() {
+			return p.busy, failed
 		}
 		if !early {
 			a.last = id
 		}
 	}
-	return busy, err
+	return p.busy, p.err
 }
 
 // checkOne checks a sale, and acts on what it finds. One that was retired since is no failure.

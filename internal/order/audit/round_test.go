@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,6 +169,27 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 			t.Errorf("%d balances, %d times of checks", len(a.known()), len(a.checked))
 		}
 	})
+}
+
+// A silent partition has turns as long as it has sales.
+func TestSilenceForgetsEmptyPartitions(t *testing.T) {
+	t.Parallel()
+	s := newSilence()
+	for range maxFailures {
+		for _, p := range []int{1, 2, 3} {
+			s.note(p, order.ErrUnavailable, checkTimeout)
+		}
+	}
+	if got := []int{s.next(), s.next(), s.next(), s.next()}; !slices.Equal(got, []int{1, 2, 3, 1}) {
+		t.Errorf("turns are %v", got)
+	}
+	s.keep(map[int64]int{70: 2, 71: 4})
+	if got := []int{s.next(), s.next()}; !slices.Equal(got, []int{2, 2}) {
+		t.Errorf("with sales in partitions 2 and 4 turns are %v", got)
+	}
+	if s.keep(nil); s.next() != noPartition {
+		t.Error("without sales a partition has a turn")
+	}
 }
 
 // hangingSales are sales of which those in one partition hang until a store gives up.

@@ -1,9 +1,9 @@
 package audit
 
 import (
+	"maps"
+	"slices"
 	"time"
-
-	"seckill/internal/voucher"
 )
 
 // noPartition is the number of none.
@@ -49,22 +49,8 @@ func (s *silence) note(partition int, failed error, took time.Duration) (hung bo
 	return true
 }
 
-// away reports whether so many checks in a row have failed in each partition, or hung, that the stores count as away. Where only some
-// have, the sales of the others are checked.
-func (s *silence) away(partitions map[int64]int, failures map[int]int) bool {
-	for _, p := range partitions {
-		if failures[p] < maxFailures && !s.of(p) {
-			return false
-		}
-	}
-	return true
-}
-
-// partitionsOf returns the partition of each sale.
-func partitionsOf(vs []voucher.Voucher) map[int64]int {
-	partitions := make(map[int64]int, len(vs))
-	for _, v := range vs {
-		partitions[v.ID] = v.Sale.Partition
-	}
-	return partitions
+// keep forgets partitions that have no sales any more: they have no turns.
+func (s *silence) keep(partitions map[int64]int) {
+	with := slices.Collect(maps.Values(partitions))
+	maps.DeleteFunc(s.hung, func(p, _ int) bool { return !slices.Contains(with, p) })
 }
