@@ -61,47 +61,54 @@ func check(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	facts := w.facts(ctx, cfg)
-	if *id > 0 {
-		if facts.Sale, err = w.saleFacts(ctx, *id); err != nil {
-			return err
-		}
+	facts, err := w.facts(ctx, cfg, *id)
+	if err != nil {
+		return err
 	}
 	return printList(env, preflight.List(facts, time.Now()), in)
 }
 
-// facts asks the stores.
-func (w *toolEnv) facts(ctx context.Context, cfg config.Config) (f preflight.Facts) {
+// facts asks the stores: of a Redis Cluster the node that has the sale, or that of partition 0 where no voucher is given.
+func (w *toolEnv) facts(ctx context.Context, cfg config.Config, id int64) (f preflight.Facts, err error) {
 	f.PoolSize, f.Confirming, f.HasProvider = cfg.MySQL.PoolSize, cfg.Redis.Replicas, cfg.Payment.Provider != "none"
-	f.Redis, f.RedisErr = w.stores.redis.Inspect(ctx)
+	partition := 0
+	if id > 0 {
+		if f.Sale, partition, err = w.saleFacts(ctx, id); err != nil {
+			return f, err
+		}
+	}
+	f.Redis, f.RedisErr = w.stores.redis.Inspect(ctx, partition)
+	if f.RedisErr == nil && id == 0 { // no sale's node: the fullest
+		f.Redis.Used, f.Redis.Limit, f.RedisErr = w.stores.redis.Memory(ctx)
+	}
 	f.Ledger, f.LedgerErr = w.stores.ledger.Inspect(ctx)
 	f.Instances, f.InstancesErr = w.stores.redis.Instances(ctx)
 	for _, n := range w.partitions.All() {
 		backlog, err := w.stores.redis.Backlog(ctx, n)
 		f.Waiting, f.DeadLetters, f.BacklogErr = f.Waiting+backlog.Waiting, f.DeadLetters+backlog.Dead, errors.Join(f.BacklogErr, err)
 	}
-	return f
+	return f, nil
 }
 
-// saleFacts asks for the sale of a voucher, and what was changed of it.
-func (w *toolEnv) saleFacts(ctx context.Context, id int64) (*preflight.Sale, error) {
+// saleFacts asks for the sale of a voucher, where it is, and what was changed of it.
+func (w *toolEnv) saleFacts(ctx context.Context, id int64) (s *preflight.Sale, partition int, err error) {
 	v, err := w.stores.ledger.Voucher(ctx, id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
-		return nil, fmt.Errorf("there is no voucher %d", id)
+		return nil, 0, fmt.Errorf("there is no voucher %d", id)
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case v.Sale == nil:
-		return nil, fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
+		return nil, 0, fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
 	}
-	s := &preflight.Sale{
+	s = &preflight.Sale{
 		VoucherID: v.ID, Title: v.Title, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
 		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
 	}
 	if !v.Sale.Retired {
 		balance, err := w.auditor.Balance(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		switch {
 		case balance.Finding.Broken():
@@ -112,7 +119,7 @@ func (w *toolEnv) saleFacts(ctx context.Context, id int64) (*preflight.Sale, err
 	}
 	entries, err := w.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, e := range entries {
 		if e.Action == voucher.Created {
@@ -124,7 +131,7 @@ func (w *toolEnv) saleFacts(ctx context.Context, id int64) (*preflight.Sale, err
 		}
 		s.Changes = append(s.Changes, c)
 	}
-	return s, nil
+	return s, v.Sale.Partition, nil
 }
 
 // printList prints the list; errFound for no-go.

@@ -8,44 +8,58 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/preflight"
 )
 
 // inspectTTL is how long the key lasts that an inspection writes.
 const inspectTTL = 10 * time.Second
 
-// Inspect asks Redis what a sale depends on. Of a cluster or behind Sentinels, one node is asked for its settings. What it does not
-// show (managed servers forbid it) stays empty.
-func (s *Store) Inspect(ctx context.Context) (r preflight.Redis, err error) {
-	if r.Answer, err = preflight.Median(func() error { return s.commands.Ping(ctx).Err() }); err != nil {
+// Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers forbid it) stays
+// empty.
+func (s *Store) Inspect(ctx context.Context, partition int) (r preflight.Redis, err error) {
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return r, err
+	}
+	key := s.keys.inspected()
+	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
+		key = s.keys.inspectedIn(partition)
+	}
+	if r.Answer, err = preflight.Median(func() error { return node.Ping(ctx).Err() }); err != nil {
 		return r, fmt.Errorf("asking Redis: %w", translate(err))
 	}
-	if r.Write, err = preflight.Median(func() error { return s.commands.Set(ctx, s.keys.inspected(), "1", inspectTTL).Err() }); err != nil {
+	if r.Write, err = preflight.Median(func() error { return node.Set(ctx, key, "1", inspectTTL).Err() }); err != nil {
 		return r, fmt.Errorf("writing to Redis: %w", translate(err))
 	}
 	asked := time.Now()
-	now, err := s.commands.Time(ctx).Result()
+	now, err := node.Time(ctx).Result()
 	if err != nil {
 		return r, fmt.Errorf("asking Redis for the time: %w", translate(err))
 	}
 	r.Ahead = now.Sub(asked.Add(time.Since(asked) / 2))
-	if r.Used, r.Limit, err = s.Memory(ctx); err != nil {
+	if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {
 		return r, err
 	}
-	setting := func(name string) string {
-		values, _ := s.commands.ConfigGet(ctx, name).Result() // what it does not show is unknown
-		return values[name]
-	}
-	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
-	said := s.said(ctx, "persistence")
-	r.FailedWrites = said["aof_last_write_status"] == "err"
-	r.Replicas, _ = strconv.Atoi(s.said(ctx, "replication")["connected_slaves"])
+	inspectSettings(ctx, node, &r)
 	return r, nil
 }
 
-// said returns a section of INFO; nothing where it is not shown.
-func (s *Store) said(ctx context.Context, section string) map[string]string {
-	text, _ := s.commands.Info(ctx, section).Result()
+// inspectSettings adds what a server shows of its settings, and how it stands.
+func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis) {
+	setting := func(name string) string {
+		values, _ := node.ConfigGet(ctx, name).Result() // what it does not show is unknown
+		return values[name]
+	}
+	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
+	r.FailedWrites = infoOf(ctx, node, "persistence")["aof_last_write_status"] == "err"
+	r.Replicas, _ = strconv.Atoi(infoOf(ctx, node, "replication")["connected_slaves"])
+}
+
+// infoOf returns a section of a server's INFO; nothing where it is not shown.
+func infoOf(ctx context.Context, node redis.Cmdable, section string) map[string]string {
+	text, _ := node.Info(ctx, section).Result()
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {

@@ -102,6 +102,9 @@ func (k keys) list(shopID int64) string {
 // inspected is what an inspection writes to see how long that takes (string). It expires.
 func (k keys) inspected() string { return k.prefix + "inspected" }
 
+// inspectedIn is inspected on a cluster, where a partition's node is asked.
+func (k keys) inspectedIn(partition int) string { return k.partition(partition) + ":inspected" }
+
 // confirmed is how often replicas were asked to confirm (string, a number). It is missing where they are not asked.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }
 
