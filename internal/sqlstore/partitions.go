@@ -14,8 +14,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none while it is open, so that a
-// service with one partition has no row.
+// partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none until it is closed for the
+// first time, so that a service with one partition has no row.
 const partitionSetting = "partition_"
 
 func partitionName(number int) string { return partitionSetting + strconv.Itoa(number) }
@@ -150,14 +150,13 @@ func mayChange(tx *gorm.DB, all []partition.Partition, number int, from, to part
 }
 
 // lockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is voucher.ErrNoPartition when
-// the partition is not open any more: it was when the voucher was placed, which may be long ago. A voucher in partition 0, which stays,
-// harms nobody.
+// the partition is not open any more: it was when the voucher was placed, which may be long ago. Of partition 0 there is nothing to
+// lock until it is closed for the first time: a voucher may then be there in the same moment, which harms nobody, since it stays.
 func lockPartition(tx *gorm.DB, number int) error {
-	if number == 0 {
-		return nil
-	}
 	var row settingRow
 	switch err := locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {
+	case errors.Is(err, gorm.ErrRecordNotFound) && number == 0:
+		return nil
 	case errors.Is(err, gorm.ErrRecordNotFound):
 		return fmt.Errorf("%w: there is no partition %d", voucher.ErrNoPartition, number)
 	case err != nil:

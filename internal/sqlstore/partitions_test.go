@@ -134,13 +134,31 @@ func TestVouchersInClosedPartitions(t *testing.T) {
 		if err := l.ChangePartition(t.Context(), 2, partition.Closed, partition.Removed); err != nil {
 			t.Error(err)
 		}
+		if err := create(0); err != nil {
+			t.Errorf("creating a voucher in partition 0: %v", err)
+		}
+		if _, err := l.AddPartitions(t.Context(), 4); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.ChangePartition(t.Context(), 0, partition.Open, partition.Closed); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(0); !errors.Is(err, voucher.ErrNoPartition) {
+			t.Errorf("creating a voucher in partition 0, which is closed: %v", err)
+		}
+		if err := l.ChangePartition(t.Context(), 0, partition.Closed, partition.Open); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(0); err != nil {
+			t.Errorf("creating a voucher in partition 0, which is open again: %v", err)
+		}
 		for _, n := range []int{2, 7} {
 			if err := create(n); !errors.Is(err, voucher.ErrNoPartition) {
 				t.Errorf("creating a voucher in partition %d, which there is not: %v", n, err)
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_seckill_voucher"); n != 1 {
-			t.Errorf("%d sales, want 1", n)
+		if n := l.number(t, "SELECT COUNT(*) FROM tb_seckill_voucher"); n != 3 {
+			t.Errorf("%d sales, want 3", n)
 		}
 	})
 }

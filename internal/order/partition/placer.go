@@ -34,7 +34,7 @@ type Instances interface {
 //
 // Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
 // its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
-// partition 0 cannot be asked, new sales go there: that is right for every version.
+// partition 0 cannot be asked, new sales go there if it is open: that is right for every version.
 type Placer struct {
 	ledger    PlaceLedger
 	instances Instances
