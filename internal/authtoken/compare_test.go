@@ -59,7 +59,9 @@ func pairs(t testing.TB) []pair {
 func (p pair) compare(token string) (accepted bool, err error) {
 	own, errOwn := p.own.Verify(token, noon)
 	ref, errRef := p.ref.verify(token, noon)
-	same := (errOwn == nil) == (errRef == nil) && own.UserID == ref.UserID && own.Admin == ref.Admin && own.Expires.Equal(ref.Expires)
+	same := (errOwn == nil) == (errRef == nil) && own.Expires.Equal(ref.Expires) && own.Since.Equal(ref.Since)
+	own.Expires, own.Since = ref.Expires, ref.Since // of which the same moment may be written in two ways
+	same = same && own == ref
 	if !same {
 		return false, fmt.Errorf("issuer %q, previous %t, life %s\nown       %+v, %w\nreference %+v, %w\n%s",
 			p.ref.rules.Issuer, p.ref.rules.Previous != nil, p.ref.rules.MaxLife, own, errOwn, ref, errRef, spell(token))
@@ -234,7 +236,7 @@ func (g *generator) claims() string {
 		return `{"sub":"42","iss":` + g.claim("iss") + `,"aud":` + g.claim("aud") + `,"exp":` + g.time(-40) + `,"iat":` + g.time(-600) + `}`
 	}
 	m := []string{g.member("sub", g.subject()), g.member("exp", g.time(-40))}
-	for _, name := range []string{"role", "iat", "iss", "aud", "nbf", "jti"} {
+	for _, name := range []string{"role", "shop", "level", "since", "iat", "iss", "aud", "nbf", "jti"} {
 		if !g.rarely(3) {
 			m = append(m, g.member(name, g.claim(name)))
 		}
@@ -295,16 +297,27 @@ func (g *generator) claim(name string) string {
 	}
 	switch name {
 	case "role":
-		return g.one(`""`, `"buyer"`, `"ADMIN"`, `"adm\u0069n"`, `"admin\u0000"`, `null`)
+		return g.one(`"till"`, `"till"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`, `"adm\u0069n"`, `"admin\u0000"`, `null`)
 	case "iss":
 		return g.one(`"https://login.example/优"`, `"https:\/\/login.example\/优"`, `"https://login.example/\u4f18"`, `"Login"`, `""`, `"\ud83d\ude00"`, `"\ud83d"`)
 	case "aud":
 		return g.one(`["shop"]`, `["x","shop"]`, `["sh\u006fp"]`, `[]`, `[""]`, `["shop",1]`, `["shop",null]`, `[["shop"]]`, `{"shop":1}`, `"Shop"`, ` [ "a" , "shop" ] `)
 	case "jti":
 		return g.one(`""`, `1`, `null`)
+	case "shop", "level", "since":
+		return g.number()
 	default:
 		return g.time(-600)
 	}
+}
+
+// number returns a whole number, or something that looks like one.
+func (g *generator) number() string {
+	if !g.rarely(3) {
+		return strconv.Itoa(1 + g.IntN(100_000))
+	}
+	return g.one("0", "-0", "-1", "1.0", "1.5", "1e3", "1E+0", "01", "+1", `"7"`, `""`, "null", "true", "[7]", `{"a":7}`, "9007199254740991", "9007199254740992",
+		"253402300799", "253402300800", "999999999999999999", "1000000000000000000", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 40))
 }
 
 // time returns a number of seconds from noon or up to ten minutes around, or something that looks like one.

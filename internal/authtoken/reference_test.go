@@ -62,7 +62,13 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if err != nil || id < 1 || id > voucher.MaxID || strconv.FormatInt(id, 10) != c.Subject {
 		return Identity{}, errors.New("subject")
 	}
-	who := Identity{UserID: id, Admin: c.role == "admin", Expires: c.ExpiresAt.Time}
+	who := Identity{UserID: id, Admin: c.role == "admin", Expires: c.ExpiresAt.Time, Level: c.level}
+	if c.role == "till" {
+		who.Shop = c.shop
+	}
+	if c.since > 0 {
+		who.Since = time.Unix(c.since, 0)
+	}
 	if life := r.rules.Life(who.Admin); life > 0 {
 		if c.IssuedAt == nil || who.Expires.Sub(c.IssuedAt.Time) > life || who.Expires.Sub(now) > life+time.Minute {
 			return Identity{}, errors.New("life")
@@ -74,7 +80,8 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 // referenceClaims are claims that are read strictly.
 type referenceClaims struct {
 	jwt.RegisteredClaims
-	role string
+	role               string
+	shop, level, since int64
 }
 
 func (c *referenceClaims) UnmarshalJSON(b []byte) error {
@@ -99,7 +106,19 @@ func (c *referenceClaims) UnmarshalJSON(b []byte) error {
 			return err
 		}
 	}
+	c.shop = wholeNumber(names["shop"], voucher.MaxID)
+	c.level = wholeNumber(names["level"], voucher.MaxID)
+	c.since = wholeNumber(names["since"], 253402300799)
 	return nil
+}
+
+// wholeNumber reads a whole number up to most as JSON writes it without sign, fraction and exponent; all else is 0.
+func wholeNumber(raw json.RawMessage, most int64) int64 {
+	var n int64
+	if err := json.Unmarshal(raw, &n); err != nil || string(raw) != strconv.FormatInt(n, 10) || n < 0 || n > most {
+		return 0
+	}
+	return n
 }
 
 // strictObject returns the members of a JSON object in UTF-8 that has each name once.
