@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ type rig struct {
 	tb      testing.TB
 	raw     *sql.DB      // of MySQL
 	ahead   atomic.Int64 // nanoseconds by which the clock is ahead
+	leases  leases
 	voucher int64
 	orders  int64
 	events  int // that were written
@@ -90,6 +92,45 @@ func (r *rig) options() sqlstore.Options {
 }
 
 func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+// leaps sets the clock ahead by d while nobody holds a lease. A clock that leaps during a turn ends its lease, and what was sent is
+// not settled: a test that leaps faster than the ledger writes would never end.
+func (r *rig) leaps(d time.Duration) {
+	r.leases.claims.Lock()
+	defer r.leases.claims.Unlock()
+	r.leases.held.Wait()
+	r.ahead.Add(int64(d))
+}
+
+// leases knows the endpoints that the rig's instances hold.
+type leases struct {
+	claims sync.RWMutex // locked for reading by who claims
+	held   sync.WaitGroup
+}
+
+// leased is a queue whose leases the rig knows.
+type leased struct {
+	webhook.Queue
+
+	leases *leases
+}
+
+func (q leased) ClaimEndpoint(ctx context.Context, owner string, busy []int64, lease time.Duration) (int64, bool, error) {
+	if !q.leases.claims.TryRLock() {
+		return 0, false, nil // the clock is about to leap: the deliverer looks again in a moment
+	}
+	defer q.leases.claims.RUnlock()
+	id, ok, err := q.Queue.ClaimEndpoint(ctx, owner, busy, lease)
+	if ok && err == nil {
+		q.leases.held.Add(1)
+	}
+	return id, ok, err
+}
+
+func (q leased) ReleaseEndpoint(ctx context.Context, owner string, endpointID int64) error {
+	defer q.leases.held.Done() // a deliverer releases what it has claimed once
+	return q.Queue.ReleaseEndpoint(ctx, owner, endpointID)
+}
 
 func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	r.tb.Helper()
@@ -169,7 +210,7 @@ func (r *rig) instance(name string) (stop func()) {
 	r.tb.Helper()
 	log := slog.New(slog.DiscardHandler)
 	out := sender.New(sender.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill"})
-	deliverer := webhook.NewDeliverer(r.Store, out, webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
+	deliverer := webhook.NewDeliverer(leased{r.Store, &r.leases}, out, webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
 	sequencer := webhook.NewSequencer(r.Store, deliverer.Wake, log)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))
 	var jobs errgroup.Group
