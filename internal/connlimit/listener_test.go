@@ -56,7 +56,7 @@ func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{
 	return idled
 }
 
-// dial connects, with half a minute for everything.
+// dial connects, with a minute for everything.
 func dial(t *testing.T, l *Listener) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
@@ -64,7 +64,7 @@ func dial(t *testing.T, l *Listener) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -73,7 +73,7 @@ func dial(t *testing.T, l *Listener) net.Conn {
 // await polls until so many connections are open and so many were refused.
 func await(t *testing.T, l *Listener, open, refused int64) {
 	t.Helper()
-	deadline, poll := time.After(10*time.Second), time.NewTicker(time.Millisecond)
+	deadline, poll := time.After(time.Minute), time.NewTicker(time.Millisecond)
 	defer poll.Stop()
 	for {
 		o, r := l.Load()
@@ -91,7 +91,7 @@ func await(t *testing.T, l *Listener, open, refused int64) {
 // get asks over a connection of its own and returns the whole answer.
 func get(t *testing.T, l *Listener, path string) (int, string) {
 	t.Helper()
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+path, strings.NewReader(strings.Repeat("x", 10_000)))
 	if err != nil {

@@ -54,7 +54,7 @@ func TestRunMakesKeysExpire(t *testing.T) {
 		if n, err = c.Exists(ctx, "lease", "kept").Result(); err != nil {
 			t.Fatal(err)
 		}
-		if time.Since(set) > 10*time.Second {
+		if time.Since(set) > time.Minute {
 			t.Fatal("the key has not expired")
 		}
 	}

@@ -308,7 +308,7 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	got := receive(t, "answer", waiting)
 	wantErr(t, "Lock", got.err, want)
 	wantErr(t, "Lock", got.err, lock.ErrNotObtained)
-	if late := got.at.Sub(ended); late > time.Second {
+	if late := got.at.Sub(ended); late > slack {
 		t.Errorf("Lock returned %v after its context ended", late)
 	}
 	s.nobodyListens(t)

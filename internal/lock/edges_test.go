@@ -140,7 +140,7 @@ func halfOpen(t *testing.T, s stage) {
 					return
 				}
 				took := got.at.Sub(released)
-				if took > most+slack/2 {
+				if took > most+slack {
 					t.Errorf("lease %v: a waiter woke after %v, want %v at most", lease, took, most)
 				}
 				t.Logf("%s, lease %v, new connections deaf %v: woke after %v", s.kind.name, lease, always, took)

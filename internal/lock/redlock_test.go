@@ -95,7 +95,7 @@ func minoritySilent(t *testing.T) {
 		if err != nil {
 			t.Fatalf("TryLock with two of five silent: %v", err)
 		}
-		if took := time.Since(begin); took > 1500*time.Millisecond { // who is waited for has 2 s
+		if took := time.Since(begin); took > 1900*time.Millisecond { // who is waited for has 2 s
 			t.Errorf("TryLock took %v, want that nobody waits for the silent ones", took)
 		}
 		if !joins {
@@ -119,7 +119,7 @@ func majorityGone(t *testing.T) {
 	killed := time.Now()
 	s.kill(0, 1, 4)
 	receive(t, "loss", h.Lost())
-	if took := time.Since(killed); took > lease+time.Second {
+	if took := time.Since(killed); took > lease+slack {
 		t.Errorf("the loss was told after %v, want at most the lease of %v", took, lease)
 	}
 	wantErr(t, "Err", h.Err(), lock.ErrLost)
@@ -156,7 +156,7 @@ func failsSoon(t *testing.T, locks []*lock.Lock) {
 		if err == nil || errors.Is(err, lock.ErrNotObtained) {
 			t.Errorf("%s with two of five: %v, want the connections' errors", what, err)
 		}
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > soon {
 			t.Errorf("%s took %v", what, took)
 		}
 	}

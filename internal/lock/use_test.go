@@ -107,7 +107,7 @@ func errorReachesAll(t *testing.T, s stage) {
 	for range waiters {
 		wantErr(t, "Lock", receive(t, "answer", got).err, broken)
 	}
-	if took := time.Since(released); took > 5*time.Second { // each for itself would ask four seconds after the other
+	if took := time.Since(released); took > soon { // each for itself would ask four seconds after the other
 		t.Errorf("the last waiter had the error after %v, want that all had it with the first", took)
 	}
 	// One asks, and once more; who has a place gives it up, and tries that twice.

@@ -134,20 +134,20 @@ func TestReplyLost(t *testing.T) {
 func TestSlowRedis(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}, Timeout: time.Minute}), "")
 	r.open(1, r.hour(5))
 	batch := order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}
 	r.admitBatch(order.Batch{Requests: requests(2, 1)})
 
 	proxy.Blackhole()
-	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(r.ctx(), time.Second) // in which a busy machine sends it
 	defer cancel()
 	start := time.Now()
 	if _, err := r.Admit(ctx, batch); err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("a deadline passed on the way: %v", err)
 	}
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("a deadline of 50 ms took %v", took)
+	if took := time.Since(start); took > 30*time.Second { // the client's own is a minute
+		t.Errorf("a deadline of a second took %v", took)
 	}
 	<-ctx.Done() // the socket's deadline is a little sooner
 	if _, err := r.Admit(ctx, batch); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
@@ -160,7 +160,7 @@ func TestSlowRedis(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	r := newServerRig(t, server)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}, Timeout: time.Minute}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	c := r.Consumer(0, "a")
@@ -187,7 +187,7 @@ func TestRedisAway(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 30*time.Second { // none of them waited for its timeout
 		t.Errorf("finding out took %v", took)
 	}
 	server.Start()
@@ -200,10 +200,10 @@ func TestRedisAway(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// eventually tries again and again for up to ten seconds.
+// eventually tries again and again for up to a minute.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}

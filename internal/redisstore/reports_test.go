@@ -260,7 +260,7 @@ func testDeadReporter(t *testing.T, r *rig) {
 func (r *rig) restart(server *testkit.RedisServer) {
 	server.Kill()
 	server.Start()
-	for deadline := time.Now().Add(20 * time.Second); r.Ping(r.ctx()) != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); r.Ping(r.ctx()) != nil && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond) // it reads its file
 	}
 }

@@ -97,9 +97,9 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 	return clients
 }
 
-// limited is c with the limits that the settings have by default, unless it has its own.
+// limited is c with limits, unless it has its own. A busy machine may answer a call after seconds.
 func limited(c ClientConfig) ClientConfig {
-	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 2*time.Second)
+	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 10*time.Second)
 	return c
 }
 

@@ -245,7 +245,7 @@ func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 // awaitLockWait returns once a transaction waits for a lock in the schema.
 func (l ledger) awaitLockWait(tb testing.TB) {
 	tb.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if l.number(tb, "SELECT COUNT(*) FROM information_schema.innodb_trx AS trx JOIN information_schema.processlist AS client "+
 			"ON client.id = trx.trx_mysql_thread_id WHERE trx.trx_state = 'LOCK WAIT' AND client.db = DATABASE()") > 0 {
 			return
