@@ -1,11 +1,15 @@
 package test
 
 import (
+	"maps"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"seckill/internal/freeport"
 	"seckill/test/box"
 )
 
@@ -30,4 +34,56 @@ func TestCheck(t *testing.T) {
 	check([]string{"no       sale.window", "the sale is paused", "warning  sale.changes", "pause"})
 	expectOutput(t, s, 2, []string{"-lang is", "en, zh"}, "check", "-lang", "fr")
 	expectOutput(t, s, 1, []string{"no voucher 4711"}, "check", "-voucher", "4711")
+}
+
+// TestCheckWithoutStores: a store that is away or hangs costs its own lines, and everything else is said all the same, in time.
+func TestCheckWithoutStores(t *testing.T) {
+	t.Parallel()
+	s := box.RealSite(t, 1)
+	id := strconv.FormatInt(s.CreateWindow(t, 40, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour)), 10)
+	nobody, err := freeport.TakeAddr(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := silentServer(t)
+	for name, tc := range map[string]struct {
+		setting, value string
+		words, not     []string
+	}{
+		"Redis is away":      {"SECKILL_REDIS_ADDRS", nobody, []string{"no       redis.answers", "ok       sale.window", "warning  sale.units", "ledger.durability", "warning  ledger.connections"}, []string{"redis.durability"}},
+		"Redis hangs":        {"SECKILL_REDIS_ADDRS", silent, []string{"no       redis.answers", "ok       sale.window", "ledger.durability"}, []string{"redis.durability"}},
+		"the ledger is away": {"SECKILL_MYSQL_DSN", "root@tcp(" + nobody + ")/x", []string{"no       ledger.answers", "no       sale.window", "redis.durability", "1: ", "warning  orders.waiting"}, []string{"sale.units"}},
+		"the ledger hangs":   {"SECKILL_MYSQL_DSN", "root@tcp(" + silent + ")/x", []string{"no       ledger.answers", "no       sale.window", "redis.durability"}, []string{"sale.units"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := maps.Clone(s.Servers[0].Settings)
+			settings[tc.setting] = tc.value
+			got := box.Command(t, settings, "check", "-voucher", id)
+			if got.Code != 3 || !strings.HasSuffix(got.Stdout, "NO-GO\n") {
+				t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+			}
+			for _, word := range tc.words {
+				if !strings.Contains(got.Stdout, word) {
+					t.Errorf("no %q in\n%s", word, got.Stdout)
+				}
+			}
+			for _, word := range tc.not {
+				if strings.Contains(got.Stdout, word) {
+					t.Errorf("%q in\n%s", word, got.Stdout)
+				}
+			}
+		})
+	}
+}
+
+// silentServer returns the address of one that takes connections and never says anything.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
 }

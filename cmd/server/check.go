@@ -5,13 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"seckill/internal/config"
-	"seckill/internal/order/audit"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
@@ -27,12 +25,6 @@ changed. It works beside running instances, on the settings that they have (SECK
 Each line is ok, a warning, or a no, with what to do. It writes one key that expires and one row of its own.
 
 Exit code: 0 for go, also with warnings; 3 for no-go; 1 when it could not be checked.`
-
-const (
-	checkTimeout = 30 * time.Second // all questions together
-	// changesShown is how many of the last changes of a sale are looked at.
-	changesShown = 20
-)
 
 // check is the command check.
 func check(ctx context.Context, env environment) error {
@@ -50,88 +42,32 @@ func check(ctx context.Context, env environment) error {
 	case !known:
 		return misuse(set, fmt.Sprintf("-lang is %q (allowed: en, zh)", *lang))
 	}
-	w, err := openToolEnv(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.close(ctx)
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
 	cfg, err := config.Load(env.environ)
 	if err != nil {
 		return err
 	}
-	facts, err := w.facts(ctx, cfg, *id)
+	if cfg.Embedded() {
+		return fmt.Errorf("%w. The console's check can", errEmbedded)
+	}
+	log, err := newLogger(env, cfg)
 	if err != nil {
 		return err
 	}
-	return printList(env, preflight.List(facts, time.Now()), in)
-}
-
-// facts asks the stores: of a Redis Cluster the node that has the sale, or that of partition 0 where no voucher is given.
-func (w *toolEnv) facts(ctx context.Context, cfg config.Config, id int64) (f preflight.Facts, err error) {
-	f.PoolSize, f.Confirming, f.HasProvider = cfg.MySQL.PoolSize, cfg.Redis.Replicas, cfg.Payment.Provider != "none"
-	partition := 0
-	if id > 0 {
-		if f.Sale, partition, err = w.saleFacts(ctx, id); err != nil {
-			return f, err
-		}
+	i, err := openInspector(ctx, cfg, log)
+	if err != nil {
+		return err
 	}
-	f.Redis, f.RedisErr = w.stores.redis.Inspect(ctx, partition)
-	if f.RedisErr == nil && id == 0 { // no sale's node: the fullest
-		f.Redis.Used, f.Redis.Limit, f.RedisErr = w.stores.redis.Memory(ctx)
-	}
-	f.Ledger, f.LedgerErr = w.stores.ledger.Inspect(ctx)
-	f.Instances, f.InstancesErr = w.stores.redis.Instances(ctx)
-	for _, n := range w.partitions.All() {
-		backlog, err := w.stores.redis.Backlog(ctx, n)
-		f.Waiting, f.DeadLetters, f.BacklogErr = f.Waiting+backlog.Waiting, f.DeadLetters+backlog.Dead, errors.Join(f.BacklogErr, err)
-	}
-	return f, nil
-}
-
-// saleFacts asks for the sale of a voucher, where it is, and what was changed of it.
-func (w *toolEnv) saleFacts(ctx context.Context, id int64) (s *preflight.Sale, partition int, err error) {
-	v, err := w.stores.ledger.Voucher(ctx, id)
+	defer i.stores.close(log)
+	facts, err := i.facts(ctx, *id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
-		return nil, 0, fmt.Errorf("there is no voucher %d", id)
+		return fmt.Errorf("there is no voucher %d", *id)
+	case errors.Is(err, voucher.ErrNotSeckill):
+		return fmt.Errorf("voucher %d is an ordinary one: it has no sale", *id)
 	case err != nil:
-		return nil, 0, err
-	case v.Sale == nil:
-		return nil, 0, fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
+		return err
 	}
-	s = &preflight.Sale{
-		VoucherID: v.ID, Title: v.Title, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
-		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
-	}
-	if !v.Sale.Retired {
-		balance, err := w.auditor.Balance(ctx, id)
-		if err != nil {
-			return nil, 0, err
-		}
-		switch {
-		case balance.Finding.Broken():
-			s.Unbalanced = fmt.Sprintf("%s: %s", balance.Finding, balance.Why)
-		case balance.Finding == audit.Undecided:
-			s.Undecided = balance.Why
-		}
-	}
-	entries, err := w.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, e := range entries {
-		if e.Action == voucher.Created {
-			continue
-		}
-		c := preflight.Change{At: e.At, Action: string(e.Action), By: e.By.AdminID}
-		for _, field := range e.Changes {
-			c.Fields = append(c.Fields, field.Field)
-		}
-		s.Changes = append(s.Changes, c)
-	}
-	return s, v.Sale.Partition, nil
+	return printList(env, preflight.List(facts, time.Now()), in)
 }
 
 // printList prints the list; errFound for no-go.

@@ -41,14 +41,6 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 			s.close(log)
 		}
 	}()
-	reach := redisstore.ClientConfig{
-		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
-		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
-		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
-	}
-	if cfg.Redis.TLS {
-		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
 	if cfg.Embedded() {
 		if s.home, err = embedded.Open(cfg.Stores.DataDir, log); err != nil {
 			return nil, err
@@ -61,7 +53,6 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		if s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, ledgerOptions(cfg, log)); err != nil {
 			return nil, err
 		}
-		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
 	} else if s.ledger, err = openMySQL(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -71,15 +62,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if s.partitions, err = partition.Load(ctx, s.ledger, log); err != nil {
 		return nil, err
 	}
-	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client would print its own lines otherwise
-	if s.clients, err = redisstore.NewClients(reach); err != nil {
-		return nil, err
-	}
-	options := redisstore.Options{
-		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(),
-		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
-	}
-	if s.redis, err = redisstore.New(s.clients, options, log); err != nil {
+	if err := s.openRedis(cfg, log); err != nil {
 		return nil, err
 	}
 	return s, await(ctx, log, "Redis", func() error {
@@ -88,6 +71,30 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		}
 		return s.redis.CheckConfig(ctx)
 	})
+}
+
+// openRedis makes the clients of Redis, which connect when they are first used.
+func (s *stores) openRedis(cfg config.Config, log *slog.Logger) (err error) {
+	reach := redisstore.ClientConfig{
+		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
+		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
+		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
+	}
+	if cfg.Redis.TLS {
+		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if s.home != nil {
+		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
+	}
+	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client would print its own lines otherwise
+	if s.clients, err = redisstore.NewClients(reach); err != nil {
+		return err
+	}
+	s.redis, err = redisstore.New(s.clients, redisstore.Options{
+		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(),
+		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
+	}, log)
+	return err
 }
 
 // addPartitions adds what is missing of n partitions. An instance that waits long for another's write, or is refused, fails its start.

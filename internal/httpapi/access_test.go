@@ -175,6 +175,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"GET /admin/deadletter":                forAdmins,
 		"HEAD /admin/deadletter":               forAdmins,
 		"POST /admin/deadletter/:id/replay":    forAdmins,
+		"HEAD /admin/check":                    forAdmins,
+		"GET /admin/check":                     forAdmins,
 		"HEAD /admin/template":                 forAdmins,
 		"GET /admin/template":                  forAdmins,
 		"POST /admin/template":                 forAdmins,

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -48,6 +49,7 @@ func testConfig() Config {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},
 		SaleStats: func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
+		Check:     func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
 		Callbacks: map[string]CallbackReader{"": reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil), "bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil)},
 		Log:       slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
 		OperationsHosts: []string{"example.com"}, // httptest's

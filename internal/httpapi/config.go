@@ -12,6 +12,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -51,6 +52,9 @@ type Config struct {
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
+	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also while stores
+	// hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
 	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
 	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader

@@ -27,6 +27,7 @@ import (
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/preflight"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -245,6 +246,10 @@ func routesDescribed() map[string]described {
 		"POST /admin/deadletter/:id/discard": {
 			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
 			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, unavailable},
+		},
+		"GET /admin/check": {
+			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/check?voucherId=x"}, refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
 		},
 		"GET /admin/template": {
 			good: request{target: "/admin/template?shopId=1"}, succeeds: []func(*Config){asIs},
@@ -526,6 +531,7 @@ func failing(err error) func(*Config) {
 		}
 		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Templates = fakeTemplates{err: err}
+		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
 	}

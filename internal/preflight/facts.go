@@ -16,7 +16,9 @@ type Facts struct {
 	DeadLetters  int64
 	BacklogErr   error
 	HasProvider  bool  // somebody takes money
-	Sale         *Sale // nil: no sale was asked for
+	Embedded     bool  // one process with its stores inside: there are no others, and no settings of theirs
+	Sale         *Sale // nil: no sale was asked for, or SaleErr
+	SaleErr      error
 }
 
 // Redis is what a Redis says of itself, and how quickly. A setting that it does not show is "".
@@ -53,7 +55,6 @@ type Instance struct {
 // Sale is the sale that is to go ahead.
 type Sale struct {
 	VoucherID  int64
-	Title      string
 	Issued     int64
 	Costs      bool // buyers pay something
 	Begin, End time.Time

@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,21 +24,37 @@ const (
 
 // List judges the facts at the time now, the most important lines first.
 func List(f Facts, now time.Time) []Line {
-	var lines []Line
-	if f.Sale != nil {
-		lines = append(lines, f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now))
+	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), []Line{f.instances(), f.backlog()})
+}
+
+func (f *Facts) ofSale(now time.Time) []Line {
+	switch {
+	case f.SaleErr != nil:
+		return []Line{unknown("sale.window", No, f.SaleErr)}
+	case f.Sale == nil:
+		return nil
 	}
-	if f.RedisErr != nil {
-		lines = append(lines, unknown("redis.answers", No, f.RedisErr))
-	} else {
-		lines = append(lines, f.Redis.answers(), f.Redis.durable(), f.memory(), f.replicas(), clock("redis.clock", "Redis", f.Redis.Ahead))
+	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now)}
+}
+
+func (f *Facts) ofRedis() []Line {
+	switch {
+	case f.RedisErr != nil:
+		return []Line{unknown("redis.answers", No, f.RedisErr)}
+	case f.Embedded: // no setting of it is an operator's, and every answer waits for its row
+		return []Line{f.Redis.answers()}
 	}
-	if f.LedgerErr != nil {
-		lines = append(lines, unknown("ledger.answers", No, f.LedgerErr))
-	} else {
-		lines = append(lines, f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead))
+	return []Line{f.Redis.answers(), f.Redis.durable(), f.memory(), f.replicas(), clock("redis.clock", "Redis", f.Redis.Ahead)}
+}
+
+func (f *Facts) ofLedger() []Line {
+	switch {
+	case f.LedgerErr != nil:
+		return []Line{unknown("ledger.answers", No, f.LedgerErr)}
+	case f.Embedded: // it flushes at each commit, by itself
+		return []Line{f.Ledger.answers()}
 	}
-	return append(lines, f.instances(), f.backlog())
+	return []Line{f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead)}
 }
 
 // window says whether the sale is to come, by this machine's clock, which other lines compare with the stores'.
@@ -163,8 +180,12 @@ func (l Ledger) durable() Line {
 
 // connections judges whether all instances find the connections that their pools allow.
 func (f *Facts) connections() Line {
+	const name = "ledger.connections"
+	if f.InstancesErr != nil { // how many there are decides
+		return unknown(name, Warning, f.InstancesErr)
+	}
 	need := len(f.Instances)*f.PoolSize + spareConnections
-	return line("ledger.connections", worse(need > f.Ledger.MaxConnected, false),
+	return line(name, worse(need > f.Ledger.MaxConnected, false),
 		say("%d in use of %d; %d instances may have %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
 		say("raise max_connections to %d, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %d，或调低 SECKILL_MYSQL_POOL_SIZE", need))
 }
@@ -179,7 +200,11 @@ func clock(name, whose string, ahead time.Duration) Line {
 // instances counts those that live: one that dies must leave another.
 func (f *Facts) instances() Line {
 	const name = "instances"
-	if f.InstancesErr != nil {
+	switch {
+	case f.Embedded:
+		return line(name, Warning, say("one process, with its stores inside", "单进程，存储内嵌"),
+			say("for trying out: while it restarts nobody can buy; for a real sale use Redis and MySQL (docs/operations.md)", "仅供试用：重启期间无法购买；正式活动请使用 Redis 与 MySQL（docs/operations.md）"))
+	case f.InstancesErr != nil:
 		return unknown(name, Warning, f.InstancesErr)
 	}
 	var names, old []string

@@ -3,6 +3,7 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func good() Facts {
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
 		},
 		Instances: []Instance{{Name: "a"}, {Name: "b"}}, PoolSize: 16, HasProvider: true,
-		Sale: &Sale{VoucherID: 7, Title: "100 for 10", Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+		Sale: &Sale{VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
 	}
 }
 
@@ -77,14 +78,15 @@ func TestList(t *testing.T) {
 		"too few connections":       {func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42"},
 		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3s"},
 
-		"no instance":         {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
-		"one instance":        {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
-		"an old instance":     {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
-		"unknown instances":   {func(f *Facts) { f.InstancesErr, f.Instances = away, nil }, "instances", Warning, "not found out"},
-		"many orders wait":    {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
-		"a dead letter":       {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
-		"unknown backlog":     {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
-		"more than one thing": {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
+		"no instance":           {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
+		"one instance":          {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
+		"an old instance":       {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
+		"many orders wait":      {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
+		"a dead letter":         {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
+		"unknown backlog":       {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
+		"the sale is not known": {func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused"},
+		"embedded":              {func(f *Facts) { f.Embedded, f.Redis.AppendOnly, f.Instances = true, "", nil }, "instances", Warning, "trying out"},
+		"more than one thing":   {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +116,22 @@ func TestList(t *testing.T) {
 				t.Errorf("go: %t", Go(lines))
 			}
 		})
+	}
+}
+
+// Without the instances nobody knows whether their connections are enough.
+func TestUnknownInstances(t *testing.T) {
+	t.Parallel()
+	facts := good()
+	facts.Instances, facts.InstancesErr = nil, errors.New("connection refused")
+	var warned []string
+	for _, l := range List(facts, now) {
+		if l.Level != OK {
+			warned = append(warned, l.Name+" "+string(l.Level))
+		}
+	}
+	if want := []string{"ledger.connections warning", "instances warning"}; !slices.Equal(warned, want) {
+		t.Errorf("%q, want %q", warned, want)
 	}
 }
 

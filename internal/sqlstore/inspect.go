@@ -14,29 +14,15 @@ import (
 // inspectFence is the row that an inspection's transactions write.
 const inspectFence = "check"
 
-// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read.
+// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for how fast it is.
 func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	if l.Answer, err = preflight.Median(func() error { return s.Ping(ctx) }); err != nil {
 		return l, err
 	}
-	var is struct {
-		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
-		MaxConnected                             int
-	}
-	err = s.read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
-		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
-	if err != nil {
-		return l, readError("reading the settings of the database", err)
-	}
-	l.FlushAtTrx, l.ReadOnly, l.MaxConnected = is.FlushAtTrx, isOn(is.ReadOnly), is.MaxConnected
-	if isOn(is.LogBin) {
-		l.SyncBinlog = is.SyncBinlog
-	}
-	if l.Connections, err = s.connected(ctx); err != nil {
-		return l, err
-	}
-	if l.Ahead, err = s.ahead(ctx); err != nil || l.ReadOnly {
-		return l, err
+	if s.dialect == mysqlDialect {
+		if err := s.inspectServer(ctx, &l); err != nil || l.ReadOnly {
+			return l, err
+		}
 	}
 	token := time.Now().UnixMilli()
 	l.Commit, err = preflight.Median(func() error {
@@ -47,6 +33,28 @@ func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 		return l, readError("trying a transaction", err)
 	}
 	return l, nil
+}
+
+// inspectServer asks for what a server has and a file has not.
+func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
+	var is struct {
+		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
+		MaxConnected                             int
+	}
+	err := s.read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
+		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
+	if err != nil {
+		return readError("reading the settings of the database", err)
+	}
+	l.FlushAtTrx, l.ReadOnly, l.MaxConnected = is.FlushAtTrx, isOn(is.ReadOnly), is.MaxConnected
+	if isOn(is.LogBin) {
+		l.SyncBinlog = is.SyncBinlog
+	}
+	if l.Connections, err = s.connected(ctx); err != nil {
+		return err
+	}
+	l.Ahead, err = s.ahead(ctx)
+	return err
 }
 
 // isOn reports whether a switch is on: 1, or a word in newer versions, of which some have more than two states.

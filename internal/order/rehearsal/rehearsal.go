@@ -49,7 +49,7 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("a rehearsal, voucher %d, has not ended; it lasts until %s at most", e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
-// Sales are the sales that Redis is to hold, and their clock.
+// Sales are the sales that Redis is to hold, as the ledger has them.
 type Sales interface {
 	// SalesToKeep returns all of them with their vouchers.
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)

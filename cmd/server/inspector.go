@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"seckill/internal/config"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/partition"
+	"seckill/internal/order/recovery"
+	"seckill/internal/preflight"
+	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
+	"seckill/internal/voucher"
+)
+
+const (
+	// inspectorOpenTimeout is how long the database has to be there when a check begins.
+	inspectorOpenTimeout = 5 * time.Second
+	// partitionTimeout is how long the ledger has to say where a sale is, before another node is asked.
+	partitionTimeout = 2 * time.Second
+	// changesShown is how many of the last changes of a sale are looked at.
+	changesShown = 20
+)
+
+// inspector asks the stores for what the list before a sale is made from.
+type inspector struct {
+	stores    *stores
+	ledgerErr error // why there is no ledger, which is nil then; the partitions are not known either
+	auditor   *audit.Auditor
+	provider  bool // somebody takes money
+	cfg       config.Config
+}
+
+// openInspector opens the stores for the command check. One that does not answer is no error but what the list will say.
+func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *inspector, err error) {
+	s := &stores{partitions: partition.Only(0)}
+	defer func() {
+		if err != nil {
+			s.close(log)
+		}
+	}()
+	if err := s.openRedis(cfg, log); err != nil {
+		return nil, err
+	}
+	i := &inspector{stores: s, cfg: cfg, provider: cfg.Payment.Provider != "none"}
+	i.ledgerErr = s.openLedgerNow(ctx, cfg, log)
+	if errors.Is(i.ledgerErr, sqlstore.ErrDSN) {
+		return nil, i.ledgerErr
+	}
+	i.auditor = audit.New(audit.Stores{Sales: s.ledger, Vouchers: s.ledger, Totals: s.ledger, Redis: s.redis},
+		recovery.NewRepairQueue(), telemetry.NewMetrics(build()), log)
+	return i, nil
+}
+
+// openLedgerNow opens the database if it answers and has the schema of this version.
+func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectorOpenTimeout)
+	defer cancel()
+	ledger, err := sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
+	if err != nil {
+		return err
+	}
+	if err = ledger.CheckSchema(ctx); err == nil {
+		s.partitions, err = partition.Load(ctx, ledger, log)
+	}
+	if err != nil {
+		s.partitions = partition.Only(0)
+		return errors.Join(err, ledger.Close())
+	}
+	s.ledger = ledger
+	return nil
+}
+
+// facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
+func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
+	sources := preflight.Sources{
+		Redis:  func(ctx context.Context) (preflight.Redis, error) { return i.redis(ctx, voucherID) },
+		Ledger: i.ledger, Instances: i.stores.redis.Instances, Backlog: i.backlog,
+		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider, Embedded: i.cfg.Embedded(),
+	}
+	if voucherID > 0 {
+		sources.Sale = func(ctx context.Context) (*preflight.Sale, error) { return i.sale(ctx, voucherID) }
+	}
+	f := preflight.Gather(ctx, sources)
+	if errors.Is(f.SaleErr, voucher.ErrNotFound) || errors.Is(f.SaleErr, voucher.ErrNotSeckill) {
+		return f, f.SaleErr
+	}
+	return f, nil
+}
+
+// redis asks the node of a Redis Cluster that has the sale. Without a sale, or while the ledger does not say where it is, that is the
+// node of partition 0, and for its memory the fullest.
+func (i *inspector) redis(ctx context.Context, voucherID int64) (preflight.Redis, error) {
+	partition, known := i.partitionOf(ctx, voucherID)
+	r, err := i.stores.redis.Inspect(ctx, partition)
+	if err == nil && !known && !i.cfg.Embedded() {
+		r.Used, r.Limit, err = i.stores.redis.Memory(ctx)
+	}
+	return r, err
+}
+
+func (i *inspector) partitionOf(ctx context.Context, voucherID int64) (n int, known bool) {
+	if voucherID == 0 || i.ledgerErr != nil {
+		return 0, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
+	defer cancel()
+	v, err := i.stores.ledger.Voucher(ctx, voucherID)
+	if err != nil || v.Sale == nil {
+		return 0, false
+	}
+	return v.Sale.Partition, true
+}
+
+func (i *inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
+	if i.ledgerErr != nil {
+		return preflight.Ledger{}, i.ledgerErr
+	}
+	return i.stores.ledger.Inspect(ctx)
+}
+
+// backlog sums what waits in all partitions.
+func (i *inspector) backlog(ctx context.Context) (b preflight.Backlog, err error) {
+	if i.ledgerErr != nil {
+		return b, fmt.Errorf("which partitions there are is not known: %w", i.ledgerErr)
+	}
+	for _, n := range i.stores.partitions.All() {
+		of, failed := i.stores.redis.Backlog(ctx, n)
+		b.Waiting, b.DeadLetters, err = b.Waiting+of.Waiting, b.DeadLetters+of.Dead, errors.Join(err, failed)
+	}
+	return b, err
+}
+
+// sale asks for the sale of a voucher, and what was changed of it.
+func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error) {
+	if i.ledgerErr != nil {
+		return nil, i.ledgerErr
+	}
+	v, err := i.stores.ledger.Voucher(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.Sale == nil:
+		return nil, voucher.ErrNotSeckill
+	}
+	s := &preflight.Sale{
+		VoucherID: v.ID, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
+		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
+	}
+	if s.Changes, err = i.changes(ctx, id); err != nil {
+		return nil, err
+	}
+	if !v.Sale.Retired {
+		i.balance(ctx, s)
+	}
+	return s, nil
+}
+
+// balance fills in whether the sale's units are all there. Without Redis that is not decided.
+func (i *inspector) balance(ctx context.Context, s *preflight.Sale) {
+	balance, err := i.auditor.Balance(ctx, s.VoucherID)
+	switch {
+	case err != nil:
+		s.Undecided = err.Error()
+	case balance.Finding.Broken():
+		s.Unbalanced = fmt.Sprintf("%s: %s", balance.Finding, balance.Why)
+	case balance.Finding == audit.Undecided:
+		s.Undecided = balance.Why
+	}
+}
+
+// changes returns what admins have changed of a voucher, last first, but for its creation.
+func (i *inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
+	entries, err := i.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Action == voucher.Created {
+			continue
+		}
+		c := preflight.Change{At: e.At, Action: string(e.Action), By: e.By.AdminID}
+		for _, field := range e.Changes {
+			c.Fields = append(c.Fields, field.Field)
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
