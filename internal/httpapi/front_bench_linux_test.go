@@ -15,6 +15,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/batch"
+	"seckill/internal/lazyconn"
 	"seckill/internal/order"
 )
 
@@ -28,6 +30,7 @@ func BenchmarkFront(b *testing.B) {
 	}{
 		{"plain Gin", plainGin},
 		{"accepted", func() *http.Server { return newAPI(b, busy).Server("") }},
+		{"accepted together", func() *http.Server { return newAPI(b, busy, withPurchases(together())).Server("") }},
 		{"sold out", func() *http.Server { return buying(b, order.ErrSoldOut, busy).Server("") }},
 		{"already bought", func() *http.Server {
 			return buying(b, &order.AlreadyBoughtError{OrderID: orderID, Status: order.Unpaid}, busy).Server("")
@@ -35,6 +38,18 @@ func BenchmarkFront(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkFront(b, c.server()) })
 	}
+}
+
+// together are purchases that share calls, as a batcher's do; a call takes as long as one of Redis at hand.
+func together() fakePurchases {
+	calls := batch.New(batch.Options{Calls: 1}, func(context.Context, []*batch.Item[int64, order.Order]) error {
+		time.Sleep(100 * time.Microsecond)
+		return nil
+	})
+	return fakePurchases{buy: func(ctx context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+		_, err := calls.Do(ctx, userID)
+		return order.Order{ID: orderID, UserID: userID, Quantity: 1, Status: order.Queued}, err
+	}}
 }
 
 func plainGin() *http.Server {
@@ -56,7 +71,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(Unread(listener)) // closed below
+		_ = srv.Serve(lazyconn.Listen(Unread(listener), srv)) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read
