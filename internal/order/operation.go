@@ -23,6 +23,9 @@ type Operation struct {
 	OrderID int64
 	UserID  int64
 
+	// Peer is the other share of a Move: the one that its units go to, or came from.
+	Peer int
+
 	// The mode and window from now on; SaleMissing leaves both as they are.
 	Mode  SaleMode
 	Begin time.Time
@@ -62,6 +65,7 @@ const (
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
 	Acceptance   OperationKind = "accept"  // of an offered unit, by the user for whom it was kept
 	Unoffering   OperationKind = "unoffer" // nobody took an offered unit: it goes on sale
+	Move         OperationKind = "move"    // between two shares of a split sale: takes units here, or gives what was taken there
 	Pausing      OperationKind = "pause"   // and the following: no units, the sale's mode or window changes
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"

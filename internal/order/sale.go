@@ -78,7 +78,11 @@ type Opening struct {
 	End       time.Time
 	Mode      SaleMode // SaleOpen, SalePaused or SaleOffShelf
 	Operation int64
+	Moved     *Moved // of a share; nil where the sale is not split
 }
+
+// Moved is how many units moves have taken from a share of a split sale, and given to it, since the sale was created.
+type Moved struct{ Out, In int64 }
 
 // Both halves of rule 11 (docs/architecture.md): a unit that comes back to a sold-out sale cannot be sold before every
 // instance's sold-out cache has expired.

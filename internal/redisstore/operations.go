@@ -88,6 +88,9 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 
 // operationOrder is the order that the operation concerns, as an argument of the script.
 func operationOrder(op order.Operation) any {
+	if op.Kind == order.Move {
+		return "move"
+	}
 	if op.OrderID == 0 {
 		return int64(0)
 	}
@@ -105,6 +108,8 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
 	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
+	case op.Kind == order.Move && (op.Delta == 0 || op.Offered != 0 || op.OrderID != 0 || op.SetsMode()):
+		return fmt.Errorf("moves %d units, %d of them offered, with order %d and mode %d: a move has units alone", op.Delta, op.Offered, op.OrderID, op.Mode)
 	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
 		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
 	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 && op.Kind != order.Acceptance && op.Delta != -op.Offered:

@@ -73,8 +73,12 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
+	var movedOut, movedIn any = "", ""
+	if o.Moved != nil {
+		movedOut, movedIn = o.Moved.Out, o.Moved.In
+	}
 	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.doneReporters(sale)},
-		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
+		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra, movedOut, movedIn))
 }
 
 func stepDone(code int64, err error) error {
