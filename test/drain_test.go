@@ -18,7 +18,7 @@ func TestTerminateAnswersRequestsInFlight(t *testing.T) {
 	const buyers = 20
 	s := box.RealSite(t, 1)
 	b := s.Buyers(s.CreateSale(t, 100, time.Now().Add(time.Hour)))
-	b.Query = "wait=10s"
+	b.Query = "wait=30s"
 	release := s.Ledger.LockSale(t, b.Voucher)
 	answers := make(chan checker.Answer, buyers)
 	for _, user := range box.Users(1, buyers) {

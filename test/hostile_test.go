@@ -68,7 +68,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("a handler panicked:\n%s", log)
 	}
 	r := s.Client.Must(t, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=10s", at.sale)), Token: box.BuyerToken(77),
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)), Token: box.BuyerToken(77),
 	})
 	if placed := box.Decode[box.Placed](t, r); placed.OrderID == "" {
 		t.Errorf("a buyer afterwards: %s", r.Body)
@@ -99,7 +99,7 @@ func prepareTarget(t *testing.T, s *box.Site) *target {
 		Method: http.MethodPost, URL: s.URL("/voucher"), Token: box.AdminToken(), Body: draft,
 	})).ID
 	at.order = box.Decode[box.Placed](t, s.Client.Must(t, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=10s", at.sale)), Token: box.BuyerToken(victim),
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)), Token: box.BuyerToken(victim),
 	})).OrderID
 	at.payment = box.Decode[struct{ PaymentID string }](t, s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPost, URL: s.URL("/order/" + at.order + "/pay"), Token: box.BuyerToken(victim),

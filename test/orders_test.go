@@ -18,7 +18,7 @@ func TestOrderAccess(t *testing.T) {
 			t.Parallel()
 			s := kind.Open(t)
 			b := s.Buyers(s.CreateSale(t, 10, time.Now().Add(time.Hour)))
-			b.Query = "wait=10s"
+			b.Query = "wait=30s"
 			id := b.Buy(t.Context(), s.Servers[0], 1).Order
 			path := s.URL("/order/" + strconv.FormatInt(id, 10))
 			if got := s.Order(t, 1, id); got.Status != "unpaid" {
@@ -94,7 +94,7 @@ func TestWaiting(t *testing.T) {
 	if r.StatusCode != http.StatusAccepted || placed.Status != "queued" || r.Header.Get("Location") != "/order/"+placed.OrderID {
 		t.Errorf("without wait: %d %s, Location %q; want 202, queued and the order's path", r.StatusCode, r.Body, r.Header.Get("Location"))
 	}
-	if r, placed = buy(2, "?wait=10s"); r.StatusCode != http.StatusCreated || placed.Status != "unpaid" {
+	if r, placed = buy(2, "?wait=30s"); r.StatusCode != http.StatusCreated || placed.Status != "unpaid" {
 		t.Errorf("with wait: %d %s, want 201 and unpaid", r.StatusCode, r.Body)
 	}
 
@@ -118,7 +118,7 @@ func TestWaiting(t *testing.T) {
 	waited := make(chan box.Reply, 1)
 	go func() {
 		// An error leaves the answer empty, which the check below reports.
-		r, _ := s.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + "?wait=15s"), Token: box.BuyerToken(3)})
+		r, _ := s.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + "?wait=30s"), Token: box.BuyerToken(3)})
 		waited <- r
 	}()
 	release()

@@ -73,7 +73,7 @@ func (s *shopper) sale(stock int64, fields map[string]any) int64 {
 func (s *shopper) buy(voucher, user int64) string {
 	s.tb.Helper()
 	r := s.Client.Must(s.tb, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=10s", voucher), Token: box.BuyerToken(user),
+		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(user),
 	})
 	return box.Decode[box.Placed](s.tb, r).OrderID
 }
@@ -217,7 +217,7 @@ func cancelledWhileQueued(t *testing.T, s *shopper) {
 	s.wrongState("cancelled", "/order/%s/refund", placed.OrderID)
 	box.Eventually(t, "buying again", func() error {
 		r, err := s.Client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=5s", voucher), Token: box.BuyerToken(s.user),
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
@@ -234,8 +234,11 @@ func (s *shopper) statusWithoutWait() int {
 	return http.StatusAccepted
 }
 
+// payWithin is how many seconds there are to pay where a payment comes too late: a busy machine begins one in time.
+const payWithin = 10
+
 func paidLate(t *testing.T, s *shopper) {
-	voucher := s.sale(1, map[string]any{"payWithinSeconds": 2})
+	voucher := s.sale(1, map[string]any{"payWithinSeconds": payWithin})
 	order := s.buy(voucher, s.user)
 	payURL := s.beginPayment(order)
 	expired := s.awaitStatus(order, "cancelled")
@@ -249,13 +252,13 @@ func paidLate(t *testing.T, s *shopper) {
 }
 
 func paidTooLate(t *testing.T, s *shopper) {
-	voucher := s.sale(1, map[string]any{"payWithinSeconds": 2})
+	voucher := s.sale(1, map[string]any{"payWithinSeconds": payWithin})
 	order := s.buy(voucher, s.user)
 	payURL := s.beginPayment(order)
 	s.awaitStatus(order, "cancelled")
 	box.Eventually(t, "another user getting the unit", func() error {
 		r, err := s.Client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=5s", voucher), Token: box.BuyerToken(s.user + 1),
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user + 1),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)

@@ -31,7 +31,11 @@ func testSale(t *testing.T, s *box.Site) {
 	began := time.Now()
 	b.BuyAll(t.Context(), workers, all)
 	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), b.Record.Counts())
-	if got := b.Record.Counts(); got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
+	got := b.Record.Counts()
+	for _, later := range []string{"later UNAVAILABLE", "later RATE_LIMITED"} { // they came again
+		delete(got, later)
+	}
+	if got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
 		t.Fatalf("answers %v, want %d accepted and the others SOLD_OUT", got, units)
 	}
 	s.Check(t, b, units)
@@ -56,7 +60,7 @@ func endSoon(t *testing.T, s *box.Site, voucher int64) {
 	t.Helper()
 	s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", voucher)), Token: box.AdminToken(),
-		Body: map[string]any{"endTime": time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339)},
+		Body: map[string]any{"endTime": time.Now().Add(10 * time.Second).UTC().Format(time.RFC3339)},
 	})
 }
 
@@ -124,7 +128,7 @@ func TestRepeatedRequests(t *testing.T) {
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
-	begin := time.Now().Add(4 * time.Second)
+	begin := time.Now().Add(12 * time.Second) // in which a busy machine creates it, and asks
 	r := s.Client.Must(t, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(),
 		Body: box.SeckillDraft(1, 5, begin, begin.Add(time.Hour)),

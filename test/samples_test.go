@@ -81,7 +81,7 @@ func checkAnswers(t *testing.T, samples map[string]contract.Sample, out string) 
 	}
 }
 
-// curlProgram prints the status of each answer, and then its body. Streams are read for two seconds.
+// curlProgram prints the status of each answer, and then its body. Streams are read for six seconds, in which a busy machine begins them.
 func curlProgram(ctx context.Context, t *testing.T, samples map[string]contract.Sample) *exec.Cmd {
 	t.Helper()
 	program, err := server.CurlProgram(ctx)
@@ -89,7 +89,7 @@ func curlProgram(ctx context.Context, t *testing.T, samples map[string]contract.
 		t.Fatal(err)
 	}
 	var script strings.Builder
-	fmt.Fprintf(&script, "curl() { case $1 in -N) most=2;; *) most=60;; esac; %s -s --max-time $most -o body -w '%%{http_code} ' \"$@\" || true; cat body; echo; }\n", program)
+	fmt.Fprintf(&script, "curl() { case $1 in -N) most=6;; *) most=60;; esac; %s -s --max-time $most -o body -w '%%{http_code} ' \"$@\" || true; cat body; echo; }\n", program)
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		fmt.Fprintf(&script, "echo '== %s'; : > body\n%s\n", name, samples[name].Text)
 	}

@@ -108,7 +108,7 @@ func (s ticketSale) buy(ctx context.Context, at int, user int64, ticket string) 
 	if ticket != "" {
 		header["X-Seckill-Ticket"] = ticket
 	}
-	return s.ask(ctx, at, http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", s.voucher), user, header)
+	return s.ask(ctx, at, http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", s.voucher), user, header)
 }
 
 // pause waits for so long, or until ctx ends.
@@ -220,7 +220,7 @@ func TestSmallSiege(t *testing.T) {
 	}
 
 	// The start comes sooner than was said, and the moments with it: the tickets stay good.
-	sooner := time.Now().Add(5 * time.Second).Truncate(time.Second)
+	sooner := time.Now().Add(8 * time.Second).Truncate(time.Second)
 	s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(), Body: map[string]any{"beginTime": sooner},
 	})

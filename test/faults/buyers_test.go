@@ -24,11 +24,9 @@ func faultless(r *run) {
 func repeatedClicks(r *run) {
 	r.open(deployment{units: 10})
 	r.faultEnded()
-	ctx, cancel := context.WithTimeout(r.Context(), 15*time.Second)
-	defer cancel()
 	user := slices.Repeat(r.newUsers(1), 200)
-	r.buyers.BuyAll(ctx, len(user), user)
-	r.buyers.BuyAll(ctx, 1, user)
+	r.buyers.BuyAll(r.Context(), len(user), user)
+	r.buyers.BuyAll(r.Context(), 1, user)
 	if got := r.buyers.Record.Counts(); got["accepted"] < 1 || got["accepted"]+got["held"] != 400 {
 		r.Fatalf("answers %v, want 400 that name the order", got)
 	}

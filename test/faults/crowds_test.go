@@ -26,7 +26,7 @@ const (
 	perInstance   = 512 << 20
 	// patience is how slow a purchase may be under attack whatever it was before: attackers, buyers, stores and the service
 	// share the processors here.
-	patience = time.Second
+	patience = 5 * time.Second
 )
 
 // crowd is how many connections attackers have together.
@@ -101,7 +101,7 @@ func (r *run) p99Since(since time.Time) time.Duration {
 func (r *run) operable(connections int) {
 	r.Helper()
 	srv := r.site.Servers[0]
-	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if res, err := r.site.Client.Do(ctx, box.Request{Method: http.MethodGet, URL: srv.OpsURL(path)}); err != nil || res.StatusCode != http.StatusOK {
@@ -162,7 +162,7 @@ func readersOfALockedTable(r *run) {
 // awaitRecorded waits until n orders have rows.
 func (r *run) awaitRecorded(n int) {
 	r.Helper()
-	deadline := time.Now().Add(r.within)
+	deadline := time.Now().Add(r.settleWithin())
 	for {
 		var rows []checker.Order
 		rows, err := r.site.Ledger.Orders(r.Context(), r.buyers.Voucher)
@@ -171,7 +171,7 @@ func (r *run) awaitRecorded(n int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.Fatalf("%d of %d accepted orders were recorded within %v", len(rows), n, r.within)
+			r.Fatalf("%d of %d accepted orders were recorded within %v", len(rows), n, r.settleWithin())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

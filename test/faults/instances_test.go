@@ -130,7 +130,7 @@ func (r *run) expectAnswer(kind string) {
 // rollingRestart restarts three instances one after the other under full load, behind a balancer that polls /readyz: each
 // exits with code 0, and every buyer gets an answer.
 func rollingRestart(r *run) {
-	r.open(deployment{units: 20_000, settings: map[string]string{"SECKILL_DRAIN_DELAY": "500ms"}})
+	r.open(deployment{units: 20_000, settings: map[string]string{"SECKILL_DRAIN_DELAY": "2s"}})
 	r.buyers.Pick = box.NewBalancer(r, r.site.Servers).Pick
 	r.load(64, 10*time.Millisecond)
 	for _, srv := range r.site.Servers {

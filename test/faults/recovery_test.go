@@ -265,14 +265,18 @@ func manyEndedSales(r *run) {
 	r.load(16, 20*time.Millisecond)
 	r.awaitAccepted(1)
 	took := time.Since(up)
-	limit := time.Duration(r.sized(3, 6)) * time.Second // busy machines are slow; 600 sales in turn take 10 s
-	if took > limit {
+	const limit = 3 * time.Second // of the full size, on a machine with nothing else to do
+	if r.full && took > limit {
 		r.Errorf("with %d ended sales, the running one sold again after %v, want %v", n, took, limit)
 	}
 	r.Logf("with %d ended sales, the running one sold again after %v", n, took.Round(time.Millisecond))
 	r.faultEnded()
 	r.awaitRepaired(10 * time.Minute)
-	r.Logf("all sales were repaired after %v", time.Since(up).Round(time.Millisecond))
+	all := time.Since(up)
+	r.Logf("all sales were repaired after %v", all.Round(time.Millisecond))
+	if took > all*3/4 { // after them it takes as long as they do
+		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v", n, took, all)
+	}
 	r.faultOver = time.Now() // of the sale that the checker looks at, long since
 	r.finish()
 }
@@ -302,7 +306,7 @@ func unitsByHand(r *run) {
 		return err
 	})
 	took := time.Since(start)
-	if took > 30*time.Second {
+	if r.full && took > 30*time.Second {
 		r.Errorf("mended after %v, want 30s", took)
 	}
 	if rest := 30*time.Second - time.Since(since); r.full && rest > 0 {

@@ -67,7 +67,7 @@ func (r *run) receiving() *hooked {
 	}))
 	w.id = made.ID
 	w.to.Expect(made.Secret)
-	time.Sleep(time.Second) // so long may instances remember that no shop has an endpoint
+	time.Sleep(2 * time.Second) // instances remember for one that no shop has an endpoint, from when the ledger said so
 	return w
 }
 
