@@ -236,7 +236,7 @@ func TestRedisClusterLosesNoKeys(t *testing.T) {
 	nodes := startNodes(t)
 	nodes.giveSlots(t, 3)
 	nodes.do(t, 0, "cluster", "addslotsrange", "5461", "16383") // a node takes writes once it knows of all slots
-	for deadline := time.Now().Add(30 * time.Second); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"), "OK"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"), "OK"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the node takes no key")
 		}
@@ -288,7 +288,7 @@ func (n redisNodes) meet(t *testing.T, count int) {
 		host, port, _ := strings.Cut(n[i+1], ":")
 		n.do(t, 0, "cluster", "meet", host, port)
 	}
-	for deadline := time.Now().Add(30 * time.Second); strings.Count(n.do(t, 0, "cluster", "nodes"), " connected") != count ||
+	for deadline := time.Now().Add(2 * time.Minute); strings.Count(n.do(t, 0, "cluster", "nodes"), " connected") != count ||
 		strings.Contains(n.do(t, 0, "cluster", "nodes"), "handshake"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the nodes do not meet")

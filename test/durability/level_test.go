@@ -90,9 +90,10 @@ func (tr *trial) admit(ctx context.Context, as []order.Request) (order.BatchResu
 	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
 }
 
-// sell lets buyers come until the fault, which happens after the given time, takes Redis away.
+// sell lets buyers come until the fault, which happens after the given time, and once somebody has bought, takes Redis away.
 func (tr *trial) sell(during time.Duration, fault func()) {
-	var users atomic.Int64
+	var users, bought atomic.Int64
+	var over atomic.Bool
 	users.Store(1)
 	var running sync.WaitGroup
 	start := time.Now()
@@ -105,11 +106,15 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 					as[j] = order.Request{UserID: id, OrderID: id}
 				}
 				v, err := tr.admit(tr.Context(), as)
-				if err != nil {
+				switch {
+				case err != nil && over.Load():
 					return
+				case err != nil:
+					time.Sleep(10 * time.Millisecond) // the fault, or a busy machine
 				}
 				for j, o := range v.Results {
 					if o.Outcome == order.Accepted {
+						bought.Add(1)
 						tr.acknowledged[i] = append(tr.acknowledged[i], as[j])
 					}
 				}
@@ -117,8 +122,10 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 		})
 	}
 	<-time.After(during)
+	tr.eventually("a purchase", func() bool { return bought.Load() > 0 })
 	tr.elapsed = time.Since(start)
 	fault()
+	over.Store(true)
 	running.Wait()
 }
 
@@ -157,7 +164,7 @@ func (tr *trial) must(err error) {
 
 func (tr *trial) eventually(what string, ok func() bool) {
 	tr.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			tr.Fatalf("%s did not happen in time", what)
 		}

@@ -19,7 +19,7 @@ import (
 // and never raises a false alarm. Once nothing is under way it accounts for every unit.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
-	const lasts, clients, least = 3 * time.Second, 32, 100
+	const lasts, within, clients, least = 3 * time.Second, 2 * time.Minute, 32, 100
 	s := newEnv(t)
 	p := newProcess(s.stores, func(order.Batch) {})
 	s.dead = append(s.dead, p)
@@ -37,7 +37,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	for _, run := range []func(context.Context) error{p.newRecorder().Run, p.outbox.Run} {
 		jobs.Go(func() { _ = run(working) }) // its error is that it was stopped
 	}
-	buying, done := context.WithTimeout(t.Context(), lasts)
+	buying, done := context.WithTimeout(t.Context(), within)
 	defer done()
 	var users, bought, cancelled, changes atomic.Int64
 	for range clients {
@@ -69,7 +69,11 @@ func TestAuditUnderLoad(t *testing.T) {
 		}
 	})
 	checks, decided := 0, 0
-	for ; buying.Err() == nil; checks++ {
+	began := time.Now()
+	enough := func() bool {
+		return bought.Load() >= least && cancelled.Load() >= least/10 && changes.Load() >= 5 && decided >= 5
+	}
+	for ; buying.Err() == nil && (time.Since(began) < lasts || !enough()); checks++ {
 		b, err := auditor.Check(t.Context(), created.ID)
 		must(t, err)
 		if b.Finding.Broken() {
@@ -79,9 +83,10 @@ func TestAuditUnderLoad(t *testing.T) {
 			decided++
 		}
 	}
+	done()
 	load.Wait()
 	t.Logf("%d bought, %d cancelled, %d changes of stock; %d of %d checks decided", bought.Load(), cancelled.Load(), changes.Load(), decided, checks)
-	if bought.Load() < least || cancelled.Load() < least/10 || changes.Load() < 5 || decided < 5 {
+	if !enough() {
 		t.Error("too little load, or no check decided")
 	}
 	var last audit.Balance

@@ -223,6 +223,8 @@ func (m *model) redeliver(t *rapid.T) {
 // quiesce waits until nothing is under way any more, and checks what must hold then.
 func (m *model) quiesce(t *rapid.T) {
 	m.w.alive().faults.clear()
+	m.w.calm = true
+	defer func() { m.w.calm = false }()
 	m.w.setEnd(t, time.Now().Add(time.Hour)) // a fault may have left it ended
 	m.w.quiesce()
 	for _, p := range m.payments { // a provider may repeat its callbacks

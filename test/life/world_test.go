@@ -69,6 +69,7 @@ type world struct {
 	voucher int64
 	price   int64 // of a unit; 0: what is recorded is paid
 	process *process
+	calm    bool // no fault happens
 
 	mu             sync.Mutex
 	sent           map[int64]int64 // order ids that were sent to Redis, with their users
@@ -168,8 +169,12 @@ func (w *world) end() {
 	w.dead = append(w.dead, w.process)
 }
 
-// withTimeout returns a context for one action: with injected faults its answer may never come.
+// withTimeout returns a context for one action: with injected faults its answer may never come. Without, it must, however busy the
+// machine is.
 func (w *world) withTimeout() (context.Context, context.CancelFunc) {
+	if w.calm {
+		return context.WithTimeout(w.ctx, quiesceTimeout)
+	}
 	return context.WithTimeout(w.ctx, 300*time.Millisecond)
 }
 
@@ -282,7 +287,11 @@ func (w *world) record() {
 
 // work runs the other jobs until they have nothing to do.
 func (w *world) work() {
-	ctx, cancel := w.withTimeout()
+	within := 300 * time.Millisecond
+	if w.calm {
+		within = 3 * time.Second // what is not done by then is done the next time
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, within)
 	defer cancel()
 	p := w.alive()
 	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
