@@ -76,16 +76,16 @@ test-unit: ## the packages' tests, without the race detector
 
 .PHONY: test-race
 test-race: cc ## the packages' tests, with the race detector
-	@$(WITH_SERVICES) go test -race -timeout 20m $(TESTFLAGS) $(PKG)
+	@$(WITH_SERVICES) go test -race -timeout 40m $(TESTFLAGS) $(PKG)
 
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
 test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
-	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 20m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
+	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 40m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium
-	@$(WITH_SERVICES) go test -count=1 -timeout 10m $(TESTFLAGS) ./test/browser
+	@$(WITH_SERVICES) go test -count=1 -timeout 30m $(TESTFLAGS) ./test/browser
 
 .PHONY: pictures
 pictures: ## the same, writing pictures of the pages into docs/images
@@ -106,7 +106,7 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 35m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 60m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-crowds
 test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows
@@ -137,7 +137,7 @@ test-cluster: ## F01-F08 on a Redis Cluster of 3+3 while its slot moves and a Ga
 
 .PHONY: test-cluster-quick
 test-cluster-quick: ## those of them that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' go test -count=1 -v -timeout 10m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' go test -count=1 -v -timeout 30m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 # A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
 .PHONY: test-faults-mix

@@ -222,11 +222,15 @@ func TestBusy(t *testing.T) {
 	voucher := s.onSale("50 for 10", 5)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	// This request uses up the user's rate for a second.
-	evaluate[bool](w, `fetch('/order', {headers: {Authorization: localStorage.getItem('seckill.token')}}).then(() => {
-  document.querySelector('button[data-state=grab]').click();
-  return true;
-})`)
+	// These requests use up the user's rate for a second, the later ones where a busy machine lets a second pass.
+	evaluate[bool](w, `(() => {
+  const ask = () => fetch('/order', {headers: {Authorization: localStorage.getItem('seckill.token')}});
+  return ask().then(() => {
+    for (let i = 0; i < 4; i++) ask();
+    document.querySelector('button[data-state=grab]').click();
+    return true;
+  });
+})()`)
 	w.sees(".card-note", "Many ask at once")
 	w.sees(button("unpaid"), "Pay")
 	if got := w.purchases(); got < 2 {

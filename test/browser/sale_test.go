@@ -14,9 +14,10 @@ func TestCountdown(t *testing.T) {
 	s := realShop(t)
 	d := desktop()
 	d.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
-	begin := time.Now().Add(25 * time.Second)                               // a busy machine's time to open a browser
-	s.offer("50 for 10", 5, begin, begin.Add(time.Hour), "not_started")
 	w := open(t, s.url("/"), d)
+	begin := time.Now().Add(40 * time.Second) // in which a busy machine shows the page, checks it and takes its picture
+	s.offer("50 for 10", 5, begin, begin.Add(time.Hour), "not_started")
+	w.visit(s.url("/"))
 	w.sees(button("not_started"), "Not started yet")
 	w.sees(".clock", "Starts in")
 	w.accessible()

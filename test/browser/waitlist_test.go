@@ -19,7 +19,7 @@ func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
 	var order struct{ OrderID string }
-	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", made.ID), 7, nil, &order)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", made.ID), 7, nil, &order)
 	s.awaitState(made.ID, "sold_out")
 	return made.ID, order.OrderID
 }
@@ -144,7 +144,7 @@ func TestLeaveTheWaitingList(t *testing.T) {
 func TestMissedOffer(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	voucher, order := s.soldOutWithList(15) // half of patience: a slow page has time to see it, and to see it end
+	voucher, order := s.soldOutWithList(30) // a third of patience: a slow page has time to see it, and to see it end
 	s.must(http.MethodPost, onList(voucher, ""), 42, nil, nil)
 	s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
@@ -167,7 +167,7 @@ func TestMissedOffer(t *testing.T) {
 		t.Errorf("the page went through %s, want %s", got, want)
 	}
 	if got := evaluate[string](w, "[...seen.notes].filter(n => !/kept for you, for 00:\\d\\d\\./.test(n)).join()"); got != "" {
-		t.Errorf("an offer of 15 s said %q", got)
+		t.Errorf("an offer of 30 s said %q", got)
 	}
 	w.accessible()
 	w.picture("buyer-missed-phone", false)

@@ -21,8 +21,8 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// patience limits every wait for a page; a busy two-core machine needs seconds.
-const patience = 30 * time.Second
+// patience limits every wait for a page; a busy two-core machine needs seconds, or many.
+const patience = 90 * time.Second
 
 // device is the browser of a user: its window and settings.
 type device struct {
