@@ -13,7 +13,7 @@ import (
 
 // clusterPatience bounds what a cluster may take to form, to fail over, or to spread a change. A busy machine needs
 // seconds.
-const clusterPatience = 30 * time.Second
+const clusterPatience = 2 * time.Minute
 
 // RedisCluster is a Redis Cluster of several servers of one test. Its methods fail the test for what does not happen in time.
 type RedisCluster struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // cleanupTimeout bounds what a test's cleanup may wait for a server.
-const cleanupTimeout = 10 * time.Second
+const cleanupTimeout = time.Minute
 
 // RedisAddr returns the host:port of the Redis that the tests of this process share. A test must touch only keys of
 // its own there (see [Redis]), and no setting of the server.
@@ -140,7 +140,7 @@ func StartRedisCluster(tb testing.TB) *RedisServer {
 		tb.Fatalf("testkit: give the cluster its slots: %v", err)
 	}
 	// A node takes about a second to form its cluster: poll its state.
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(clusterPatience); ; time.Sleep(20 * time.Millisecond) {
 		info, err := client.ClusterInfo(ctx).Result()
 		if err == nil && strings.Contains(info, "cluster_state:ok") {
 			return r

@@ -101,7 +101,7 @@ func TestStartRedisClusterOf(t *testing.T) {
 	replica, other := c.Replica(old), c.Master("{slot}")
 	planned := c.Mover("b", other, 0)
 	c.Failover(replica)
-	for deadline := time.Now().Add(30 * time.Second); slices.Contains(c.Masters(), old); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); slices.Contains(c.Masters(), old); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("node %d is a master still", old)
 		}

@@ -27,7 +27,7 @@ const (
 )
 
 // schemaWithin is how long creating the service's schema may take.
-const schemaWithin = 30 * time.Second
+const schemaWithin = 2 * time.Minute
 
 const usage = `Runs a command with a Redis and a MariaDB at its side.
 

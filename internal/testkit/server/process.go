@@ -17,8 +17,8 @@ import (
 
 // How long a server may take.
 const (
-	startTimeout = 30 * time.Second // until it answers; a busy two-core machine needs seconds
-	stopTimeout  = 15 * time.Second // from SIGTERM until it is killed
+	startTimeout = 2 * time.Minute // until it answers; a busy two-core machine needs seconds, or many
+	stopTimeout  = time.Minute     // from SIGTERM until it is killed
 	pollEvery    = 10 * time.Millisecond
 )
 

@@ -99,7 +99,7 @@ func (r *Redis) Close() error { return r.proc.close() }
 
 // PingRedis returns nil when a Redis at the address answers PING, and is not still loading its data.
 func PingRedis(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
