@@ -99,7 +99,7 @@ func migrated(t *testing.T, dsn string) *sqlstore.Store {
 // await waits until the query counts something.
 func (b *blockedSchema) await(t *testing.T, what, query string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); b.number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); b.number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("there is not %s", what)
 		}

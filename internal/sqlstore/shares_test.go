@@ -64,7 +64,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 		t.Errorf("the readers have %d connections of %d, want 3", got.InUse, most)
 	}
 	for _, c := range bulkhead.Stores()[1:] {
-		ctx, cancel := context.WithTimeout(bulkhead.With(t.Context(), c), 15*time.Second)
+		ctx, cancel := context.WithTimeout(bulkhead.With(t.Context(), c), 25*time.Second) // before the readers end
 		if err := store.Ping(ctx); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
