@@ -49,7 +49,7 @@ func tokensRise(t *testing.T, s stage) {
 	var k tokens
 	mustRelease(t, k.next(t, s.lock(), "first"))
 	mustRelease(t, k.next(t, s.lock(), "after a release"))
-	k.next(t, s.lock(lock.WithLease(200*time.Millisecond)), "before its lease is over")
+	k.next(t, s.lock(lock.WithLease(2*time.Second)), "before its lease is over")
 	k.next(t, s.rivals().lock(), "after a lease was over")
 	if _, err := s.rivals().lock().ForceUnlock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func lostCounter(t *testing.T, s stage) {
 	mustRelease(t, k.next(t, s.lock(), "counter evicted"))
 
 	// The clock goes back an hour, which is to say that tokens are an hour ahead of it.
-	const short = time.Second // a busy machine answers in that time
+	const short = 2 * time.Second // a busy machine answers in that time
 	k.last = time.Now().Add(time.Hour).UnixMicro()
 	forget()
 	set(fmt.Sprint(k.last))

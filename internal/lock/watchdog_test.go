@@ -71,7 +71,7 @@ func limitedLease(t *testing.T, s stage) {
 		opts        []lock.Option
 		least, most time.Duration
 	}{
-		{"lease given", []lock.Option{lock.WithLease(600 * time.Millisecond)}, 0, 600 * time.Millisecond},
+		{"lease given", []lock.Option{lock.WithLease(2 * time.Second)}, 0, 2 * time.Second},
 		{
 			"longest hold",
 			[]lock.Option{lock.WithRenewedLease(2 * time.Second), lock.WithMaxHold(3 * time.Second)},
