@@ -53,6 +53,7 @@ func waitingServed(r *run) {
 		w.killed(w.accept, at)
 	}
 	w.cancel(0)
+	r.awaitClaimed() // what the last one killed had accepted is not remembered by anybody if Redis loses it
 	var accepting sync.WaitGroup
 	accepting.Go(func() { w.accept(0) })
 	r.must(r.site.Redis.FlushAll(r.Context()).Err())
