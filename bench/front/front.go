@@ -90,6 +90,6 @@ func (noVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, 
 	return voucher.Shown{}, errNone
 }
 
-func (noVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
-	return nil, time.Time{}, nil
+func (noVouchers) All(context.Context, voucher.Search) (voucher.Found, error) {
+	return voucher.Found{}, nil
 }

@@ -2656,6 +2656,9 @@ type SearchVouchersParams struct {
 
 	// ShopId Only this shop's.
 	ShopId *Id `form:"shopId,omitempty" json:"shopId,omitempty"`
+
+	// Title Only those with this part in the title, in capitals or not.
+	Title *string `form:"title,omitempty" json:"title,omitempty"`
 }
 
 // DownloadOrdersParams defines parameters for DownloadOrders.
@@ -3078,7 +3081,7 @@ type ClientInterface interface {
 
 	// SearchVouchers Every shop's vouchers
 	//
-	// On and off the shelf, newest first, in pages.
+	// On and off the shelf, newest first, in pages. A search by `title` compares 10,000 titles for a page: it may be short, or empty, and more may follow as long as there is a `next`.
 	//
 	// Corresponds with GET /admin/voucher (the `SearchVouchers` operationId).
 	SearchVouchers(ctx context.Context, params *SearchVouchersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3791,7 +3794,7 @@ func (c *Client) DeleteTemplate(ctx context.Context, id TemplateId, reqEditors .
 
 // SearchVouchers Every shop's vouchers
 //
-// On and off the shelf, newest first, in pages.
+// On and off the shelf, newest first, in pages. A search by `title` compares 10,000 titles for a page: it may be short, or empty, and more may follow as long as there is a `next`.
 //
 // Corresponds with GET /admin/voucher (the `SearchVouchers` operationId).
 func (c *Client) SearchVouchers(ctx context.Context, params *SearchVouchersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5498,6 +5501,18 @@ func NewSearchVouchersRequest(server string, params *SearchVouchersParams) (*htt
 		if params.ShopId != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "shopId", *params.ShopId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Title != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "title", *params.Title, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7749,7 +7764,7 @@ type ClientWithResponsesInterface interface {
 
 	// SearchVouchersWithResponse Every shop's vouchers
 	//
-	// On and off the shelf, newest first, in pages.
+	// On and off the shelf, newest first, in pages. A search by `title` compares 10,000 titles for a page: it may be short, or empty, and more may follow as long as there is a `next`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10796,7 +10811,7 @@ func (c *ClientWithResponses) DeleteTemplateWithResponse(ctx context.Context, id
 
 // SearchVouchersWithResponse Every shop's vouchers
 //
-// On and off the shelf, newest first, in pages.
+// On and off the shelf, newest first, in pages. A search by `title` compares 10,000 titles for a page: it may be short, or empty, and more may follow as long as there is a `next`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -695,7 +695,7 @@ export interface paths {
         };
         /**
          * Every shop's vouchers
-         * @description On and off the shelf, newest first, in pages.
+         * @description On and off the shelf, newest first, in pages. A search by `title` compares 10,000 titles for a page: it may be short, or empty, and more may follow as long as there is a `next`.
          */
         get: operations["searchVouchers"];
         put?: never;
@@ -4433,6 +4433,8 @@ export interface operations {
                 before?: components["parameters"]["Before"];
                 /** @description Only this shop's. */
                 shopId?: components["schemas"]["Id"];
+                /** @description Only those with this part in the title, in capitals or not. */
+                title?: string;
             };
             header?: never;
             path?: never;

@@ -128,10 +128,11 @@ type demoDraft struct {
 // demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the demonstration
 // vouchers that are not there: a first start that died half-way has created some of them already.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
-	shown, _, err := vouchers.All(ctx, demoShop, math.MaxInt64, demoSearch)
+	found, err := vouchers.All(ctx, voucher.Search{ShopID: demoShop, Before: math.MaxInt64, Limit: demoSearch})
 	if err != nil {
 		return 0, err
 	}
+	shown := found.Vouchers
 	if s.home.Fresh {
 		created, err := createDemo(ctx, vouchers, shown)
 		if err != nil {

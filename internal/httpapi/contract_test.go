@@ -208,8 +208,8 @@ func routesDescribed() map[string]described {
 			refusals: []error{noOrder, unavailable},
 		},
 		"GET /admin/voucher": {
-			good: request{target: "/admin/voucher?limit=1&shopId=2"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
-			invalid: &request{target: "/admin/voucher?before=x"}, refusals: []error{unavailable},
+			good: request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			invalid: &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/live": {
 			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce}, invalid: &request{target: "/admin/voucher/x/live"},
@@ -357,7 +357,9 @@ func shows(v voucher.Shown) func(*Config) {
 		cfg.Vouchers = &fakeVouchers{
 			get:  func(int64) (voucher.Shown, error) { return v, nil },
 			list: func(int64) ([]voucher.Shown, error) { return []voucher.Shown{v}, nil },
-			all:  func(int64, int64, int) ([]voucher.Shown, error) { return []voucher.Shown{v, v}, nil },
+			all: func(voucher.Search) (voucher.Found, error) {
+				return voucher.Found{Vouchers: []voucher.Shown{v, v}, Next: v.ID}, nil
+			},
 		}
 	}
 }
@@ -477,8 +479,8 @@ func (f failingVouchers) CreateSeckill(context.Context, voucher.Author, voucher.
 	return voucher.Shown{}, f.err
 }
 
-func (f failingVouchers) All(context.Context, int64, int64, int) ([]voucher.Shown, time.Time, error) {
-	return nil, time.Time{}, f.err
+func (f failingVouchers) All(context.Context, voucher.Search) (voucher.Found, error) {
+	return voucher.Found{}, f.err
 }
 
 // failingListings fails with err in every method.

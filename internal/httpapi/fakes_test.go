@@ -67,7 +67,7 @@ type fakeVouchers struct {
 
 	get  func(id int64) (voucher.Shown, error)
 	list func(shopID int64) ([]voucher.Shown, error)
-	all  func(shopID, before int64, limit int) ([]voucher.Shown, error)
+	all  func(voucher.Search) (voucher.Found, error)
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
@@ -126,12 +126,13 @@ func (f fakeListings) List(_ context.Context, shopID, _ int64) (listing.Snapshot
 	return listing.Snapshot{Content: &listing.Content{Vouchers: vs, Total: int64(len(vs))}, Now: redisNoon}, err
 }
 
-func (f *fakeVouchers) All(_ context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error) {
+func (f *fakeVouchers) All(_ context.Context, q voucher.Search) (voucher.Found, error) {
 	if f.all == nil {
-		return nil, redisNoon, nil
+		return voucher.Found{Now: redisNoon}, nil
 	}
-	vs, err := f.all(shopID, before, limit)
-	return vs, redisNoon, err
+	found, err := f.all(q)
+	found.Now = redisNoon
+	return found, err
 }
 
 // CreateVoucher is the ledger's part.
@@ -147,8 +148,8 @@ func (f *fakeVouchers) Voucher(context.Context, int64) (voucher.Voucher, error) 
 	return voucher.Voucher{}, voucher.ErrNotFound
 }
 
-func (f *fakeVouchers) Vouchers(context.Context, int64, int64, int) ([]voucher.Voucher, error) {
-	return nil, nil
+func (f *fakeVouchers) Vouchers(context.Context, voucher.Search) ([]voucher.Voucher, int64, error) {
+	return nil, 0, nil
 }
 
 func (f *fakeVouchers) Live(_ context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {

@@ -70,18 +70,18 @@ func (a *API) shows(v voucher.Voucher, r *http.Request) bool {
 
 // showHidden shows an admin a voucher that the public does not see, as the ledger has it.
 func (a *API) showHidden(ctx context.Context, id int64) (answer, error) {
-	vs, now, err := a.cfg.Vouchers.All(ctx, 0, id+1, 1)
+	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Before: id + 1, Limit: 1})
 	if err != nil {
 		return answer{}, err
 	}
-	if len(vs) == 0 || vs[0].ID != id {
+	if len(found.Vouchers) == 0 || found.Vouchers[0].ID != id {
 		return answer{}, voucher.ErrNotFound
 	}
 	view := struct {
 		voucherJSON
 
 		ServerTime *time.Time `json:"serverTime"`
-	}{voucherView(vs[0]), timeView(now)}
+	}{voucherView(found.Vouchers[0]), timeView(found.Now)}
 	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,9 +23,8 @@ type Vouchers interface {
 	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
 	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
-	// All returns vouchers, on and off the shelf, with an id below before, of one shop or with shopID 0 of all, newest
-	// first, at most limit, and the server's time.
-	All(ctx context.Context, shopID, before int64, limit int) ([]voucher.Shown, time.Time, error)
+	// All returns a page of vouchers on and off the shelf, newest first.
+	All(ctx context.Context, q voucher.Search) (voucher.Found, error)
 }
 
 // VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
@@ -140,23 +140,34 @@ func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badShop, badLimit, badCursor, values.Only("shopId", "limit", "before")); err != nil {
+	title, badTitle := titlePart(values)
+	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor, values.Only("shopId", "title", "limit", "before")); err != nil {
 		return answer{}, err
 	}
-	vs, now, err := a.cfg.Vouchers.All(c.Request.Context(), shopID, cursor, n+1) // one more shows whether a page follows
+	found, err := a.cfg.Vouchers.All(c.Request.Context(), voucher.Search{ShopID: shopID, Title: title, Before: cursor, Limit: n})
 	if err != nil {
 		return answer{}, err
 	}
 	next := ""
-	if len(vs) > n {
-		vs = vs[:n]
-		next = strconv.FormatInt(vs[n-1].ID, 10)
+	if found.Next > 0 {
+		next = strconv.FormatInt(found.Next, 10)
 	}
-	views := make([]voucherJSON, len(vs))
-	for i, v := range vs {
+	views := make([]voucherJSON, len(found.Vouchers))
+	for i, v := range found.Vouchers {
 		views[i] = adminView(v)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next, ServerTime: timeView(now)}}, nil
+	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next, ServerTime: timeView(found.Now)}}, nil
+}
+
+// titlePart returns the part of a title that is searched for; "" when it is not there.
+func titlePart(values param.Query) (string, *invalid.Problem) {
+	text, given, p := values.Text("title")
+	if n := utf8.RuneCountInString(text); given && (n < 1 || n > voucher.MaxTitle || !utf8.ValidString(text)) {
+		return "", &invalid.Problem{
+			Field: "title", Reason: fmt.Sprintf("has %d characters", n), Allowed: fmt.Sprintf("a part of a title, 1 to %d characters of UTF-8", voucher.MaxTitle),
+		}
+	}
+	return text, p
 }
 
 // changeVoucher answers PATCH /voucher/:id.

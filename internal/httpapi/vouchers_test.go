@@ -126,32 +126,32 @@ func TestAnswerThatCannotBeRendered(t *testing.T) {
 
 func TestFindVouchers(t *testing.T) {
 	t.Parallel()
-	type asked struct {
-		Shop, Before int64
-		Limit        int
-	}
-	var got asked
+	var got voucher.Search
 	a := newAPI(t, func(cfg *Config) {
-		cfg.Vouchers = &fakeVouchers{all: func(shopID, before int64, limit int) ([]voucher.Shown, error) {
-			got = asked{shopID, before, limit}
-			return []voucher.Shown{seckillVoucher(), ordinaryVoucher()}[:min(limit, 2)], nil
+		cfg.Vouchers = &fakeVouchers{all: func(q voucher.Search) (voucher.Found, error) {
+			got = q
+			if q.Limit == 1 {
+				return voucher.Found{Vouchers: []voucher.Shown{seckillVoucher()}, Next: voucher.MaxID}, nil
+			}
+			return voucher.Found{Vouchers: []voucher.Shown{seckillVoucher(), ordinaryVoucher()}}, nil
 		}}
 	})
 	both := `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument + `}],"serverTime":"2026-01-02T12:00:00.12Z"}`
 	first := `{"success":true,"data":[{` + seckillDocument + `}],"next":"9007199254740991","serverTime":"2026-01-02T12:00:00.12Z"}`
 	for query, want := range map[string]struct {
-		asked
-		body string
+		asked voucher.Search
+		body  string
 	}{
-		"":                            {asked{0, math.MaxInt64, 21}, both},
-		"?shopId=2&limit=1&before=77": {asked{2, 77, 2}, first},
+		"":                            {voucher.Search{Before: math.MaxInt64, Limit: 20}, both},
+		"?shopId=2&limit=1&before=77": {voucher.Search{ShopID: 2, Before: 77, Limit: 1}, first},
+		"?title=%E4%BA%94%25":         {voucher.Search{Title: "五%", Before: math.MaxInt64, Limit: 20}, both},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.asked {
 			t.Errorf("%q: %d, asked for %+v\n%s", query, w.Code, got, diff)
 		}
 	}
-	for _, query := range []string{"?shopId=0", "?limit=101", "?before=x", "?shopId=1&shopId=2", "?a=%zz"} {
+	for _, query := range []string{"?shopId=0", "?limit=101", "?before=x", "?shopId=1&shopId=2", "?a=%zz", "?title=", "?title=%ff", "?title=" + strings.Repeat("a", 256)} {
 		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query}), http.StatusBadRequest, "INVALID")
 	}
 }
@@ -337,11 +337,11 @@ func TestHiddenFromThePublic(t *testing.T) {
 	a := newAPI(t, func(cfg *Config) {
 		cfg.Vouchers = &fakeVouchers{
 			get: func(int64) (voucher.Shown, error) { return voucher.Shown{}, voucher.ErrNotFound },
-			all: func(_, before int64, _ int) ([]voucher.Shown, error) {
-				if before == 6 || before == 8 {
-					return []voucher.Shown{hidden}, nil
+			all: func(q voucher.Search) (voucher.Found, error) {
+				if q.Before == 6 || q.Before == 8 {
+					return voucher.Found{Vouchers: []voucher.Shown{hidden}}, nil
 				}
-				return nil, nil
+				return voucher.Found{}, nil
 			},
 		}
 	})

@@ -123,16 +123,21 @@ func TestVouchersOnAndOffTheShelf(t *testing.T) {
 			shop, before int64
 			limit        int
 			want         []int64
+			next         int64
 		}{
-			{0, math.MaxInt64, 10, []int64{second, first}}, {1, math.MaxInt64, 1, []int64{second}}, {0, second, 10, []int64{first}}, {2, math.MaxInt64, 10, nil},
+			{0, math.MaxInt64, 10, []int64{second, first}, 0},
+			{1, math.MaxInt64, 1, []int64{second}, second},
+			{0, second, 10, []int64{first}, 0},
+			{0, second, 1, []int64{first}, 0},
+			{2, math.MaxInt64, 10, nil, 0},
 		} {
-			vs, err := l.Vouchers(t.Context(), tc.shop, tc.before, tc.limit)
+			vs, next, err := l.Vouchers(t.Context(), voucher.Search{ShopID: tc.shop, Before: tc.before, Limit: tc.limit})
 			var ids []int64
 			for _, v := range vs {
 				ids = append(ids, v.ID)
 			}
-			if diff := cmp.Diff(tc.want, ids); err != nil || diff != "" {
-				t.Errorf("%+v: %v (-want +got):\n%s", tc, err, diff)
+			if diff := cmp.Diff(tc.want, ids); err != nil || diff != "" || next != tc.next {
+				t.Errorf("%+v: next %d, %v (-want +got):\n%s", tc, next, err, diff)
 			}
 		}
 	})

@@ -9,6 +9,9 @@ import (
 	"seckill/internal/order"
 )
 
+// TitlesPerSearch is how many vouchers' titles one search compares.
+const TitlesPerSearch = titlesPerSearch
+
 // Setting asks a connection of the store's pool for one value.
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
 	err = s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)

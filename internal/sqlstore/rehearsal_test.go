@@ -74,7 +74,7 @@ func TestRehearsalsAreInNoList(t *testing.T) {
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n == 0 {
 			t.Error("no events of a real sale")
 		}
-		vs, err := l.Vouchers(t.Context(), 0, voucher.MaxID, 10)
+		vs, _, err := l.Vouchers(t.Context(), voucher.Search{Before: voucher.MaxID, Limit: 10})
 		if err != nil || len(vs) != 1 || vs[0].ID != sale {
 			t.Errorf("vouchers %+v, %v; want %d", vs, err, sale)
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -140,19 +141,53 @@ func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64
 	return ids, slices.Collect(maps.Keys(of)), hidden, nil
 }
 
-// Vouchers implements voucher.Ledger.
-func (s *Store) Vouchers(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, error) {
-	query := joined(s.read(ctx)).Where("v.id < ?", before).Order("v.id DESC").Limit(limit)
+// titlesPerSearch is how many vouchers' titles one search compares: no index finds a part of a title, so the rows are read.
+const titlesPerSearch = 10_000
+
+// Vouchers implements voucher.Ledger. A search by title ends after titlesPerSearch vouchers; next says where the following one goes on,
+// so that its pages may be short, or empty.
+func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
+	const what = "listing vouchers"
+	query := ofShop(joined(s.read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1) // one more shows whether a page follows
+	if q.Title != "" {
+		if next, err = s.lowestOf(ctx, q); err != nil {
+			return nil, 0, readError(what, err)
+		}
+		part := likePart(q.Title)
+		query = query.Where("v.id >= ?", next).Where("(v.title LIKE ? ESCAPE '!' OR LOWER(v.title) LIKE ? ESCAPE '!')", part, strings.ToLower(part))
+	}
+	if vs, err = scanVouchers(query); err != nil {
+		return nil, 0, readError(what, err)
+	}
+	if len(vs) > q.Limit {
+		vs = vs[:q.Limit]
+		next = vs[q.Limit-1].ID
+	}
+	return vs, next, nil
+}
+
+// likePart is a pattern of LIKE for texts with this part; ! takes the meaning from what has one there.
+func likePart(s string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s) + "%"
+}
+
+// lowestOf returns the lowest id that a search by title compares; 0 when fewer than titlesPerSearch vouchers are left.
+func (s *Store) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
+	var ids []int64
+	err := ofShop(s.read(ctx).Table("tb_voucher v"), q.ShopID).Where("v.id < ?", q.Before).
+		Order("v.id DESC").Offset(titlesPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// ofShop selects the vouchers of a shop; those of all but the shop of rehearsals for 0.
+func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 	if shopID != 0 {
-		query = query.Where("v.shop_id = ?", shopID)
-	} else {
-		query = query.Where("v.shop_id <> ?", voucher.RehearsalShop)
+		return query.Where("v.shop_id = ?", shopID)
 	}
-	vs, err := scanVouchers(query)
-	if err != nil {
-		return nil, readError("listing vouchers", err)
-	}
-	return vs, nil
+	return query.Where("v.shop_id <> ?", voucher.RehearsalShop)
 }
 
 // joinedRow is a voucher with its sale, whose fields are zero for an ordinary voucher.

@@ -12,9 +12,9 @@ type Ledger interface {
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
-	// Vouchers returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all but that of
-	// rehearsals, newest first, at most limit.
-	Vouchers(ctx context.Context, shopID, before int64, limit int) ([]Voucher, error)
+	// Vouchers returns vouchers on and off the shelf, newest first, and next as Found has it: a search by title may end before the
+	// page is full.
+	Vouchers(ctx context.Context, q Search) (vs []Voucher, next int64, err error)
 }
 
 // Sales reads the live state of sales: Redis.
@@ -145,14 +145,14 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	return s.showOne(ctx, v)
 }
 
-// All returns vouchers on and off the shelf with an id below before, of one shop or with shopID 0 of all, newest first, at
-// most limit, and the server's time: for admins.
-func (s *Service) All(ctx context.Context, shopID, before int64, limit int) ([]Shown, time.Time, error) {
-	vs, err := s.ledger.Vouchers(ctx, shopID, before, limit)
+// All returns a page of vouchers on and off the shelf, newest first: for admins.
+func (s *Service) All(ctx context.Context, q Search) (Found, error) {
+	vs, next, err := s.ledger.Vouchers(ctx, q)
 	if err != nil {
-		return nil, time.Time{}, err
+		return Found{}, err
 	}
-	return s.show(ctx, vs)
+	shown, now, err := s.show(ctx, vs)
+	return Found{Vouchers: shown, Next: next, Now: now}, err
 }
 
 // show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read.

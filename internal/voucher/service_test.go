@@ -41,14 +41,14 @@ func (f *fakeLedger) Voucher(_ context.Context, id int64) (Voucher, error) {
 	return f.vouchers[id-1], f.fails
 }
 
-func (f *fakeLedger) Vouchers(_ context.Context, shopID, before int64, limit int) ([]Voucher, error) {
+func (f *fakeLedger) Vouchers(_ context.Context, q Search) ([]Voucher, int64, error) {
 	var vs []Voucher
 	for _, v := range slices.Backward(f.vouchers) {
-		if v.ID < before && (shopID == 0 || v.ShopID == shopID) && len(vs) < limit {
+		if v.ID < q.Before && (q.ShopID == 0 || v.ShopID == q.ShopID) && len(vs) < q.Limit {
 			vs = append(vs, v)
 		}
 	}
-	return vs, f.fails
+	return vs, 0, f.fails
 }
 
 // fakeSales is Redis; it opens every sale unless it is away.
@@ -209,12 +209,12 @@ func TestVouchersShowWhatIsLive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shown, at, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).All(t.Context(), 0, MaxID, 10)
-			if err != nil || !at.Equal(tc.now) {
-				t.Fatalf("at %v, %v", at, err)
+			found, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).All(t.Context(), Search{Before: MaxID, Limit: 10})
+			if err != nil || !found.Now.Equal(tc.now) {
+				t.Fatalf("at %v, %v", found.Now, err)
 			}
 			var live []*Live
-			for _, s := range shown {
+			for _, s := range found.Vouchers {
 				live = append(live, s.Live)
 			}
 			if diff := cmp.Diff(tc.want, live); diff != "" {
@@ -229,12 +229,13 @@ func TestAll(t *testing.T) {
 	t.Parallel()
 	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, ShopID: 1}, {ID: 2, ShopID: 2, Status: OffShelf, Sale: &Sale{}}, {ID: 3, ShopID: 1}}},
 		&fakeSales{live: map[int64]Live{2: {State: StateOffShelf, Stock: 3}}})
-	got, at, err := s.All(t.Context(), 0, 3, 5)
+	found, err := s.All(t.Context(), Search{Before: 3, Limit: 5})
+	got, at := found.Vouchers, found.Now
 	if err != nil || len(got) != 2 || got[0].ID != 2 || got[0].Live.Stock != 3 || got[1].Live != nil || !at.Equal(now.Add(time.Minute)) {
 		t.Errorf("%+v at %v, %v", got, at, err)
 	}
-	if got, _, err := s.All(t.Context(), 1, MaxID, 1); err != nil || len(got) != 1 || got[0].ID != 3 {
-		t.Errorf("the newest of shop 1: %+v, %v", got, err)
+	if found, err := s.All(t.Context(), Search{ShopID: 1, Before: MaxID, Limit: 1}); err != nil || len(found.Vouchers) != 1 || found.Vouchers[0].ID != 3 {
+		t.Errorf("the newest of shop 1: %+v, %v", found, err)
 	}
 }
 
