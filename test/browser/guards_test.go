@@ -9,7 +9,7 @@ import (
 // types replaces what stands in a field of the form.
 func (w *window) types(name, value string) {
 	w.tb.Helper()
-	evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector(%s); f.value = %s; return true; })()`, quoted("[name='"+name+"']"), quoted(value)))
+	evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector(%s); f.value = %s; return true; })()`, quoted("dialog [name='"+name+"']"), quoted(value)))
 }
 
 // problemAt is the selector of what is wrong with a field whose name has dots.

@@ -31,6 +31,7 @@ type device struct {
 	touch         bool
 	language      string // as browsers send it; "" is English
 	dark          bool
+	slow          bool   // 200 kbit/s, and 400 ms until an answer begins
 	script        string // runs before the page's own, in every document
 }
 
@@ -64,12 +65,24 @@ func open(tb testing.TB, address string, d device) *window {
 		chromedp.UserDataDir(tb.TempDir()), chromedp.Flag("lang", "en-GB"), chromedp.WSURLReadTimeout(2*patience),
 		chromedp.Flag("no-proxy-server", true))
 	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()), options...)
-	ctx, cancel := chromedp.NewContext(allocator)
+	tb.Cleanup(stop)
+	return openTab(tb, allocator, address, d)
+}
+
+// tab opens the address in another tab of the same browser.
+func (w *window) tab(address string) *window {
+	w.tb.Helper()
+	return openTab(w.tb, w.ctx, address, w.device)
+}
+
+// openTab opens the address in a new tab of the parent's browser, which it starts if there is none.
+func openTab(tb testing.TB, parent context.Context, address string, d device) *window {
+	tb.Helper()
+	ctx, cancel := chromedp.NewContext(parent)
 	w := &window{tb: tb, ctx: ctx, device: d}
 	tb.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // ends the browser and waits for it
+		_ = chromedp.Cancel(ctx) // ends the tab, or the browser with it, and waits for it
 		cancel()
-		stop()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, e := range w.errors {
@@ -114,6 +127,13 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 		if d.language != "" {
 			agent := emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: d.language}
 			if _, err := cdp.Call(ctx, t, emulation.SetUserAgentOverride, agent); err != nil {
+				return err
+			}
+		}
+		if d.slow {
+			slow := network.Conditions{Latency: 400, DownloadThroughput: 200_000 / 8, UploadThroughput: 200_000 / 8}
+			params := network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}
+			if _, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, params); err != nil {
 				return err
 			}
 		}

@@ -110,7 +110,8 @@ export function useTick(every) {
 }
 
 /**
- * A dialog over the page, with the browser's own focus and Escape. @param {any} props
+ * A dialog over the page, with the browser's own focus and Escape. The focus goes to what has autofocus, else to the first control: the
+ * cross is the last. @param {any} props
  */
 export function Dialog({ title, onClose, closeLabel, children }) {
   const place = useRef(null);
@@ -127,8 +128,8 @@ export function Dialog({ title, onClose, closeLabel, children }) {
   return html`<dialog ref=${place} class="dialog" aria-labelledby="dialog-title">
     <header class="dialog-head">
       <h2 id="dialog-title">${title}</h2>
-      <button class="icon" type="button" aria-label=${closeLabel} onClick=${onClose}>✕</button>
     </header>
     ${children}
+    <button class="icon dialog-close" type="button" aria-label=${closeLabel} onClick=${onClose}>✕</button>
   </dialog>`;
 }

@@ -35,8 +35,12 @@ export function choose(language) {
 export function speak(language, table) {
   const locale = language === 'zh' ? 'zh-CN' : 'en-GB';
   const whole = new Intl.NumberFormat(locale);
-  const at = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
-  const moment = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
+  const at = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
+  const minutes = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
+  const moment = new Intl.DateTimeFormat(locale, /** @type {any} */ (minutes));
+  const dated = new Intl.DateTimeFormat(locale, /** @type {any} */ ({ ...minutes, year: 'numeric' }));
+  /** The form for times of which some may be of another year than this. @param {Date[]} times */
+  const formOf = (...times) => (times.every((t) => t.getFullYear() === new Date().getFullYear()) ? moment : dated);
   return {
     language,
     locale,
@@ -55,10 +59,16 @@ export function speak(language, table) {
     number: (n) => whole.format(n),
     /** Cents as money, without cents where there are none. @param {number} cents */
     money: (cents) => money(locale, cents),
-    /** A time to the second. @param {string | number} time */
+    /** A time to the second, with its zone. @param {string | number} time */
     time: (time) => at.format(new Date(time)),
-    /** A time to the minute, this year. @param {string | number} time */
-    moment: (time) => moment.format(new Date(time)),
+    /** A time to the minute, with its zone. @param {string | number} time */
+    moment: (time) => formOf(new Date(time)).format(new Date(time)),
+    /** From when to when, to the minute, with the zone. @param {string | number} from @param {string | number} to */
+    span: (from, to) => formOf(new Date(from), new Date(to)).formatRange(new Date(from), new Date(to)),
+    /** The browser's zone, as times have it. */
+    zone: () => at.formatToParts(new Date()).find((part) => part.type === 'timeZoneName')?.value ?? '',
+    /** How far a time is from now: "in 3 h 12 min", "3 h 12 min ago". @param {string | number} time @param {number} now */
+    away: (time, now) => away(language, new Date(time).getTime() - now),
   };
 }
 
@@ -68,6 +78,22 @@ function money(locale, cents) {
   return new Intl.NumberFormat(locale, {
     style: 'currency', currency: 'CNY', currencyDisplay: 'narrowSymbol', minimumFractionDigits: digits, maximumFractionDigits: digits,
   }).format(cents / 100);
+}
+
+/** @type {Record<Language, {units: string[], join: string, ahead: string, ago: string}>} */
+const AWAY = {
+  en: { units: ['d', 'h', 'min', 's'], join: ' ', ahead: 'in {n}', ago: '{n} ago' },
+  zh: { units: ['天', '小时', '分钟', '秒'], join: ' ', ahead: '{n}后', ago: '{n}前' },
+};
+
+/** Milliseconds from now in the two largest units; seconds only below a minute. @param {Language} language @param {number} ms */
+function away(language, ms) {
+  const { units, join, ahead, ago } = AWAY[language];
+  const seconds = Math.floor(Math.abs(ms) / 1000);
+  const counts = seconds < 60 ? [0, 0, 0, seconds] : [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, 0];
+  const first = Math.max(0, counts.findIndex((n) => n > 0));
+  const parts = counts.flatMap((n, i) => (n > 0 && i < first + 2 ? [`${n}${join}${units[i]}`] : []));
+  return (ms >= 0 ? ahead : ago).replace('{n}', parts.join(' ') || `0${join}${units[3]}`);
 }
 
 /**

@@ -1,51 +1,42 @@
 // @ts-check
 // Who changed what.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { Foot, usePages } from './parts.js';
+import { html, useEffect } from '../vendor/htm-preact.js';
+import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 
 /** @param {any} props */
 export function Audit({ client, words }) {
   const { t } = words;
-  const [filter, setFilter] = useState({ voucherId: '', adminId: '' });
-  /** @param {any} e */
-  const search = (e) => {
-    e.preventDefault();
-    const form = new FormData(e.target);
-    setFilter({ voucherId: String(form.get('voucherId')).trim(), adminId: String(form.get('adminId')).trim() });
-  };
+  const [filter, setFilter] = useFilter(['voucherId', 'adminId']);
+  const pages = usePages(client, '/admin/audit', { ...filter, limit: '30' });
   return html`
     <header class="head"><h1>${t('place.audit')}</h1>
-      <form class="row" role="search" onSubmit=${search}>
-        ${Object.keys(filter).map((name) => html`<label class="unseen" for=${name}>${t(`filter.${name}`)}</label>
-          <input id=${name} name=${name} class="small-input" inputmode="numeric" placeholder=${t(`filter.${name}`)} />`)}
-        <button class="button quiet small">${t('search')}</button>
-      </form>
+      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} wrong=${pages.wrong} t=${t} onSearch=${setFilter} />
     </header>
-    <${Trail} client=${client} words=${words} filter=${{ ...filter, limit: '30' }} version=${0} />
+    <${Entries} pages=${pages} words=${words} />
   `;
 }
 
-/** Entries of the audit trail. They are read again when version changes. @param {any} props */
+/** The audit trail of one voucher. It is read again when version changes. @param {any} props */
 export function Trail({ client, words, filter, version }) {
-  const { t, time } = words;
   const pages = usePages(client, '/admin/audit', filter);
   useEffect(() => void (version && pages.again()), [version]);
+  return html`<${Entries} pages=${pages} words=${words} />`;
+}
+
+/** @param {any} props */
+function Entries({ pages, words }) {
+  const { t, time } = words;
   return html`
-    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.audit')}>
-      <table>
-        <thead><tr><th scope="col">${t('when')}</th><th scope="col">${t('who')}</th><th scope="col">${t('what')}</th><th scope="col">${t('voucher')}</th><th scope="col">${t('changes')}</th><th scope="col">${t('request')}</th></tr></thead>
-        <tbody>${(pages.rows ?? []).map((/** @type {any} */ e) => html`<tr key=${e.id} data-action=${e.action}>
-          <td class="figures nowrap">${time(e.at)}</td>
-          <td class="nowrap">${e.adminId ? t('admin', { user: e.adminId }) : t('service')}</td>
-          <td class="nowrap">${t(`action.${e.action}`)}</td>
-          <td>${e.voucherId ? html`<a href=${`#/voucher/${e.voucherId}`}>#${e.voucherId}</a>` : '–'}</td>
-          <td><${Changes} entry=${e} words=${words} /></td>
-          <td><code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code></td>
-        </tr>`)}</tbody>
-      </table>
-    </div>
-    <${Foot} pages=${pages} t=${t} empty=${t('audit.none')} />
+    <${Table} label=${t('place.audit')} rows=${pages.rows ?? []}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who'), kind: 'nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('voucher') }, { label: t('changes') }, { label: t('request') }]}
+      row=${(/** @type {any} */ e) => ({ key: e.id, 'data-action': e.action, cells: [
+        time(e.at), e.adminId ? t('admin', { user: e.adminId }) : t('service'), t(`action.${e.action}`),
+        e.voucherId ? html`<a href=${`#/voucher/${e.voucherId}`}>#${e.voucherId}</a>` : '–',
+        html`<${Changes} entry=${e} words=${words} />`,
+        html`<code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code>`,
+      ] })} />
+    <${Foot} pages=${pages} t=${t} names=${{ voucherId: t('filter.voucherId'), adminId: t('filter.adminId') }} empty=${t('audit.none')} />
   `;
 }
 

@@ -3,7 +3,7 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
-import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
+import { Ask, Field, Foot, Table, problems, tied, trouble, usePages } from './parts.js';
 
 /** The colour of the state of a dead letter's order. @type {Record<string, string>} */
 const STANDINGS = { waiting: 'bad', recorded: 'good' };
@@ -18,21 +18,18 @@ export function DeadLetters({ client, words }) {
       <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>
     </header>
     <p class="soft">${t('letters.intro')}</p>
-    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.deadletters')}>
-      <table>
-        <thead><tr><th scope="col">${t('when')}</th><th scope="col">${t('letter.why')}</th><th scope="col">${t('letter.says')}</th><th scope="col">${t('letter.order')}</th><th scope="col">${t('what')}</th></tr></thead>
-        <tbody>${(pages.rows ?? []).map((/** @type {any} */ l) => html`<tr key=${l.id} data-letter=${l.id}>
-          <td class="figures nowrap">${time(l.at)}</td>
-          <td lang="en">${l.why}</td>
-          <td><code class="wrap">${Object.entries(l.fields).map(([k, v]) => `${k}=${v}`).join(' ')}</code></td>
-          <td><span class="tag ${STANDINGS[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}</td>
-          <td class="row">
-            ${l.standing === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ deadLetter: l, act: 'replay' })}>${t('act.replay')}</button>`}
-            <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ deadLetter: l, act: 'discard' })}>${t('act.discard')}</button>
-          </td>
-        </tr>`)}</tbody>
-      </table>
-    </div>
+    <${Table} label=${t('place.deadletters')} rows=${pages.rows ?? []}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('letter.why') }, { label: t('letter.says') }, { label: t('letter.order') }, { label: t('what') }]}
+      row=${(/** @type {any} */ l) => ({ key: l.id, 'data-letter': l.id, cells: [
+        time(l.at),
+        html`<span lang="en">${l.why}</span>`,
+        html`<code class="wrap">${Object.entries(l.fields).map(([k, v]) => `${k}=${v}`).join(' ')}</code>`,
+        html`<span class="tag ${STANDINGS[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}`,
+        html`<div class="row">
+          ${l.standing === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ deadLetter: l, act: 'replay' })}>${t('act.replay')}</button>`}
+          <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ deadLetter: l, act: 'discard' })}>${t('act.discard')}</button>
+        </div>`,
+      ] })} />
     <${Foot} pages=${pages} t=${t} empty=${t('letters.none')} />
     ${open && html`<${ActionDialog} ...${open} client=${client} t=${t} onClose=${() => setOpen(null)} onDone=${pages.again} />`}
   `;

@@ -135,9 +135,11 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       first?.focus();
     });
   };
+  /** @param {string} name */
+  const nameOf = (name) => t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
   /** A text field. @param {string} name @param {any} [props] */
   const input = (name, { value = '', kind = '', ...props } = {}) => html`
-    <${Field} name=${name} label=${t(has(`form.${name}`) ? `form.${name}` : `field.${name}`)} wrong=${wrong[name]} class=${kind}>
+    <${Field} name=${name} label=${props.type === 'datetime-local' ? t('form.zone', { label: nameOf(name), zone: words.zone() }) : nameOf(name)} wrong=${wrong[name]} class=${kind}>
       <input ...${tied(name, wrong[name])} defaultValue=${value} autocomplete="off" ...${props} />
     <//>`;
   const first = voucher ?? from;
@@ -157,7 +159,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
         ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => setSeckill(kind)} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
       </fieldset>`}
-      ${input('title', { value: first.title, kind: 'wide' })}
+      ${input('title', { value: first.title, kind: 'wide', autofocus: true })}
       ${input('subTitle', { value: first.subTitle, kind: 'wide' })}
       ${!voucher && html`
         ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}

@@ -105,11 +105,12 @@ const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
 const lag = (ms, words) => words.t('seconds', { n: (ms / 1000).toFixed(ms > 0 && ms < 10_000 ? 1 : 0) });
 
 /** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
-function clockOf(v, now, { t, time }) {
+function clockOf(v, now, { t, time, span, away }) {
   const begin = Date.parse(v.beginTime), end = Date.parse(v.endTime);
-  if (now >= end) return t('ended.at', { time: time(end) });
+  if (now >= end) return `${t('ended.at', { time: time(end) })}, ${away(end, now)}`;
   const { days, clock } = countdown((now < begin ? begin : end) - now);
-  return t(now < begin ? 'begins.in' : 'ends.in', { clock: days ? `${t('days', { n: days })} ${clock}` : clock });
+  const left = t(now < begin ? 'begins.in' : 'ends.in', { clock: days ? `${t('days', { n: days })} ${clock}` : clock });
+  return `${span(begin, end)} · ${left}`;
 }
 
 /**

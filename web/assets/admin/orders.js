@@ -3,7 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
-import { Foot, trouble, usePages } from './parts.js';
+import { Foot, Search, Table, trouble, usePages, useFilter } from './parts.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
 
@@ -13,38 +13,27 @@ const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn
 /** @param {any} props */
 export function Orders({ client, words }) {
   const { t, time, money } = words;
-  const [filter, setFilter] = useState({ userId: '', voucherId: '', status: '' });
-  const [open, setOpen] = useState('');
-  const pages = usePages(client, '/admin/order', { ...filter, limit: '50' });
-  /** @param {any} e */
-  const search = (e) => {
-    e.preventDefault();
-    const text = (/** @type {string} */ name) => String(new FormData(e.target).get(name) ?? '').trim();
-    if (text('orderId')) setOpen(text('orderId'));
-    else setFilter({ userId: text('userId'), voucherId: text('voucherId'), status: text('status') });
-  };
+  const [filter, setFilter] = useFilter(['orderId', 'userId', 'voucherId', 'status']);
+  const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
+  const setOpen = (/** @type {string} */ orderId) => setFilter({ ...filter, orderId });
+  const pages = usePages(client, '/admin/order', { ...listed, limit: '50' });
+  const names = Object.fromEntries(['orderId', 'userId', 'voucherId'].map((name) => [name, t(`filter.${name}`)]));
   return html`
     <header class="head"><h1>${t('place.orders')}</h1>
-      <form class="row" role="search" onSubmit=${search}>
-        ${['orderId', 'userId', 'voucherId'].map((name) => html`<label class="unseen" for=${name}>${t(`filter.${name}`)}</label>
-          <input id=${name} name=${name} class="small-input" inputmode="numeric" placeholder=${t(`filter.${name}`)} />`)}
+      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: true }))} filter=${filter} wrong=${pages.wrong} t=${t} onSearch=${setFilter}>
         <label class="unseen" for="status">${t('state')}</label>
-        <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s}>${t(`order.${s}`)}</option>`)}</select>
-        <button class="button quiet small">${t('search')}</button>
-      </form>
+        <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s} selected=${s === filter.status}>${t(`order.${s}`)}</option>`)}</select>
+      <//>
     </header>
-    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.orders')}>
-      <table>
-        <thead><tr><th scope="col">${t('order')}</th><th scope="col">${t('state')}</th><th scope="col" class="n">${t('user')}</th><th scope="col" class="n">${t('voucher')}</th><th scope="col" class="n">${t('amount')}</th><th scope="col">${t('made')}</th></tr></thead>
-        <tbody>${(pages.rows ?? []).map((/** @type {any} */ o) => html`<tr key=${o.id}>
-          <th scope="row"><button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button></th>
-          <td><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span></td>
-          <td class="n">${o.userId}</td><td class="n">${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a></td>
-          <td class="n">${o.amount === undefined ? '–' : money(o.amount)}</td><td class="figures nowrap">${o.createTime ? time(o.createTime) : '–'}</td>
-        </tr>`)}</tbody>
-      </table>
-    </div>
-    <${Foot} pages=${pages} t=${t} empty=${t('orders.none')} />
+    <${Table} label=${t('place.orders')} rows=${pages.rows ?? []}
+      columns=${[{ label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
+      row=${(/** @type {any} */ o) => ({ key: o.id, cells: [
+        html`<button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button>`,
+        html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>`,
+        o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
+        o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
+      ] })} />
+    <${Foot} pages=${pages} t=${t} names=${names} empty=${t('orders.none')} />
     ${open && html`<${Order} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} />`}
   `;
 }
@@ -60,7 +49,7 @@ function Order({ id, client, words, onClose }) {
     ${answer && !o && html`<p class="note warn" role="alert">${trouble(answer, t)}</p>`}
     ${o && html`<div class="stack">
       <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
-      <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`} onClick=${onClose}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
+      <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
       ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && html` · <span lang="en">${o.coupon.redeemedBy}</span>`}</p>`}
       ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
         ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}

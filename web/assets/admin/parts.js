@@ -71,11 +71,89 @@ export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
 }
 
 /**
- * Pages of a list: what it holds so far, more of it, and what went wrong.
+ * The filter of a list, which the address has, so that it stays on a reload and is shared with the address. set changes it there.
+ * @template {string} N
+ * @param {N[]} names @returns {[Record<N, string>, (next: Record<string, string>, typing?: boolean) => void]}
+ */
+export function useFilter(names) {
+  const [filter, take] = useState(() => filterOf(names));
+  useEffect(() => {
+    const moved = () => take(filterOf(names));
+    window.addEventListener('hashchange', moved);
+    return () => window.removeEventListener('hashchange', moved);
+  }, []);
+  /** @param {Record<string, string>} next @param {boolean} [typing] it takes the place of the one before in the history */
+  const set = (next, typing) => {
+    const given = new URLSearchParams(Object.entries(next).filter(([, value]) => value !== '')).toString();
+    const to = `${location.hash.split('?')[0] || '#/vouchers'}${given && `?${given}`}`;
+    if (typing) location.replace(to);
+    else location.hash = to;
+  };
+  return [filter, set];
+}
+
+/** What the address says of each name, "" where it says nothing. @template {string} N @param {N[]} names @returns {Record<N, string>} */
+function filterOf(names) {
+  const given = new URLSearchParams(location.hash.split('?')[1] ?? '');
+  return /** @type {any} */ (Object.fromEntries(names.map((name) => [name, given.get(name) ?? ''])));
+}
+
+/**
+ * The form of a filter. fields are those that are typed: {name, label, numeric}; wrong says what is wrong with each.
+ * @param {any} props
+ */
+export function Search({ fields, filter, wrong = {}, t, onSearch, children }) {
+  const [draft, setDraft] = useState(filter);
+  useEffect(() => setDraft(filter), [JSON.stringify(filter)]);
+  /** @param {any} e */
+  const submit = (e) => {
+    e.preventDefault();
+    const given = new FormData(e.target);
+    onSearch(Object.fromEntries(Object.keys(filter).map((name) => [name, String(given.get(name) ?? '').trim()])));
+  };
+  return html`<form class="row" role="search" onSubmit=${submit}>
+    ${fields.map((/** @type {any} */ f) => html`<label class="unseen" for=${`q-${f.name}`}>${f.label}</label>
+      <input id=${`q-${f.name}`} name=${f.name} class="small-input" inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
+        value=${draft[f.name]} onInput=${(/** @type {any} */ e) => setDraft({ ...draft, [f.name]: e.target.value })}
+        aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`)}
+    ${children}
+    <button class="button quiet small">${t('search')}</button>
+  </form>`;
+}
+
+/**
+ * A table, which is a list of entries where the window is narrow. columns are {label, n: figures, head: of the row, kind: a class};
+ * row returns the cells of an entry and the attributes of its line.
+ * @param {any} props
+ */
+export function Table({ label, columns, rows, row }) {
+  return html`<div class="sheet" tabindex="0" role="region" aria-label=${label}>
+    <table role="table">
+      <thead role="rowgroup"><tr role="row">${columns.map((/** @type {any} */ c) => html`<th scope="col" role="columnheader" class=${c.n ? 'n' : ''}>${c.label}</th>`)}</tr></thead>
+      <tbody role="rowgroup">${rows.map((/** @type {any} */ one) => {
+        const { cells, ...line } = row(one);
+        return html`<tr role="row" ...${line}>${columns.map((/** @type {any} */ c, /** @type {number} */ i) => (c.head
+          ? html`<th scope="row" role="rowheader" class=${c.kind}>${cells[i]}</th>`
+          : html`<td role="cell" class=${`${c.n ? 'n' : ''} ${c.kind ?? ''}`} data-label=${c.label}><div>${cells[i]}</div></td>`))}</tr>`;
+      })}</tbody>
+    </table>
+  </div>`;
+}
+
+/** From when to when a sale is, and how long it is until then. @param {any} props */
+export function Window({ begin, end, now, words: { t, span, away } }) {
+  const from = Date.parse(begin), to = Date.parse(end);
+  const says = now < from ? away(from, now) : now < to ? t('window.ends', { in: away(to, now) }) : t('window.ended', { ago: away(to, now) });
+  return html`<span class="nowrap">${span(begin, end)}</span> <span class="soft small-text nowrap">${says}</span>`;
+}
+
+/**
+ * Pages of a list: what it holds so far, more of it, and what went wrong. Rows of another filter are not shown.
  * @param {any} client @param {string} path @param {Record<string, string>} filter @param {string} [cursor] the parameter of the next page
  */
 export function usePages(client, path, filter, cursor = 'before') {
-  const [list, setList] = useState(/** @type {any} */ ({ rows: null, next: '', total: undefined, answer: null }));
+  const empty = { rows: null, next: '', total: undefined, answer: null };
+  const [list, setList] = useState(/** @type {any} */ ({ ...empty, key: '' }));
   const asked = useRef(/** @type {any} */ (0));
   const key = JSON.stringify(filter);
   /** @param {any[]} before @param {string} from */
@@ -83,18 +161,22 @@ export function usePages(client, path, filter, cursor = 'before') {
     const mine = ++asked.current;
     const answer = await client.list(path, { ...filter, ...(from && { [cursor]: from }) });
     if (mine !== asked.current) return; // another request was made since
-    if (answer.success) setList({ rows: [...before, ...answer.data], next: answer.next ?? '', total: answer.total, answer });
-    else setList((/** @type {any} */ l) => ({ ...l, answer }));
+    if (answer.success) setList({ key, rows: [...before, ...answer.data], next: answer.next ?? '', total: answer.total, answer });
+    else setList((/** @type {any} */ l) => ({ ...(l.key === key ? l : empty), key, answer }));
   };
   useEffect(() => void load([], ''), [key]);
-  return { ...list, again: () => load([], ''), more: () => load(list.rows, list.next) };
+  const shown = list.key === key ? list : empty;
+  return { ...shown, wrong: problems(shown.answer ?? {}), again: () => load([], ''), more: () => load(shown.rows, shown.next) };
 }
 
-/** What is below a list. @param {any} props */
-export function Foot({ pages, t, empty }) {
-  if (pages.answer && !pages.answer.success) return html`<p class="note warn" role="alert">${pages.answer.errors ? Object.entries(problems(pages.answer)).map(([f, p]) => `${f} ${p}`).join('; ') : trouble(pages.answer, t)}</p>`;
+/** What is below a list. @param {any} props names are of the fields of its filter */
+export function Foot({ pages, t, empty, names = {} }) {
+  if (pages.answer && !pages.answer.success) {
+    const wrong = Object.entries(problems(pages.answer)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
+    return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>`;
+  }
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
-  if (pages.rows.length === 0) return html`<p class="note">${empty}</p>`;
+  if (pages.rows.length === 0 && !pages.next) return html`<p class="note">${empty}</p>`;
   return pages.next && html`<p><button type="button" class="button quiet small" onClick=${pages.more}>${t('more')}</button></p>`;
 }
 

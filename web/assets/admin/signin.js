@@ -12,14 +12,23 @@ export function linkCode() {
   return code;
 }
 
+/** Seconds without an answer after which the page says that it waits. */
+const SLOW = 2;
+
 /** @param {any} props why is the key of the reason to sign in again, or ""; code is a sign-in link's, or "" */
 export function SignIn({ client, session, words, why, code, onTried, onSignedIn }) {
   const { t } = words;
   const [problem, setProblem] = useState('');
   const [asking, setAsking] = useState(false);
+  const [slow, setSlow] = useState(false);
   const field = useRef(/** @type {any} */ (null));
   useEffect(() => field.current.focus(), []);
   useEffect(() => void (code && follow()), [code]);
+  useEffect(() => {
+    setSlow(false);
+    const timer = asking ? setTimeout(() => setSlow(true), SLOW * 1000) : 0;
+    return () => clearTimeout(timer);
+  }, [asking]);
   const follow = async () => {
     onTried();
     setAsking(true);
@@ -31,9 +40,11 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
+    if (asking) return;
     const token = field.current.value.trim().replace(/^bearer\s+/i, '');
     const wrong = Session.problem(token, client.clock.now());
     if (wrong) return setProblem(t(wrong, { user: claims(token)?.user ?? '' }));
+    setProblem('');
     setAsking(true);
     session.token = token; // only for this request
     const refused = client.refused;
@@ -41,7 +52,8 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
     const answer = await client.list('/admin/voucher', { limit: '1' });
     client.refused = refused;
     setAsking(false);
-    if (answer.success) return session.keep(token), onSignedIn();
+    // Who is an admin may in while a store is away: the pages say so, and what was running can be watched.
+    if (answer.success || answer.code === 'UNAVAILABLE') return session.keep(token), onSignedIn();
     session.token = '';
     if (answer.status === 401) setProblem(t('sign.refused'));
     else setProblem(answer.errorMsg || t('no.answer'));
@@ -57,7 +69,8 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
         <p class="field-hint" id="token-hint">${t('sign.hint')}</p>
         <p class="field-problem" id="token-problem" role="alert">${problem}</p>
       </div>
-      <button class="button primary" aria-disabled=${String(asking)}>${t('sign.in')}</button>
+      <button class="button primary" aria-disabled=${String(asking)}>${asking && html`<span class="spinner" aria-hidden="true"></span>`}${t(asking ? 'sign.asking' : 'sign.in')}</button>
+      <p class="soft" role="status">${slow && t('sign.slow')}</p>
     </form>
   `;
 }

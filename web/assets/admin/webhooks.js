@@ -3,7 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Ask, Field, Foot, problems, tied, trouble, usePages } from './parts.js';
+import { Ask, Field, Foot, Table, problems, tied, trouble, usePages, useFilter } from './parts.js';
 
 /** The types of events that an endpoint may choose. */
 const TYPES = [
@@ -24,29 +24,25 @@ export function Webhooks({ client, words }) {
   const { t, time, number } = words;
   const [open, setOpen] = useState(false);
   const [secret, setSecret] = useState(/** @type {any} */ (null));
-  const [shop, setShop] = useState('');
+  const [{ shop }, setFilter] = useFilter(['shop']);
   const pages = usePages(client, '/admin/webhook', {});
   const shown = (pages.rows ?? []).filter((/** @type {any} */ e) => shop === '' || String(e.shopId) === shop || e.shopId === 0);
   return html`
     <header class="head"><h1>${t('place.webhooks')}</h1>
       <div class="row"><label class="unseen" for="hook-shop">${t('shop')}</label>
-        <input id="hook-shop" class="small-input" inputmode="numeric" placeholder=${t('shop.any')} onInput=${(/** @type {any} */ e) => setShop(e.target.value.trim())} />
+        <input id="hook-shop" class="small-input" inputmode="numeric" placeholder=${t('shop.any')} value=${shop} onInput=${(/** @type {any} */ e) => setFilter({ shop: e.target.value.trim() }, true)} />
         <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>
         <button type="button" class="button primary small" data-act="create" onClick=${() => setOpen(true)}>${t('hook.create')}</button></div>
     </header>
     <p class="soft">${t('hooks.intro')}</p>
-    <div class="sheet" tabindex="0" role="region" aria-label=${t('place.webhooks')}>
-      <table>
-        <thead><tr><th scope="col">${t('field.url')}</th><th scope="col">${t('shop')}</th><th scope="col">${t('state')}</th><th scope="col">${t('hook.success')}</th><th scope="col">${t('field.types')}</th></tr></thead>
-        <tbody>${shown.map((/** @type {any} */ e) => html`<tr key=${e.id} data-webhook=${e.id}>
-          <td class="address"><a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}</td>
-          <td class="figures">${e.shopId === 0 ? t('shop.any') : e.shopId}</td>
-          <td><${Health} endpoint=${e} t=${t} time=${time} number=${number} /></td>
-          <td class="figures nowrap">${e.successTime ? time(e.successTime) : '–'}</td>
-          <td class="small-text">${e.types ? named(e.types, t) : t('hook.all')}</td>
-        </tr>`)}</tbody>
-      </table>
-    </div>
+    <${Table} label=${t('place.webhooks')} rows=${shown}
+      columns=${[{ label: t('field.url'), kind: 'address' }, { label: t('shop'), kind: 'figures' }, { label: t('state') }, { label: t('hook.success'), kind: 'figures nowrap' }, { label: t('field.types'), kind: 'small-text' }]}
+      row=${(/** @type {any} */ e) => ({ key: e.id, 'data-webhook': e.id, cells: [
+        html`<a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}`,
+        e.shopId === 0 ? t('shop.any') : e.shopId,
+        html`<${Health} endpoint=${e} t=${t} time=${time} number=${number} />`,
+        e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, t) : t('hook.all'),
+      ] })} />
     <${Foot} pages=${{ ...pages, rows: pages.rows && shown }} t=${t} empty=${t('hooks.none')} />
     ${open && html`<${EndpointForm} client=${client} t=${t} onClose=${() => setOpen(false)} onDone=${(/** @type {any} */ e) => (setSecret(e), pages.again())} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
@@ -157,19 +153,14 @@ function Events({ id, list, version, client, words, onReplay }) {
   const pages = usePages(client, `/admin/webhook/${id}/${list}`, { limit: '30' });
   useEffect(() => void (version && pages.again()), [version]);
   return html`
-    <div class="sheet" tabindex="0" role="region" aria-label=${t(`hook.${list}`)}>
-      <table>
-        <thead><tr><th scope="col">${t('when')}</th><th scope="col">${t('what')}</th><th scope="col">${t('letter.order')}</th><th scope="col">${t('state')}</th><th scope="col">${t('hook.error')}</th><th scope="col"><span class="unseen">${t('hook.act.again')}</span></th></tr></thead>
-        <tbody>${(pages.rows ?? []).map((/** @type {any} */ d) => html`<tr key=${d.number} data-event=${d.event}>
-          <td class="figures nowrap">${time(d.at)}</td>
-          <td class="nowrap">${t(d.type)}</td>
-          <td class="figures">${d.orderId ?? d.offerId}</td>
-          <td><span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}</td>
-          <td lang="en" class="small-text">${d.error}</td>
-          <td>${d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`}</td>
-        </tr>`)}</tbody>
-      </table>
-    </div>
+    <${Table} label=${t(`hook.${list}`)} rows=${pages.rows ?? []}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('letter.order'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
+      row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
+        time(d.at), t(d.type), d.orderId ?? d.offerId,
+        html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
+        html`<span lang="en">${d.error}</span>`,
+        d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
+      ] })} />
     <${Foot} pages=${pages} t=${t} empty=${t(`hook.${list}.none`)} />
   `;
 }
@@ -210,7 +201,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
       /** @param {string} name */
       const moment = (name) => (form.get(name) ? { [name]: new Date(String(form.get(name))).toISOString() } : {});
       return form.get('from') ? send('/replay', { ...moment('from'), ...moment('to') }) : t('hook.from.missing');
-    }}>${['from', 'to'].map((name) => html`<${Field} name=${name} label=${t(`field.${name}`)} wrong=${wrong[name]}>
+    }}>${['from', 'to'].map((name) => html`<${Field} name=${name} label=${t('form.zone', { label: t(`field.${name}`), zone: words.zone() })} wrong=${wrong[name]}>
       <input ...${tied(name, wrong[name])} type="datetime-local" step="1" /><//>`)}<//>`;
   }
 }

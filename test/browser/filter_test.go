@@ -1,0 +1,101 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+)
+
+// TestConsoleFilters: the address has the filter of a list: reload, back and a shared address keep it. A wrong one shows no rows and
+// names its field.
+func TestConsoleFilters(t *testing.T) {
+	s := realShop(t)
+	noodles := s.onSale("Noodles for ten", 5)
+	s.onSale("Cinema, two seats", 5)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", noodles), 7, nil, nil)
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	rows := func(n int) string { return fmt.Sprintf("document.querySelectorAll('.sheet tbody tr').length === %d", n) }
+	address := func(has string) string { return fmt.Sprintf("location.hash.includes(%s)", quoted(has)) }
+	w.until(rows(2))
+	w.enter("#q-title", "NOODLES")
+	w.click("[role=search] button")
+	w.until(rows(1))
+	w.until(address("title=NOODLES"))
+	w.visit(s.url("/admin#/audit"))
+	w.sees("h1", "Audit trail")
+	evaluate[bool](w, "history.back(), true")
+	w.until(rows(1))
+	w.until("document.querySelector('#q-title').value === 'NOODLES'")
+	w.accessible()
+	evaluate[bool](w, "document.querySelector('#q-title').select(), true")
+	w.enter("#q-title", "nothing like it")
+	w.click("[role=search] button")
+	w.sees(".note", "No vouchers like that")
+
+	w.visit(s.url("/admin#/orders?userId=7&status=unpaid"))
+	w.until(rows(1))
+	w.until("document.querySelector('#q-userId').value === '7' && document.querySelector('#status').value === 'unpaid'")
+	w.enter("#q-voucherId", "seven")
+	w.click("[role=search] button")
+	w.sees("[role=alert]", "Voucher: is \"seven\"")
+	w.until(rows(0))
+	w.until("document.querySelector('#q-voucherId').getAttribute('aria-invalid') === 'true'")
+	w.accessible()
+	w.picture("console-wrong-search-desktop", false)
+	w.visit(s.url("/admin#/sales?phase=ended"))
+	w.sees(".note", "There are no vouchers")
+	w.until("document.querySelector('#phase').value === 'ended'")
+	w.visit(s.url("/admin#/sales"))
+	w.until(rows(2))
+}
+
+// TestConsoleOnATelephone: no page of the console scrolls sideways at 390 pixels; its tables have their cells below each other, and
+// figures stand two in a row.
+func TestConsoleOnATelephone(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("五折优惠券，周末与节假日通用，不与其他优惠同享", 40)
+	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour+18*time.Minute), time.Now().Add(5*time.Hour), "not_started")
+	s.startBuyers(voucher, 100, 25)()
+	for _, d := range []device{phone(), phone().in("zh-CN").inDark()} {
+		w := open(t, s.url("/admin"), s.asAdmin(d))
+		for _, place := range []string{"vouchers", "sales", "orders", "deadletters", "webhooks", "audit", fmt.Sprint("voucher/", voucher), fmt.Sprint("report/", voucher)} {
+			w.visit(s.url("/admin#/" + place))
+			w.until("document.querySelector('h1') !== null && ![...document.querySelectorAll('main > .soft')].some((e) => /Loading|加载中/.test(e.innerText))")
+			if place == "vouchers" || place == "sales" || place == "orders" || place == "audit" {
+				w.sees(".sheet tbody tr", "")
+			}
+			if wide := evaluate[string](w, `[...document.querySelectorAll('*')].filter((e) => e.scrollWidth > e.clientWidth + 1 && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) ||
+  e === document.documentElement && e.scrollWidth > e.clientWidth).map((e) => e.outerHTML.slice(0, 100)).join('\n')`); wide != "" {
+				t.Errorf("%s in %s scrolls sideways:\n%s", place, d.language, wide)
+			}
+			w.accessible()
+			w.picture("console-"+strings.ReplaceAll(place, "/", "-")+"-phone"+map[string]string{"zh-CN": "-zh-dark"}[d.language], true)
+		}
+		w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
+		w.sees(tile("accepted"), "25")
+		w.until("(([a, b, c]) => a.top === b.top && c.top > a.top)([...document.querySelectorAll('.tile')].map((e) => e.getBoundingClientRect()))")
+		w.visit(s.url("/admin#/vouchers"))
+		w.sees(".sheet", map[string]string{"": "in 3 h 1", "zh-CN": "3 小时 1"}[d.language]) // 18 minutes, or what a busy machine leaves of them
+	}
+}
+
+// TestConsoleSignInWaits: while the database hangs, signing in says what it waits for, and lets in who has an admin's token.
+func TestConsoleSignInWaits(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := realShop(t)
+	p := testkit.NewProxy(t, s.server.Addr)
+	w := open(t, s.through(p)+"admin", desktop())
+	w.sees("h1", "Console")
+	p.Delay(4 * time.Second)
+	w.enter("#token", s.token(admin))
+	w.click("form .button.primary")
+	w.sees("form .button.primary", "Asking the service")
+	w.sees("form [role=status]", "No answer yet")
+	w.accessible()
+	w.sees("h1", "Vouchers")
+	p.Delay(0)
+}
