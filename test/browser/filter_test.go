@@ -18,7 +18,9 @@ func TestConsoleFilters(t *testing.T) {
 	s.onSale("Cinema, two seats", 5)
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", noodles), 7, nil, nil)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
-	rows := func(n int) string { return fmt.Sprintf("document.querySelectorAll('.sheet tbody tr').length === %d", n) }
+	rows := func(n int) string {
+		return fmt.Sprintf("document.querySelectorAll('.sheet tbody tr').length === %d", n)
+	}
 	address := func(has string) string { return fmt.Sprintf("location.hash.includes(%s)", quoted(has)) }
 	w.until(rows(2))
 	w.enter("#q-title", "NOODLES")

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"seckill/internal/testkit"
 )
 
@@ -64,7 +66,20 @@ func TestStates(t *testing.T) {
 	w.click(card(ordinary.ID) + "button")
 	w.sees(".order h3", "Any day")
 	w.sees(".order .tag", "To be paid")
-	w.sees(card(ordinary.ID)+button("grab"), "Buy for ¥90") // ordinary vouchers can be bought any number of times
+	// Ordinary vouchers can be bought any number of times, and no second one by accident.
+	w.sees(card(ordinary.ID)+".card-note.good", "Bought.")
+	w.click(card(ordinary.ID) + button("grab"))
+	w.sees("dialog", "You have one of these already")
+	w.accessible()
+	w.picture("buyer-another-desktop", false)
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+	w.click(card(ordinary.ID) + button("grab"))
+	w.click("[data-act=another]")
+	w.sees(card(ordinary.ID)+".card-note.good", "You have bought 2 of these.")
+	if got := len(s.orders(42)); got != 2 {
+		t.Errorf("the buyer has %d orders, want 2", got)
+	}
 
 	w.sees(card(ending)+button("ended"), "Ended")
 	w.accessible()

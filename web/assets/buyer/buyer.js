@@ -29,6 +29,7 @@ function Page({ words }) {
     changed: () => changed((/** @type {number} */ n) => n + 1),
     notify: (event, values = {}) => notify(event, values),
     signedOut: () => (account.changed(), setSigning({ why: 'signed.out' })),
+    another: () => (account.changed(), setSigning(null)),
   }), []);
   useTick(500);
   useEffect(() => {

@@ -30,6 +30,8 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const { t, money } = words;
   const order = voucher.type === 1 ? shop.liveOrder(voucher.id) : undefined;
   const press = shop.presses.get(voucher.id);
+  const mine = voucher.type === 0 ? shop.liveOrders(voucher.id) : []; // of an ordinary one there may be several
+  const [again, setAgain] = useState(false); // whether the buyer is asked if they want another
   const place = voucher.type === 1 ? shop.places.of(voucher.id) : undefined;
   const state = stateOf(voucher, now, order, press, place);
   const n = order ? order.quantity ?? 1 : state === 'offered' ? 1 : shop.quantity(voucher); // an offer is one unit
@@ -44,10 +46,12 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
     if (state === 'unpaid' && order) onPay(order);
     else if (state === 'waitable') onJoin();
     else if (state === 'offered') shop.places.accept(voucher);
+    else if (mine.length > 0 && state === 'grab') setAgain(true);
     else onPress();
   };
   const ticket = voucher.ticketsFrom && !order ? shop.tickets.of(voucher.id) : undefined;
   const note = noteOf(unpayable && state === 'unpaid' ? 'unpayable' : state, press, order, words, now);
+  if (note.text === '' && mine.length > 0) Object.assign(note, { text: t(mine.length > 1 ? 'note.mine.several' : 'note.mine', { n: mine.length }), tone: 'good' });
   if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
   if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
   if (unpayable && (state === 'grab' || state === 'offered') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
@@ -71,11 +75,12 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(SPINS.has(state) || doing) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
-          ${t(label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
+          ${t(mine.length > 0 && state === 'grab' ? 'state.buy.another' : label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
         </button>
         ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
-        <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${order && html` <a href=${`#order-${order.id}`}>${t('see.order')}</a>`}</p>
+        <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
+        ${again && html`<${Another} n=${mine.length} price=${price} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
         ${(state === 'waiting' || state === 'offered') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
@@ -106,6 +111,7 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
   if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && (state === 'grab' || state === 'early')) {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }
+  if (state === 'queued') return { text: t('note.queued'), tone: 'good' };
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
   return { text: '', tone: '' };
 }
@@ -141,6 +147,19 @@ function Leave({ state, doing, t, onLeave }) {
         </p>
       </div>
     <//>`}`;
+}
+
+/** Asks before a buyer buys another one of what they have. @param {any} props */
+function Another({ n, price, t, onClose, onYes }) {
+  return html`<${Dialog} title=${t('another.ask')} closeLabel=${t('close')} onClose=${onClose}>
+    <div class="stack">
+      <p>${t(n > 1 ? 'another.says.several' : 'another.says', { n, price })}</p>
+      <p class="row">
+        <button type="button" class="button primary" data-act="another" onClick=${() => (onClose(), onYes())}>${t('state.buy.another', { price })}</button>
+        <button type="button" class="button quiet" onClick=${onClose}>${t('another.no')}</button>
+      </p>
+    </div>
+  <//>`;
 }
 
 /** What is to be said of the buyer's ticket. */

@@ -16,8 +16,9 @@ export function Orders({ shop, words, now }) {
   const { t } = words;
   return html`<section class="orders" aria-labelledby="orders-title">
     <h2 id="orders-title">${t('orders')}</h2>
+    ${shop.ordersTrouble && html`<p class="note warn" role="status">${t(shop.ordersKnown ? 'orders.stale' : 'orders.trouble')}</p>`}
     ${shop.orders.length === 0
-      ? html`<p class="soft">${t('orders.none')}</p>`
+      ? !shop.ordersTrouble && html`<p class="soft">${t(shop.ordersKnown ? 'orders.none' : 'orders.loading')}</p>`
       : html`<ul class="stack">${shop.orders.map((order) => html`<li key=${order.id}><${One} order=${order} shop=${shop} words=${words} now=${now} /></li>`)}</ul>`}
   </section>`;
 }

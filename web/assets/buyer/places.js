@@ -33,7 +33,7 @@ export class Places {
 
   /**
    * @param {import('../client.js').Client} client @param {import('./tickets.js').Tickets} tickets
-   * @param {{changed: () => void, notify: (event: string, place: Place) => void, bought: (place: Place) => void, refused: (answer: Answer) => void}} view
+   * @param {{changed: () => void, acted: () => void, notify: (event: string, place: Place) => void, bought: (place: Place) => void, refused: (answer: Answer) => void}} view
    */
   constructor(client, tickets, view) {
     this.client = client;
@@ -65,6 +65,14 @@ export class Places {
     }
     for (const place of answer.data) this.#take(place, place.state === 'offered');
     this.view.changed();
+  }
+
+  /** Reads the open places again: another tab may have joined or left. @param {Voucher[]} vouchers */
+  async reread(vouchers) {
+    const open = [...this.#places.values()].filter(isOpen).map((place) => place.voucherId);
+    this.#known = false;
+    await this.read(vouchers);
+    await Promise.all(open.filter((id) => !this.doing.has(id)).map((id) => this.#ask(id)));
   }
 
   /** Joins a list; with the buyer's ticket where the sale needs one. @param {Voucher} voucher */
@@ -115,6 +123,7 @@ export class Places {
     this.doing.delete(id);
     if (answer.success) {
       this.#take(answer.data);
+      this.view.acted();
     } else {
       this.refusals.set(id, answer);
       this.view.refused(answer);

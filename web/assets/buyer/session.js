@@ -1,9 +1,10 @@
 // @ts-check
-// Who the buyer is: a token, kept on this browser until it expires or he signs out.
+// Who the buyer is: a token, kept on this browser until it expires or they sign out.
 
 import { claims } from '../client.js';
 
-const KEPT = 'seckill.token';
+/** The token's name in localStorage. */
+export const KEPT = 'seckill.token';
 
 export class Session {
   token = localStorage.getItem(KEPT) ?? '';
@@ -20,6 +21,14 @@ export class Session {
     if (!who || who.expires <= now) return false;
     this.token = token;
     localStorage.setItem(KEPT, token);
+    return true;
+  }
+
+  /** Takes what another tab has kept; false when it is the same. */
+  reread() {
+    const now = localStorage.getItem(KEPT) ?? '';
+    if (now === this.token) return false;
+    this.token = now;
     return true;
   }
 

@@ -4,6 +4,7 @@
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
 import { Places } from './places.js';
+import { Tabs } from './tabs.js';
 import { LEARNED, UNDER_WAY, rankOf } from './state.js';
 import { Tickets, givenUp } from './tickets.js';
 
@@ -34,6 +35,10 @@ export class Shop {
   more = false;
   /** @type {Order[]} newest first */
   orders = [];
+  /** Whether the orders were read: without them nobody knows that there are none. */
+  ordersKnown = false;
+  /** Of the orders, when reading them failed last. @type {import('../client.js').Answer | null} */
+  ordersTrouble = null;
   /** Of the list, when reading it failed last. @type {import('../client.js').Answer | null} */
   trouble = null;
   /** @type {Map<number, Press>} by voucher */
@@ -58,10 +63,11 @@ export class Shop {
   #timer = 0;
   #turn = 0; // how often watching has begun
   #pages = 1; // how many are shown
+  #reading = false; // the orders, in the loop of watch
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
-   * @param {{changed: () => void, notify: (event: string, values?: any) => void, signedOut: () => void}} view
+   * @param {{changed: () => void, notify: (event: string, values?: any) => void, signedOut: () => void, another: () => void}} view another: somebody was signed in or out in another tab
    */
   constructor(client, session, shopId, view) {
     this.client = client;
@@ -69,8 +75,10 @@ export class Shop {
     this.shopId = shopId;
     this.view = view;
     this.tickets = new Tickets(client, () => session.user, () => this.view.changed());
+    this.tabs = new Tabs({ changed: () => this.#reread(), signed: () => this.session.reread() && this.#another() });
     this.places = new Places(client, this.tickets, {
       changed: () => this.view.changed(),
+      acted: () => this.tabs.tell(),
       notify: (event, place) => this.view.notify(`place.${event}`, { title: this.#title(place.voucherId), ahead: place.ahead ?? 0 }),
       bought: (place) => this.#accepted(place),
       refused: (answer) => this.#notPlaced(answer),
@@ -80,6 +88,11 @@ export class Shop {
   /** The buyer's live order in a sale. @param {number} voucherId */
   liveOrder(voucherId) {
     return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
+  }
+
+  /** The buyer's live orders of an ordinary voucher, newest first. @param {number} voucherId */
+  liveOrders(voucherId) {
+    return this.orders.filter((o) => o.voucherId === voucherId && LIVE.has(o.status));
   }
 
   /** How many units of a voucher the buyer wants. @param {Voucher} voucher */
@@ -103,6 +116,10 @@ export class Shop {
     const answer = document.hidden ? null : await this.#read();
     if (turn !== this.#turn) return; // watching has begun again since then
     if (answer) this.#take(answer);
+    if (answer && !this.#reading && (!this.ordersKnown || this.ordersTrouble)) {
+      this.#reading = true;
+      this.readOrders().finally(() => (this.#reading = false));
+    }
     const now = this.client.clock.now();
     const busy = this.trouble !== null || this.vouchers?.some((v) => v.type === 1 && nearSale(v, now));
     this.#timer = window.setTimeout(() => this.watch(), (busy ? SOON : LATER) * (1 + Math.random() / 4));
@@ -198,7 +215,9 @@ export class Shop {
     const answer = await this.client.orders({ limit: '20' });
     if (this.session.token !== who) return; // another user is signed in now
     if (answer.status === 401) return this.signOut();
-    if (!answer.success) return;
+    this.ordersTrouble = answer.success ? null : answer;
+    if (!answer.success) return this.view.changed();
+    this.ordersKnown = true;
     const all = new Map(this.orders.map((o) => [o.id, o]));
     for (const order of answer.data) {
       const known = all.get(order.id);
@@ -214,16 +233,37 @@ export class Shop {
   /** Forgets who the buyer is. */
   signOut() {
     this.session.signOut();
+    this.#forget();
+    this.view.signedOut();
+  }
+
+  /** Somebody was signed in or out in another tab. */
+  #another() {
+    this.#forget();
+    this.view.another();
+    this.#reread();
+  }
+
+  /** Another tab has done something: asks what it came to. */
+  #reread() {
+    this.readOrders();
+    if (this.session.token) this.places.reread(this.vouchers ?? []);
+    this.watch();
+  }
+
+  /** Forgets what belongs to a buyer. */
+  #forget() {
     for (const stop of this.#followed.values()) stop();
     this.#followed.clear();
     this.orders = [];
+    this.ordersKnown = false;
+    this.ordersTrouble = null;
     this.presses.clear();
     this.#going.clear();
     this.tickets.clear();
     this.places.clear();
     this.doing.clear();
     this.refusals.clear();
-    this.view.signedOut();
   }
 
   /**
@@ -414,6 +454,7 @@ export class Shop {
     else this.orders = this.orders.with(i, { ...old, ...order });
     if (old && old.status !== order.status) this.view.notify('order', { status: order.status });
     if (FINAL.has(order.status)) this.#unfollow(order.id);
+    if (old?.status !== order.status) this.tabs.tell();
     this.view.changed();
   }
 

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+// TestTabsAgree: what a buyer does in one tab, another one of the same browser shows: buying, cancelling, signing out and in. It
+// asks the service; it takes no other tab's word.
+func TestTabsAgree(t *testing.T) {
+	s := embeddedShop(t)
+	first := open(t, s.url("/"), desktop())
+	first.sees(button("grab"), "")
+	second := first.tab(s.url("/"))
+	second.sees(button("grab"), "")
+	second.seesNo(".orders")
+
+	first.click(button("grab"))
+	first.click("[data-act=demo]")
+	first.sees(button("unpaid"), "Pay")
+	second.sees("[data-act=account]", "Sign out")
+	second.sees(button("unpaid"), "Pay")
+	second.sees(".order .tag", "To be paid")
+	if got := second.purchases(); got != 0 {
+		t.Errorf("the second tab has sent %d purchases", got)
+	}
+
+	second.click(".order [data-act=cancel]")
+	second.click("dialog .button.danger")
+	second.sees(".order .tag", "Cancelled")
+	first.sees(".order .tag", "Cancelled")
+	first.sees(button("grab"), "Grab it")
+
+	first.click("[data-act=account]")
+	first.seesNo(".orders")
+	second.sees("[data-act=account]", "Sign in")
+	second.seesNo(".orders")
+	second.seesNo("dialog") // it was the buyer who signed out
+}
+
+// TestOrdersUnknown: while the orders cannot be read, the page does not say that there are none, and finds them by itself.
+func TestOrdersUnknown(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := realShop(t)
+	s.onSale("50 for 10", 5)
+	p := testkit.NewProxy(t, s.server.Addr)
+	p.Refuse("GET /order")
+	w := open(t, s.through(p), s.signedIn(phone(), 42))
+	w.sees(".orders", "Looking for your orders")
+	w.sees(".orders .note.warn", "cannot be read just now")
+	if strings.Contains(w.text(), "no orders yet") {
+		t.Errorf("it says that there are none:\n%s", w.text())
+	}
+	w.sees(button("grab"), "Grab it") // what is not known stops nobody
+	w.accessible()
+	p.Heal()
+	w.sees(".orders", "You have no orders yet")
+	w.seesNo(".orders .note")
+}
+
+// TestSlowNetwork: at 200 kbit/s with 400 ms until an answer begins, the page comes in one wave of requests, in 60,000 bytes, and
+// its button works.
+func TestSlowNetwork(t *testing.T) {
+	const most = 60_000 // bytes, compressed, without headers; with the lists that it needs
+	s := realShop(t)
+	s.onSale("50 for 10", 5)
+	d := phone()
+	d.slow = true
+	w := open(t, s.url("/"), s.signedIn(d, 42))
+	w.sees(button("grab"), "Grab it for ¥10")
+	got := evaluate[struct {
+		Usable, Bytes, Wire float64
+		Requests            int
+	}](w, `(() => {
+  const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+  const sum = (name) => all.reduce((n, e) => n + e[name], 0);
+  return { Usable: performance.now(), Bytes: sum('encodedBodySize'), Wire: sum('transferSize'), Requests: all.length };
+})()`)
+	t.Logf("usable after %.1f s, %.0f bytes (with headers %.0f) in %d requests", got.Usable/1000, got.Bytes, got.Wire, got.Requests)
+	if got.Bytes < 10_000 || got.Bytes > most {
+		t.Errorf("%.0f bytes were received; want at most %d", got.Bytes, most)
+	}
+	// What a module imports is asked for at once, not once that module has come.
+	late := evaluate[string](w, `(() => {
+  const preloaded = new Set([...document.querySelectorAll('link[rel=modulepreload], script[type=module], link[rel=stylesheet]')].map((e) => e.href || e.src));
+  return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => /\.js$/.test(name) && !preloaded.has(name)).join(' ');
+})()`)
+	if late != "" {
+		t.Errorf("%s is no modulepreload of the page", late)
+	}
+	w.click(button("grab"))
+	w.sees(button("unpaid"), "Pay")
+	if got := w.purchases(); got != 1 {
+		t.Errorf("%d orders were sent, want 1", got)
+	}
+}
