@@ -20,33 +20,51 @@ import (
 
 const alertmanagerConfig = "deploy/alertmanager/alertmanager.yml"
 
-// The file is valid, and an alert of each severity has a receiver.
-func TestAlertmanagerConfig(t *testing.T) {
-	t.Parallel()
-	_, amtool, err := server.AlertmanagerPrograms(t.Context())
+// amtool runs Alertmanager's own tool and returns what it prints.
+func amtool(t *testing.T, args ...string) string {
+	t.Helper()
+	_, program, err := server.AlertmanagerPrograms(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) string {
-		t.Helper()
-		var log bytes.Buffer // it warns there
-		cmd := exec.CommandContext(t.Context(), amtool, args...)
-		cmd.Stderr = &log
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("amtool %v: %v\n%s%s", args, err, out, &log)
-		}
-		return string(out)
+	var log bytes.Buffer // it warns there
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("amtool %v: %v\n%s%s", args, err, out, &log)
 	}
-	file := filepath.Join(root, alertmanagerConfig)
-	run("check-config", file)
-	for _, severity := range []string{"page", "ticket"} {
-		if got := strings.TrimSpace(run("config", "routes", "test", "--config.file="+file, "severity="+severity)); got != "people" {
-			t.Errorf("an alert with severity %s goes to %q", severity, got)
-		}
-	}
-	if p := project(t); p.Services["alertmanager"].Environment["ALERT_URL"] == nil {
+	return strings.TrimSpace(string(out))
+}
+
+// With an address, an alert of each severity goes to people; without one to nobody, so that no attempt to send it can fail. What the
+// container starts with decides it.
+func TestAlertmanagerConfig(t *testing.T) {
+	t.Parallel()
+	amtool(t, "check-config", filepath.Join(root, alertmanagerConfig))
+	container := project(t).Services["alertmanager"]
+	if container.Environment["ALERT_URL"] == nil {
 		t.Error("ALERT_URL does not reach Alertmanager")
+	}
+	for address, want := range map[string]string{"": "nobody", "https://hooks.example/services/x": "people"} {
+		dir := t.TempDir()
+		script := strings.NewReplacer("/etc/alertmanager/", filepath.Join(root, filepath.Dir(alertmanagerConfig))+"/", "/tmp/", dir+"/",
+			"/bin/alertmanager", "true").Replace(container.Entrypoint[2])
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+		cmd.Env = append(os.Environ(), "ALERT_URL="+address)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", script, err, out)
+		}
+		file := filepath.Join(dir, "alertmanager.yml")
+		amtool(t, "check-config", file)
+		for _, severity := range []string{"page", "ticket"} {
+			if got := amtool(t, "config", "routes", "test", "--config.file="+file, "severity="+severity); got != want {
+				t.Errorf("ALERT_URL=%q: an alert with severity %s goes to %q, want %q", address, severity, got, want)
+			}
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "alert-url")); err != nil || string(got) != address {
+			t.Errorf("ALERT_URL=%q: the file has %q, %v", address, got, err)
+		}
 	}
 }
 
