@@ -96,7 +96,7 @@ func (c *client) reads(to Endpoint) func(buffer []byte, user int64) []byte {
 func (c *client) await(ctx context.Context, sent int, free time.Time) (asked time.Time, ok bool) {
 	if c.burst.Rate == 0 {
 		now := time.Now()
-		return now, !now.After(c.until)
+		return now, sent == 0 || !now.After(c.until) // one each, on however busy a machine
 	}
 	interval := float64(time.Second) * float64(c.burst.Connections) / c.burst.Rate
 	due := c.began.Add(time.Duration((float64(sent) + float64(c.number)/float64(c.burst.Connections)) * interval))
