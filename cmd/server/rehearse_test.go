@@ -12,7 +12,7 @@ import (
 func TestCrowdEnds(t *testing.T) {
 	t.Parallel()
 	env := environment{out: io.Discard, err: io.Discard}
-	if err := runCrowd(t.Context(), env, time.Now().Add(100*time.Millisecond), "sleep", []string{"3600"}); !errors.Is(err, errUnverified) {
+	if err := runCrowd(t.Context(), env, time.Now().Add(2*time.Second), "sleep", []string{"3600"}); !errors.Is(err, errUnverified) {
 		t.Errorf("at the end of its sale: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/freeport"
 	"seckill/internal/httpload"
 	"seckill/internal/testkit"
 )
@@ -60,7 +61,7 @@ func TestConn(t *testing.T) {
 		}, "|"))
 	}))
 	defer server.Close()
-	c := dial(t, server.URL+"/base", 5*time.Second)
+	c := dial(t, server.URL+"/base", time.Minute)
 	tests := []struct {
 		request httpload.Request
 		want    httpload.Answer
@@ -126,7 +127,7 @@ func TestAnswers(t *testing.T) {
 			}
 			conns := make(chan int, 1)
 			go func() { conns <- serve(l, tt.sent, tt.again) }()
-			c := dial(t, "http://"+l.Addr().String(), 5*time.Second)
+			c := dial(t, "http://"+l.Addr().String(), time.Minute)
 			for range 2 {
 				a, err := c.Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
 				if (err != nil) != (tt.status == 0) || a.Status != tt.status || string(a.Body) != tt.body || errors.Is(err, httpload.ErrNotSent) {
@@ -171,12 +172,11 @@ func serve(l net.Listener, sent string, again bool) (n int) {
 // TestNotSent: a request to a closed port is ErrNotSent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	addr, err := freeport.TakeAddr(t.Context()) // which nobody else gets
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // only its address is wanted
-	_, err = dial(t, "http://"+l.Addr().String(), time.Second).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
+	_, err = dial(t, "http://"+addr, time.Minute).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
 	if !errors.Is(err, httpload.ErrNotSent) {
 		t.Errorf("error %v, want ErrNotSent", err)
 	}
@@ -190,7 +190,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = dial(t, "http://"+l.Addr().String(), 20*time.Millisecond).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
+	_, err = dial(t, "http://"+l.Addr().String(), time.Second).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
 	if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() || errors.Is(err, httpload.ErrNotSent) {
 		t.Errorf("error %v, want a timeout", err)
 	}

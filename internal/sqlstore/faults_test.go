@@ -170,7 +170,7 @@ func TestLockWaitTimeout(t *testing.T) {
 	l := openMySQL(t, dsn)
 	free, held := l.seckill(t, 10), l.seckill(t, 10)
 	o := options(l.clock)
-	o.Timeout = 2 * time.Second // so the wait is one second
+	o.Timeout = 8 * time.Second // so the wait is four
 	store := through(t, dsn, func(*mysql.Config) {}, o)
 	holder := l.holding(t, held)
 
@@ -251,7 +251,7 @@ func TestDatabaseAway(t *testing.T) {
 	l := openMySQL(t, dsn)
 	v := l.seckill(t, 10)
 	o := options(l.clock)
-	o.Timeout = time.Second
+	o.Timeout = 3 * time.Second
 	store, proxy := proxied(t, dsn, o)
 	for name, fault := range map[string]func(){"cut": proxy.Cut, "black hole": proxy.Blackhole} {
 		fault()
@@ -263,7 +263,7 @@ func TestDatabaseAway(t *testing.T) {
 			t.Errorf("%s: %v, want ErrUnavailable twice", name, err)
 		}
 		infrastructure(t, store.Insert(t.Context(), cs))
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
 		proxy.Heal()
