@@ -98,6 +98,42 @@ func (e AuditPageSuccess) Valid() bool {
 	}
 }
 
+// Defines values for CheckAnswerSuccess.
+const (
+	CheckAnswerSuccessTrue CheckAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the CheckAnswerSuccess enum.
+func (e CheckAnswerSuccess) Valid() bool {
+	switch e {
+	case CheckAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CheckLineLevel.
+const (
+	CheckLineLevelNo      CheckLineLevel = "no"
+	CheckLineLevelOk      CheckLineLevel = "ok"
+	CheckLineLevelWarning CheckLineLevel = "warning"
+)
+
+// Valid indicates whether the value is a known member of the CheckLineLevel enum.
+func (e CheckLineLevel) Valid() bool {
+	switch e {
+	case CheckLineLevelNo:
+		return true
+	case CheckLineLevelOk:
+		return true
+	case CheckLineLevelWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeadLetterStanding.
 const (
 	DeadLetterStandingRecorded   DeadLetterStanding = "recorded"
@@ -1126,13 +1162,13 @@ func (e WebhookTestAnswerSuccess) Valid() bool {
 
 // Defines values for CheckHealth200JSONResponseBodyStatus.
 const (
-	Ok CheckHealth200JSONResponseBodyStatus = "ok"
+	CheckHealth200JSONResponseBodyStatusOk CheckHealth200JSONResponseBodyStatus = "ok"
 )
 
 // Valid indicates whether the value is a known member of the CheckHealth200JSONResponseBodyStatus enum.
 func (e CheckHealth200JSONResponseBodyStatus) Valid() bool {
 	switch e {
-	case Ok:
+	case CheckHealth200JSONResponseBodyStatusOk:
 		return true
 	default:
 		return false
@@ -1223,6 +1259,37 @@ type ChallengeSettings struct {
 	// MaxDifficulty Of accounts and networks that ask for many tickets. 64 take a slow telephone up to four seconds.
 	MaxDifficulty int64 `json:"maxDifficulty"`
 }
+
+// CheckAnswer defines model for CheckAnswer.
+type CheckAnswer struct {
+	Data struct {
+		At Time `json:"at"`
+
+		// Go No line is a `no`.
+		Go    bool        `json:"go"`
+		Lines []CheckLine `json:"lines"`
+	} `json:"data"`
+	Success CheckAnswerSuccess `json:"success"`
+}
+
+// CheckAnswerSuccess defines model for CheckAnswer.Success.
+type CheckAnswerSuccess bool
+
+// CheckLine defines model for CheckLine.
+type CheckLine struct {
+	// Do What to do about it; absent for `ok`.
+	Do    *string        `json:"do,omitempty"`
+	Level CheckLineLevel `json:"level"`
+
+	// Name What it is about, for programs: `redis.durability`.
+	Name string `json:"name"`
+
+	// What What is the case, with its figures.
+	What string `json:"what"`
+}
+
+// CheckLineLevel defines model for CheckLine.Level.
+type CheckLineLevel string
 
 // Conditions What an account must be, by its token. At least one condition.
 type Conditions struct {
@@ -2589,6 +2656,12 @@ type ListAuditEntriesParams struct {
 	AdminId *Id `form:"adminId,omitempty" json:"adminId,omitempty"`
 }
 
+// CheckBeforeSaleParams defines parameters for CheckBeforeSale.
+type CheckBeforeSaleParams struct {
+	// VoucherId The seckill voucher whose sale is to go ahead; without it the list has no lines of a sale.
+	VoucherId *Id `form:"voucherId,omitempty" json:"voucherId,omitempty"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	// Limit Entries on a page.
@@ -2969,6 +3042,13 @@ type ClientInterface interface {
 	// Corresponds with GET /admin/audit (the `ListAuditEntries` operationId).
 	ListAuditEntries(ctx context.Context, params *ListAuditEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CheckBeforeSale The list before a sale
+	//
+	// Go or no go, line by line, in the language of `Accept-Language`: the sale and its payment, the stores with how fast they are and what they keep, clocks, instances, connections, memory, what waits. All are asked anew, for five seconds at most; one that does not answer is a line. It writes one key that expires and one row of its own.
+	//
+	// Corresponds with GET /admin/check (the `CheckBeforeSale` operationId).
+	CheckBeforeSale(ctx context.Context, params *CheckBeforeSaleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDeadLetters Dead letters
 	//
 	// Entries of the order stream that could not be decoded, oldest first, with what became of their orders.
@@ -3035,7 +3115,7 @@ type ClientInterface interface {
 
 	// ListTemplates Templates of vouchers
 	//
-	// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+	// By name; those of all shops by shop and name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
 	//
 	// Corresponds with GET /admin/template (the `ListTemplates` operationId).
 	ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3542,6 +3622,23 @@ func (c *Client) ListAuditEntries(ctx context.Context, params *ListAuditEntriesP
 	return c.Client.Do(req)
 }
 
+// CheckBeforeSale The list before a sale
+//
+// Go or no go, line by line, in the language of `Accept-Language`: the sale and its payment, the stores with how fast they are and what they keep, clocks, instances, connections, memory, what waits. All are asked anew, for five seconds at most; one that does not answer is a line. It writes one key that expires and one row of its own.
+//
+// Corresponds with GET /admin/check (the `CheckBeforeSale` operationId).
+func (c *Client) CheckBeforeSale(ctx context.Context, params *CheckBeforeSaleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckBeforeSaleRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDeadLetters Dead letters
 //
 // Entries of the order stream that could not be decoded, oldest first, with what became of their orders.
@@ -3688,7 +3785,7 @@ func (c *Client) ListSales(ctx context.Context, params *ListSalesParams, reqEdit
 
 // ListTemplates Templates of vouchers
 //
-// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+// By name; those of all shops by shop and name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
 //
 // Corresponds with GET /admin/template (the `ListTemplates` operationId).
 func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4874,6 +4971,60 @@ func NewListAuditEntriesRequest(server string, params *ListAuditEntriesParams) (
 		if params.AdminId != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "adminId", *params.AdminId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCheckBeforeSaleRequest constructs an http.Request for the CheckBeforeSale method
+func NewCheckBeforeSaleRequest(server string, params *CheckBeforeSaleParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/check")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.VoucherId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "voucherId", *params.VoucherId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7640,6 +7791,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /admin/audit (the `ListAuditEntries` operationId).
 	ListAuditEntriesWithResponse(ctx context.Context, params *ListAuditEntriesParams, reqEditors ...RequestEditorFn) (*ListAuditEntriesResponse, error)
 
+	// CheckBeforeSaleWithResponse The list before a sale
+	//
+	// Go or no go, line by line, in the language of `Accept-Language`: the sale and its payment, the stores with how fast they are and what they keep, clocks, instances, connections, memory, what waits. All are asked anew, for five seconds at most; one that does not answer is a line. It writes one key that expires and one row of its own.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/check (the `CheckBeforeSale` operationId).
+	CheckBeforeSaleWithResponse(ctx context.Context, params *CheckBeforeSaleParams, reqEditors ...RequestEditorFn) (*CheckBeforeSaleResponse, error)
+
 	// ListDeadLettersWithResponse Dead letters
 	//
 	// Entries of the order stream that could not be decoded, oldest first, with what became of their orders.
@@ -7714,7 +7874,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTemplatesWithResponse Templates of vouchers
 	//
-	// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+	// By name; those of all shops by shop and name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8309,6 +8469,47 @@ func (r ListAuditEntriesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListAuditEntriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CheckBeforeSaleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CheckAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckBeforeSaleResponse) GetJSON200() *CheckAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckBeforeSaleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckBeforeSaleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckBeforeSaleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckBeforeSaleResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10603,6 +10804,21 @@ func (c *ClientWithResponses) ListAuditEntriesWithResponse(ctx context.Context, 
 	return ParseListAuditEntriesResponse(rsp)
 }
 
+// CheckBeforeSaleWithResponse The list before a sale
+//
+// Go or no go, line by line, in the language of `Accept-Language`: the sale and its payment, the stores with how fast they are and what they keep, clocks, instances, connections, memory, what waits. All are asked anew, for five seconds at most; one that does not answer is a line. It writes one key that expires and one row of its own.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/check (the `CheckBeforeSale` operationId).
+func (c *ClientWithResponses) CheckBeforeSaleWithResponse(ctx context.Context, params *CheckBeforeSaleParams, reqEditors ...RequestEditorFn) (*CheckBeforeSaleResponse, error) {
+	rsp, err := c.CheckBeforeSale(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckBeforeSaleResponse(rsp)
+}
+
 // ListDeadLettersWithResponse Dead letters
 //
 // Entries of the order stream that could not be decoded, oldest first, with what became of their orders.
@@ -10725,7 +10941,7 @@ func (c *ClientWithResponses) ListSalesWithResponse(ctx context.Context, params 
 
 // ListTemplatesWithResponse Templates of vouchers
 //
-// By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+// By name; those of all shops by shop and name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11678,6 +11894,32 @@ func ParseListAuditEntriesResponse(rsp *http.Response) (*ListAuditEntriesRespons
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AuditPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCheckBeforeSaleResponse parses an HTTP response from a CheckBeforeSaleWithResponse call
+func ParseCheckBeforeSaleResponse(rsp *http.Response) (*CheckBeforeSaleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckBeforeSaleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CheckAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -954,6 +954,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The list before a sale
+         * @description Go or no go, line by line, in the language of `Accept-Language`: the sale and its payment, the stores with how fast they are and what they keep, clocks, instances, connections, memory, what waits. All are asked anew, for five seconds at most; one that does not answer is a line. It writes one key that expires and one row of its own.
+         */
+        get: operations["checkBeforeSale"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/template": {
         parameters: {
             query?: never;
@@ -963,7 +983,7 @@ export interface paths {
         };
         /**
          * Templates of vouchers
-         * @description By name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
+         * @description By name; those of all shops by shop and name. `voucher` is the body with which `POST /voucher` or `POST /voucher/seckill` creates such a voucher, once `beginTime` and `endTime` are added to that of a sale.
          */
         get: operations["listTemplates"];
         put?: never;
@@ -1488,6 +1508,26 @@ export interface components {
             /** Format: int64 */
             waitlistOfferSeconds?: number;
             guards?: components["schemas"]["Guards"];
+        };
+        CheckLine: {
+            /** @description What it is about, for programs: `redis.durability`. */
+            name: string;
+            /** @enum {string} */
+            level: "ok" | "warning" | "no";
+            /** @description What is the case, with its figures. */
+            what: string;
+            /** @description What to do about it; absent for `ok`. */
+            do?: string;
+        };
+        CheckAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                at: components["schemas"]["Time"];
+                /** @description No line is a `no`. */
+                go: boolean;
+                lines: components["schemas"]["CheckLine"][];
+            };
         };
         TemplateAnswer: {
             /** @enum {boolean} */
@@ -4822,6 +4862,39 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkBeforeSale: {
+        parameters: {
+            query?: {
+                /** @description The seckill voucher whose sale is to go ahead; without it the list has no lines of a sale. */
+                voucherId?: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["NotSeckill"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
