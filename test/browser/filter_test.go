@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"seckill/internal/testkit"
 )
 
@@ -100,4 +102,26 @@ func TestConsoleSignInWaits(t *testing.T) {
 	w.accessible()
 	w.sees("h1", "Vouchers")
 	p.Delay(0)
+}
+
+// TestConsoleSignInWhileTheDatabaseHangs: an admin gets in, and the lists say what they cannot read.
+func TestConsoleSignInWhileTheDatabaseHangs(t *testing.T) {
+	t.Parallel() // it mostly waits
+	c, err := mysql.ParseDSN(testkit.MySQL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := testkit.NewProxy(t, c.Addr)
+	c.Addr = p.Addr
+	s := realShop(t, "SECKILL_MYSQL_DSN", c.FormatDSN())
+	w := open(t, s.url("/admin"), desktop())
+	w.sees("h1", "Console")
+	p.Blackhole()
+	w.enter("#token", s.token(admin))
+	w.click("form .button.primary")
+	w.sees("h1", "Vouchers")
+	w.sees("[role=alert]", "") // the reason is the service's
+	w.accessible()
+	p.Heal()
+	w.sees(".note", "There are no vouchers here yet") // it reads again by itself
 }

@@ -76,9 +76,9 @@ export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
  * @param {N[]} names @returns {[Record<N, string>, (next: Record<string, string>, typing?: boolean) => void]}
  */
 export function useFilter(names) {
-  const [filter, take] = useState(() => filterOf(names));
+  const [filter, take] = useState(/** @type {any} */ (() => filterOf(names)));
   useEffect(() => {
-    const moved = () => take(filterOf(names));
+    const moved = () => take(() => filterOf(names));
     window.addEventListener('hashchange', moved);
     return () => window.removeEventListener('hashchange', moved);
   }, []);

@@ -10,7 +10,7 @@ const PHASES = ['running', 'coming', 'ended'];
 export function Sales({ client, words }) {
   const { t, number, money } = words;
   const [{ phase }, setFilter] = useFilter(['phase']);
-  const asked = useRef(0);
+  const asked = useRef(/** @type {any} */ (0));
   const [page, setPage] = useState(/** @type {any} */ ({ rows: null, next: '', sums: null, answer: null }));
   /** @param {any[]} before @param {string} cursor */
   const load = async (before, cursor) => {

@@ -15,7 +15,7 @@ export function Vouchers({ client, words }) {
   const [creating, setCreating] = useState(false);
   const pages = usePages(client, '/admin/voucher', { ...filter, limit: '50' });
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || !pages.rows || pages.rows.length > 50 || pages.again(), EVERY);
+    const timer = setInterval(() => document.hidden || pages.rows?.length > 50 || pages.again(), EVERY);
     return () => clearInterval(timer);
   });
   const now = client.clock.now();
