@@ -2,12 +2,12 @@
 --
 -- KEYS (one hash slot)
 --   1  sale       hash; created when missing
---   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970; reporters read it
+--   2  stops      sorted set  sale -> when its sale was stopped last, milliseconds since 1970; reporters read it
 --   3  testified  hash  the recovery reports; deleted when the sale is stopped
 --   4  heard      hash  which reporters are done; deleted as well
 --   5  buyers     hash  user id -> order id
 -- ARGV
---   1  voucher id
+--   1  voucher id, and of a share above 0 a dot and its number
 --   2  epoch  the rebuild's epoch, its fencing token
 --   3  delay  for how many milliseconds at most instances go on answering SOLD_OUT from their cache (rule 11,
 --             docs/architecture.md)

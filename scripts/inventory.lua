@@ -6,7 +6,7 @@
 --   3  orders  stream
 --   4  dead    stream
 -- ARGV
---   1  voucher id
+--   1  voucher id, and of a share above 0 a dot and its number
 --   2  longest  how many entries are searched at most; in a longer stream the sale's are not counted
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
@@ -14,7 +14,7 @@
 -- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, orders of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
--- An entry that does not name its voucher counts as an order of the sale: it may be one.
+-- An entry that does not name its sale counts as an order of the sale: it may be one.
 
 local voucher, longest = ARGV[1], tonumber(ARGV[2])
 if not longest then
@@ -53,7 +53,7 @@ if redis.call('XLEN', KEYS[3]) <= longest then
         packed = fields[i + 1] -- user, order, user, order… (seckill.lua)
       end
     end
-    if named == voucher or not (named and string.match(named, '^%d+$')) then
+    if named == voucher or not (named and (string.match(named, '^%d+$') or string.match(named, '^%d+%.%d+$'))) then
       local _, words = string.gsub(packed or '', '%S+', '')
       waiting = waiting + math.max(1, math.floor(words / 2))
     end

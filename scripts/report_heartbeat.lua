@@ -3,14 +3,14 @@
 --
 -- KEYS (one hash slot)
 --   1  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
---   2  stops      sorted set  voucher id -> when its sale was stopped last, milliseconds since 1970
+--   2  stops      sorted set  sale -> when its sale was stopped last, milliseconds since 1970
 -- ARGV
 --   1  reporter
 --   2  keep   for how many milliseconds heartbeats and stops are kept
 --   3  since  now, as its last heartbeat was answered; 0 for the first
 --   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
 --
--- Returns a flat array: now, milliseconds since 1970; then voucher id and time of the stop, for each stop that is there and
+-- Returns a flat array: now, milliseconds since 1970; then sale (voucher id, and of a share above 0 a dot and its number) and time of the stop, for each stop that is there and
 -- may be new. One may come twice. Older ones than are kept are removed afterwards.
 --
 -- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
@@ -34,8 +34,9 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep), '+inf')
 local answer = {now}
 local from = string.format('%.0f', math.min(since, now - quiet))
-for i, text in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')) do
-  answer[i + 1] = tonumber(text)
+local stops = redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')
+for i = 1, #stops, 2 do
+  answer[i + 1], answer[i + 2] = stops[i], tonumber(stops[i + 1])
 end
 -- Only now: if no instance has sent a heartbeat for longer than stops are kept, the first one still hears of them.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)

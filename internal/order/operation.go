@@ -3,13 +3,14 @@ package order
 import "time"
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
-// docs/architecture.md). The operations of a voucher are numbered from 1 without gaps, under the sale's row lock; Redis
+// docs/architecture.md). The operations of a sale are numbered from 1 without gaps, under the sale's row lock; Redis
 // applies them in this order, each once.
 //
 // An operation that gives units back has raised the ledger's stock already. One that takes units (Takes) has not: Redis
 // decides first whether there are enough, and the ledger's stock changes when the operation is completed.
 type Operation struct {
 	VoucherID int64
+	Share     int // of a split sale, each of which numbers its own
 	Number    int64
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
@@ -31,6 +32,9 @@ type Operation struct {
 	Begin time.Time
 	End   time.Time // exclusive
 }
+
+// Sale returns the sale that it changes.
+func (o Operation) Sale() SaleID { return SaleID{VoucherID: o.VoucherID, Share: o.Share} }
 
 // Takes reports whether the operation takes units, so that Redis may refuse it.
 func (o Operation) Takes() bool { return o.Delta < 0 || o.Kind == Acceptance }

@@ -21,7 +21,7 @@ const (
 type RepairRequester interface {
 	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch, or if
 	// that epoch is not above badEpoch. It does not wait.
-	RequestRepair(voucherID, badEpoch int64)
+	RequestRepair(sale SaleID, badEpoch int64)
 }
 
 // Partitions are those that this instance works in: partition.Set.

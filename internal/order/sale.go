@@ -9,13 +9,13 @@ import (
 
 // SaleRef names a sale and where its keys are.
 type SaleRef struct {
-	VoucherID int64
+	SaleID
 	Partition int
 }
 
-// SaleOf returns the sale of a seckill voucher.
+// SaleOf returns the sale of a seckill voucher; of a split one, that of the share whose numbers v has (voucher.Voucher.OfShare).
 func SaleOf(v voucher.Voucher) SaleRef {
-	return SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition}
+	return SaleRef{SaleID: SaleID{VoucherID: v.ID, Share: v.Sale.Share}, Partition: v.Sale.Partition}
 }
 
 // Mark is how far a sale has got: its epoch and the number of admissions in it. A Redis that answers with a lower

@@ -64,7 +64,7 @@ func BenchmarkAdmitSales(b *testing.B) {
 			for id := range sales {
 				all.Go(func() {
 					for n := user.Add(1); n <= int64(b.N); n = user.Add(1) {
-						batch := order.Batch{Sale: order.SaleRef{VoucherID: id + 1}, MaxBacklog: 1 << 40, Requests: requests(n, 1)}
+						batch := order.Batch{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: id + 1}}, MaxBacklog: 1 << 40, Requests: requests(n, 1)}
 						if _, err := r.Admit(b.Context(), batch); err != nil {
 							b.Error(err)
 						}

@@ -138,12 +138,11 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 			l.LeftOut, _ = strconv.Atoi(text) // our own script wrote it
 		}
 	}
-	for field, to := range map[string]*int64{
-		entryVoucher: &l.Claim.VoucherID, entryUser: &l.Claim.UserID,
-	} {
-		if id, err := strconv.ParseInt(l.Fields[field], 10, 64); err == nil && id > 0 {
-			*to = id
-		}
+	if sale, err := order.ParseSaleID(l.Fields[entryVoucher]); err == nil {
+		l.Claim.VoucherID, l.Claim.Share = sale.VoucherID, sale.Share
+	}
+	if id, err := strconv.ParseInt(l.Fields[entryUser], 10, 64); err == nil && id > 0 {
+		l.Claim.UserID = id
 	}
 	held := parseHeld(l.Fields[entryOrder])
 	l.Claim.OrderID, l.Claim.Quantity = held.OrderID, held.Quantity
@@ -153,9 +152,9 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 // Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither, and reports
 // whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the dead letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
-	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
+	sale := order.SaleRef{SaleID: c.Sale(), Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, c.VoucherID, c.UserID, c.OrderID)
+	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, saleArgument(&sale.SaleID), c.UserID, c.OrderID)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)

@@ -14,7 +14,7 @@ import (
 // errEntryGone: the entry is pending, but the stream does not have it any more. Somebody trimmed the stream.
 var errEntryGone = errors.New("the entry is gone from the stream")
 
-// decode reads a stream entry that is not packed strictly: what does not name a voucher, a user and an order is Malformed. Epoch and
+// decode reads a stream entry that is not packed strictly: what does not name a sale, a user and an order is Malformed. Epoch and
 // sequence may be 0, which is how a rebuild queues an order that is known only from its holder. Raw holds the fields of
 // a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
@@ -24,11 +24,12 @@ func decode(partition int, m redis.XMessage) order.Entry {
 		return e
 	}
 	d := decoder{values: m.Values}
-	held := d.held(entryOrder)
+	held, sale := d.held(entryOrder), d.sale()
 	e.Claim = order.Claim{
 		OrderID:   held.OrderID,
 		UserID:    d.number(entryUser, 1),
-		VoucherID: d.number(entryVoucher, 1),
+		VoucherID: sale.VoucherID,
+		Share:     sale.Share,
 		Epoch:     d.number(entryEpoch, 0),
 		Sequence:  d.number(entrySequence, 0),
 		Quantity:  held.Quantity,
@@ -65,6 +66,17 @@ func (d *decoder) held(field string) order.Held {
 		d.err = fmt.Errorf("field %q is %q, which is no order with its units", field, text)
 	}
 	return h
+}
+
+// sale reads the name of the entry's sale.
+func (d *decoder) sale() (id order.SaleID) {
+	text := d.text(entryVoucher)
+	if d.err == nil {
+		if id, d.err = order.ParseSaleID(text); d.err != nil {
+			d.err = fmt.Errorf("field %q: %w", entryVoucher, d.err)
+		}
+	}
+	return id
 }
 
 // text returns a field, and "" after an error.

@@ -42,26 +42,28 @@ func newKeys(prefix string) (keys, error) {
 	return keys{prefix: prefix}, nil
 }
 
+// The keys of a sale end with its name: the voucher's id and, of a share above 0, a dot and its number (order.SaleID).
+
 // sale is the state of a sale (hash). Its fields are listed in docs/architecture.md, from sale_fields_test.go: only scripts
 // read and write them.
 func (k keys) sale(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":sale:" + s.String()
 }
 
 // buyers is the holders of a sale (hash: user id → order: held.go).
 func (k keys) buyers(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":buyers:" + s.String()
 }
 
 // counts is the outcomes of a sale's requests (hash: outcome → how many). It expires a day after the last addition.
 func (k keys) counts(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":tally:" + s.String()
 }
 
 // guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
 // (sorted sets: network → how many). They expire thirty days after the last addition.
 func (k keys) guards(s order.SaleRef) []string {
-	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
+	counts := k.partition(s.Partition) + ":guards:" + s.String()
 	return []string{counts, counts + ":stopped", counts + ":units"}
 }
 
@@ -70,19 +72,19 @@ func (k keys) spending() string { return k.partition(0) + ":spending" }
 
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":testified:" + s.String()
 }
 
 // doneReporters is the reporters that have reported all of it (hash: reporter → "epoch sequence", the highest mark it has
 // seen).
 func (k keys) doneReporters(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":heard:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":heard:" + s.String()
 }
 
 // reporters is the last heartbeat of each reporter of a partition (sorted set: name → milliseconds since 1970).
 func (k keys) reporters(partition int) string { return k.partition(partition) + ":witnesses" }
 
-// stops is when each sale of a partition was last stopped (sorted set: voucher id → milliseconds since 1970).
+// stops is when each sale of a partition was last stopped (sorted set: sale → milliseconds since 1970).
 func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }
 
 // orders is a partition's accepted orders that wait for their rows (stream).

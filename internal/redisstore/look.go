@@ -25,7 +25,7 @@ func (s *Store) Look(ctx context.Context, shares []order.SaleRef) (split.Look, e
 func (s *Store) lookAt(ctx context.Context, share order.SaleRef) (split.Share, error) {
 	raw, err := s.scripts.look.run(ctx, s.commands, []string{s.keys.sale(share), s.keys.buyers(share)})
 	if err != nil {
-		return split.Share{}, fmt.Errorf("looking at a share of voucher %d: %w", share.VoucherID, err)
+		return split.Share{}, fmt.Errorf("looking at the share of voucher %s: %w", share.SaleID, err)
 	}
 	r := newReply(raw)
 	if r.number() == 0 && r.err == nil {

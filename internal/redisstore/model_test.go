@@ -184,7 +184,7 @@ func TestModel(t *testing.T) {
 				n := partition.Add(1) // a stream of its own for each history
 				store := *r.Store
 				store.log = slog.New(slog.DiscardHandler)
-				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
+				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{SaleID: order.SaleID{VoucherID: n}, Partition: int(n)}}).run()
 			})
 		})
 	}

@@ -116,8 +116,8 @@ func testMovesAfterRebuild(t *testing.T, r *rig) {
 
 // Looks at several shares, whatever is in them; and corrections are counted in shares alone.
 func testLooks(t *testing.T, r *rig) {
-	share, unsplit, missing, text, nonsense, paused := r.sale, order.SaleRef{VoucherID: 8}, order.SaleRef{VoucherID: 9}, order.SaleRef{VoucherID: 10},
-		order.SaleRef{VoucherID: 11}, order.SaleRef{VoucherID: 12}
+	of := func(voucherID int64) order.SaleRef { return order.SaleRef{SaleID: order.SaleID{VoucherID: voucherID}} }
+	share, unsplit, missing, text, nonsense, paused := r.sale, of(8), of(9), of(10), of(11), of(12)
 	for _, sale := range []order.SaleRef{share, unsplit, text, nonsense, paused} {
 		r.sale = sale
 		if sale == unsplit {

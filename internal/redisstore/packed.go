@@ -11,7 +11,7 @@ import (
 	"seckill/internal/order"
 )
 
-// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has the voucher,
+// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has the sale,
 // the epoch and the sequence of its first order as other entries do, and entryPacked instead of user and order: user and order of
 // each of them with blanks between, as 1001 5001 1002 5002:3. Their sequences follow each other.
 const (
@@ -74,7 +74,8 @@ func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order
 // unpack appends the orders of a packed entry. After an error it may have appended some of them.
 func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Entry, error) {
 	d := decoder{values: m.Values}
-	first := order.Claim{VoucherID: d.number(entryVoucher, 1), Epoch: d.number(entryEpoch, 0), Sequence: d.number(entrySequence, 0)}
+	sale := d.sale()
+	first := order.Claim{VoucherID: sale.VoucherID, Share: sale.Share, Epoch: d.number(entryEpoch, 0), Sequence: d.number(entrySequence, 0)}
 	words := strings.Fields(d.text(entryPacked))
 	if d.err != nil {
 		return entries, d.err
@@ -86,7 +87,7 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 		held := parseHeld(words[i+1])
 		c := order.Claim{
 			OrderID: held.OrderID, UserID: identifier(words[i]), Quantity: held.Quantity,
-			VoucherID: first.VoucherID, Epoch: first.Epoch, Sequence: first.Sequence,
+			VoucherID: first.VoucherID, Share: first.Share, Epoch: first.Epoch, Sequence: first.Sequence,
 		}
 		if c.UserID == 0 || c.OrderID == 0 {
 			return entries, fmt.Errorf("field %q has %q and %q, which are no user with an order", entryPacked, words[i], words[i+1])
@@ -104,7 +105,10 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 // damaged can be replayed.
 func packedLetter(fields map[string]string) []string {
 	words := strings.Fields(fields[entryPacked])
-	if n := len(words); n%2 != 0 || n > 2*maxPacked || identifier(fields[entryVoucher]) == 0 {
+	if n := len(words); n%2 != 0 || n > 2*maxPacked {
+		return nil
+	}
+	if _, err := order.ParseSaleID(fields[entryVoucher]); err != nil {
 		return nil
 	}
 	for i := 0; i < len(words); i += 2 {

@@ -106,7 +106,7 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	r := newReply(raw)
 	heard := recovery.Heard{Now: r.number(), Rounds: make([]recovery.Round, len(r.elements)/2)}
 	for i := range heard.Rounds {
-		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{VoucherID: r.number(), Partition: partition}, Stopped: r.number()}
+		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{SaleID: r.sale(), Partition: partition}, Stopped: r.number()}
 	}
 	if r.err == nil {
 		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))
@@ -135,7 +135,7 @@ func (s *Store) SubmitReport(
 	}
 	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsFormats, report.Seen, last)...)
 	if err != nil {
-		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
+		return false, 0, fmt.Errorf("reporting %d orders of voucher %s: %w", len(report.Claims), round.Sale.SaleID, err)
 	}
 	return readReported(raw)
 }
@@ -153,7 +153,7 @@ func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen orde
 	for _, cmd := range sent {
 		raw, err := cmd.Result()
 		if err != nil {
-			return false, 0, fmt.Errorf("reporting orders of voucher %d: %w", round.Sale.VoucherID, translate(err))
+			return false, 0, fmt.Errorf("reporting orders of voucher %s: %w", round.Sale.SaleID, translate(err))
 		}
 		if inTime, epoch, err = readReported(raw); err != nil || !inTime {
 			return inTime, epoch, err
@@ -212,7 +212,7 @@ func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[orde
 			}
 			claim, err := reportedClaim(sale, pair[0], pair[1])
 			if err != nil {
-				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher", sale.VoucherID, "error", err)
+				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher", sale.SaleID, "error", err)
 				continue
 			}
 			if !yield(claim, nil) {
@@ -234,5 +234,5 @@ func reportedClaim(sale order.SaleRef, id, text string) (order.Claim, error) {
 			return order.Claim{}, fmt.Errorf("order %s is reported as %q: %w", id, text, err)
 		}
 	}
-	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
+	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Share: sale.Share, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
 }

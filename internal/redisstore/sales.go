@@ -145,7 +145,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 			}
 			for _, message := range page {
 				for _, entry := range readEntry(sale.Partition, message) {
-					if entry.Malformed == nil && entry.Claim.VoucherID == sale.VoucherID && !yield(entry.Claim, nil) {
+					if entry.Malformed == nil && entry.Claim.Sale() == sale.SaleID && !yield(entry.Claim, nil) {
 						return
 					}
 				}
@@ -162,9 +162,9 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
-	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, sale.VoucherID, longestScan)
+	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, saleArgument(&sale.SaleID), longestScan)
 	if err != nil {
-		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
+		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %s: %w", sale.SaleID, err)
 	}
 	r := newReply(raw)
 	inventory := audit.Inventory{Mode: modeOf(r.text())}
@@ -179,6 +179,6 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
-		sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
+		saleArgument(&sale.SaleID), view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
 }

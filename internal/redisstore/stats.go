@@ -31,7 +31,7 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 
 // LiveStats implements audit.LiveStatsReader.
 func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveStats, error) {
-	sale := order.SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition}
+	sale := order.SaleOf(v)
 	views, err := s.Views(ctx, []order.SaleRef{sale})
 	if err != nil {
 		return audit.LiveStats{}, err

@@ -14,16 +14,16 @@ import (
 )
 
 // CompleteOperations implements outbox.OperationLedger.
-func (s *Store) CompleteOperations(ctx context.Context, voucherID int64, results []order.OperationResult) error {
+func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results []order.OperationResult) error {
 	if len(results) == 0 {
 		return nil
 	}
 	var conflict error
 	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-		conflict, err = s.complete(tx, voucherID, results)
+		conflict, err = s.complete(tx, id.VoucherID, results)
 		return err
 	})
-	what := fmt.Sprintf("completing %d operations of voucher %d", len(results), voucherID)
+	what := fmt.Sprintf("completing %d operations of voucher %s", len(results), id)
 	switch {
 	case err != nil:
 		return readError(what, err)

@@ -99,18 +99,18 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 
 // Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the operations
 // are chosen before they are joined, as a backlog is long and only its beginning is read.
-func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error) {
+func (s *Store) Pending(ctx context.Context, id order.SaleID, n int) (ops []order.Operation, last int64, err error) {
 	first := s.read(ctx).Model(&operationRow{}).
-		Where("voucher_id = ? AND state = ?", voucherID, operationPending).Order("number").Limit(n)
+		Where("voucher_id = ? AND state = ?", id.VoucherID, operationPending).Order("number").Limit(n)
 	var rows []struct {
 		Operation operationRow `gorm:"embedded"`
 		Last      int64        `gorm:"column:last_operation"`
 	}
 	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
 		Joins("LEFT JOIN (?) o ON o.voucher_id = s.voucher_id", first).
-		Where("s.voucher_id = ?", voucherID).Order("o.number").Find(&rows).Error
+		Where("s.voucher_id = ?", id.VoucherID).Order("o.number").Find(&rows).Error
 	if err != nil {
-		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", voucherID), err)
+		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %s", id), err)
 	}
 	for _, row := range rows {
 		last = row.Last
@@ -123,16 +123,16 @@ func (s *Store) Pending(ctx context.Context, voucherID int64, n int) (ops []orde
 
 // SalesWithPending implements outbox.OperationLedger. It looks up the first pending operation of each sale that is not
 // retired, as there are far fewer sales than operations.
-func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
-	var ids []int64
+func (s *Store) SalesWithPending(ctx context.Context, n int) ([]order.SaleID, error) {
+	var sales []order.SaleID
 	err := s.read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
 		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
 		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
-		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&ids).Error
+		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
 	if err != nil {
 		return nil, readError("looking for sales with pending operations", err)
 	}
-	return ids, nil
+	return sales, nil
 }
 
 // hasPending reports whether an operation of the sale is pending. The sale's row is locked.

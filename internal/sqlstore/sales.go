@@ -33,21 +33,21 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, error) {
+func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (int64, error) {
 	var epoch int64
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		result := tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).
+		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).
 			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
 		if result.Error != nil {
 			return result.Error
 		}
 		if result.RowsAffected == 0 {
-			return noSale(tx, voucherID)
+			return noSale(tx, id.VoucherID)
 		}
-		return tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).Select("epoch").Take(&epoch).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).Select("epoch").Take(&epoch).Error
 	})
 	if err != nil {
-		return 0, fmt.Errorf("raising the epoch of voucher %d: %w", voucherID, err)
+		return 0, fmt.Errorf("raising the epoch of voucher %s: %w", id, err)
 	}
 	return epoch, nil
 }
@@ -55,31 +55,31 @@ func (s *Store) RaiseEpoch(ctx context.Context, voucherID, above int64) (int64, 
 // Snapshot implements recovery.SaleLedger. Pending operations that take units become void: the sale is about to get all
 // units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
 // orders.
-func (s *Store) Snapshot(ctx context.Context, voucherID, epoch int64) (order.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, id order.SaleID, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		sale, err := lockSale(tx, voucherID)
+		sale, err := lockSale(tx, id.VoucherID)
 		if err != nil {
 			return err
 		}
 		if sale.Epoch != epoch {
 			return fmt.Errorf("%w: the sale is at epoch %d, not %d", order.ErrSuperseded, sale.Epoch, epoch)
 		}
-		if err := s.absorbOperations(tx, voucherID); err != nil {
+		if err := s.absorbOperations(tx, id.VoucherID); err != nil {
 			return err
 		}
-		v, err := findVoucher(tx, voucherID)
+		v, err := findVoucher(tx, id.VoucherID)
 		if err != nil {
 			return err
 		}
 		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
-		if err := readHolders(tx, voucherID, &snap); err != nil {
+		if err := readHolders(tx, id.VoucherID, &snap); err != nil {
 			return err
 		}
-		return forgetAccepted(tx, voucherID, &snap)
+		return forgetAccepted(tx, id.VoucherID, &snap)
 	})
 	if err != nil {
-		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %d: %w", voucherID, err)
+		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %s: %w", id, err)
 	}
 	return snap, nil
 }
@@ -140,10 +140,10 @@ func readHolders(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error)
 }
 
 // Retire implements recovery.SaleLedger.
-func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (retired bool, err error) {
+func (s *Store) Retire(ctx context.Context, id order.SaleID, lastOperation int64) (retired bool, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		retired = false
-		sale, err := lockSale(tx, voucherID)
+		sale, err := lockSale(tx, id.VoucherID)
 		if err != nil || sale.Retired {
 			retired = sale.Retired
 			return err
@@ -152,15 +152,15 @@ func (s *Store) Retire(ctx context.Context, voucherID, lastOperation int64) (ret
 		if err != nil {
 			return err
 		}
-		pending, err := hasPending(tx, voucherID)
+		pending, err := hasPending(tx, id.VoucherID)
 		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) {
 			return err
 		}
 		retired = true
-		return tx.Model(&saleRow{}).Where("voucher_id = ?", voucherID).Update("retired", true).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).Update("retired", true).Error
 	})
 	if err != nil {
-		return false, fmt.Errorf("retiring the sale of voucher %d: %w", voucherID, err)
+		return false, fmt.Errorf("retiring the sale of voucher %s: %w", id, err)
 	}
 	return retired, nil
 }
@@ -175,7 +175,7 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 
 // LedgerTotals implements audit.LedgerTotalsReader. One statement sees one moment, subqueries included. It walks the
 // voucher's orders by their index: a million of them take about a second, without locks.
-func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (audit.LedgerTotals, error) {
+func (s *Store) LedgerTotals(ctx context.Context, id order.SaleID, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
 		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
@@ -191,9 +191,9 @@ func (s *Store) LedgerTotals(ctx context.Context, voucherID, applied int64) (aud
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
 		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": voucherID,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID,
 		}).Find(&rows).Error
-	what := fmt.Sprintf("the totals of voucher %d", voucherID)
+	what := fmt.Sprintf("the totals of voucher %s", id)
 	switch {
 	case err != nil:
 		return audit.LedgerTotals{}, readError("reading "+what, err)

@@ -57,13 +57,13 @@ func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
 // viewOf reads what the ledger holds of the claims.
 func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
 	view := order.LedgerView{
-		Sales:   make(map[int64]order.LedgerSale, len(sales)),
+		Sales:   make(map[order.SaleID]order.LedgerSale, len(sales)),
 		Rows:    make(map[int64]order.Order),
 		Live:    make(map[order.BuyerKey]order.Held),
 		Pending: make(map[int64]bool),
 	}
 	for id, sale := range sales {
-		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
+		view.Sales[order.SaleID{VoucherID: id}] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
 	}
 	// The rows under the claims' own ids, and for those that find another order there, under the next id.
 	for try, left := 0, claims; len(left) > 0; try++ {

@@ -142,7 +142,7 @@ func (l ledger) seckill(tb testing.TB, stock int64) int64 {
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
-	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {
+	if epoch, err := l.RaiseEpoch(tb.Context(), saleID(v.ID), 0); err != nil || epoch != 1 {
 		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
 	}
 	return v.ID
@@ -272,3 +272,6 @@ func (l ledger) awaitQueries(tb testing.TB, pattern string, n int64) {
 	}
 	tb.Fatalf("no %d connections run %s", n, pattern)
 }
+
+// saleID is the sale of a voucher that is not split.
+func saleID(voucherID int64) order.SaleID { return order.SaleID{VoucherID: voucherID} }

@@ -117,8 +117,8 @@ func (l ledger) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	return l.faults.call("settle", func() error { return l.Store.Settle(ctx, claims, decide) })
 }
 
-func (l ledger) CompleteOperations(ctx context.Context, voucherID int64, results []order.OperationResult) error {
-	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, voucherID, results) })
+func (l ledger) CompleteOperations(ctx context.Context, sale order.SaleID, results []order.OperationResult) error {
+	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
 }
 
 func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor, why string) (o order.Order, err error) {
@@ -185,9 +185,9 @@ func (l ledger) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 	return c, err
 }
 
-func (l ledger) Snapshot(ctx context.Context, voucherID, epoch int64) (s order.Snapshot, err error) {
+func (l ledger) Snapshot(ctx context.Context, sale order.SaleID, epoch int64) (s order.Snapshot, err error) {
 	err = l.faults.call("snapshot", func() error {
-		s, err = l.Store.Snapshot(ctx, voucherID, epoch)
+		s, err = l.Store.Snapshot(ctx, sale, epoch)
 		return err
 	})
 	return s, err
@@ -220,7 +220,7 @@ func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.O
 	return a, err
 }
 
-func (r redisStore) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
+func (r redisStore) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[order.SaleID]int64, err error) {
 	err = r.faults.call("correct", func() error {
 		rebuilding, err = r.Store.Correct(ctx, corrections)
 		return err

@@ -305,7 +305,7 @@ func (w *world) rebuild() {
 	p := w.alive()
 	var epoch int64
 	w.must(w.rt, w.db.QueryRowContext(w.ctx, "SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).Scan(&epoch))
-	p.repairs.RequestRepair(w.voucher, epoch)
+	p.repairs.RequestRepair(order.SaleID{VoucherID: w.voucher}, epoch)
 	ctx, cancel := w.withTimeout()
 	defer cancel()
 	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next one

@@ -193,8 +193,8 @@ end
 `},
 		),
 		serverMutant("a sweep rebuilds what it finds, one sale after the other", "F39", "the rebuild of an ended sale did not happen",
-			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.repairs.found(v.ID, u)
-`, To: `		r.tryRebuild(ctx, v.ID)
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.repairs.found(sale, u)
+`, To: `		r.tryRebuild(ctx, sale)
 `},
 			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `			id, u, ok := r.repairs.next(least)
 			if !ok {`, To: `			id, u, ok := r.repairs.next(least)
@@ -205,7 +205,7 @@ end
 			if !ok {`},
 		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
-			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.suspects.Suspect(v.ID) //`, To: `		_ = r.suspects //`},
+			mutant.Change{File: "internal/order/recovery/reconciler.go", From: `		r.suspects.Suspect(sale) //`, To: `		_ = r.suspects //`},
 			mutant.Change{File: "internal/order/audit/pass.go", From: `p.checked && p.busy >= passTime`, To: `p.checked && p.busy >= 0`},
 		),
 	}

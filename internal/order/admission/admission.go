@@ -56,7 +56,7 @@ type Admission struct {
 
 	running  sync.WaitGroup // the goroutines of batchers and their caches
 	closing  chan struct{}
-	batchers sync.Map // voucher id → *batcher
+	batchers sync.Map // order.SaleID → *batcher
 }
 
 // Stores are the stores of an Admission.
@@ -88,7 +88,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 		return err
 	}
 	if v.Sale.Retired {
-		a.batchers.Delete(v.ID)
+		a.batchers.Delete(order.SaleOf(v).SaleID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
 	}
 	b := a.batcher(v)
@@ -109,7 +109,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	if err != nil {
 		return unlessHidden(v, err)
 	}
-	return unlessHidden(v, a.result(v, b, result))
+	return unlessHidden(v, a.result(b, result))
 }
 
 // checkQuantity returns *invalid.Error for more units than the sale allows; of one that the public does not see it tells nothing.
@@ -176,12 +176,12 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	if err != nil {
 		return err
 	}
-	return a.result(v, b, result)
+	return a.result(b, result)
 }
 
 // Now estimates Redis's clock from its last answer about the sale (rule 12); without one it is this machine's.
 func (a *Admission) Now(voucherID int64) time.Time {
-	if found, ok := a.batchers.Load(voucherID); ok {
+	if found, ok := a.batchers.Load(order.SaleID{VoucherID: voucherID}); ok {
 		if o := found.(*batcher).latest.Load(); o != nil {
 			return o.now()
 		}
@@ -190,8 +190,8 @@ func (a *Admission) Now(voucherID int64) time.Time {
 }
 
 // Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.
-func (a *Admission) Seen(voucherID int64) order.Mark {
-	found, ok := a.batchers.Load(voucherID)
+func (a *Admission) Seen(sale order.SaleID) order.Mark {
+	found, ok := a.batchers.Load(sale)
 	if !ok {
 		return order.Mark{}
 	}
@@ -202,9 +202,9 @@ func (a *Admission) Seen(voucherID int64) order.Mark {
 }
 
 // RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may have
-// stood still. By voucher id.
-func (a *Admission) RecentAccepts(voucherIDs ...int64) map[int64][]order.Claim {
-	return a.recent.of(voucherIDs...)
+// stood still. By sale.
+func (a *Admission) RecentAccepts(sales ...order.SaleID) map[order.SaleID][]order.Claim {
+	return a.recent.of(sales...)
 }
 
 // Close waits for the calls under way. No Admit may begin after it. It is called once.
@@ -218,20 +218,21 @@ func (a *Admission) Close() {
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {
-		a.batchers.CompareAndDelete(b.sale.VoucherID, b)
+		a.batchers.CompareAndDelete(b.sale.SaleID, b)
 	}
 	b.kept = kept
 }
 
 func (a *Admission) batcher(v voucher.Voucher) *batcher {
-	if found, ok := a.batchers.Load(v.ID); ok {
+	sale := order.SaleOf(v)
+	if found, ok := a.batchers.Load(sale.SaleID); ok {
 		return found.(*batcher)
 	}
-	b := newBatcher(order.SaleOf(v), a.limit, a.recent, &a.running, a.admit)
+	b := newBatcher(sale, a.limit, a.recent, &a.running, a.admit)
 	b.cache = soldOutCache{
 		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing, backOff: order.NewBackOff(),
 	}
-	found, _ := a.batchers.LoadOrStore(v.ID, b)
+	found, _ := a.batchers.LoadOrStore(sale.SaleID, b)
 	return found.(*batcher)
 }
 
@@ -251,14 +252,14 @@ func tooEarly(o *observation) bool {
 }
 
 // result returns what the caller gets for a request's result. It reports a sale that has to be rebuilt.
-func (a *Admission) result(v voucher.Voucher, b *batcher, r order.Result) error {
+func (a *Admission) result(b *batcher, r order.Result) error {
 	switch r.Outcome.Repair() {
 	case order.RepairEpoch:
 		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
-		a.repairs.RequestRepair(v.ID, b.latest.Load().view.Mark.Epoch)
+		a.repairs.RequestRepair(b.sale.SaleID, b.latest.Load().view.Mark.Epoch)
 	case order.RepairSale:
 		// The reconciler also notices a voucher that was retired since the catalog read it.
-		a.repairs.RequestRepair(v.ID, order.NoBadEpoch)
+		a.repairs.RequestRepair(b.sale.SaleID, order.NoBadEpoch)
 	case order.NoRepair:
 	}
 	return r.Err()

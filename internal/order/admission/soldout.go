@@ -130,7 +130,7 @@ func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
 		pause := c.backOff.NextBackOff()
 		c.notBefore = time.Now().Add(pause)
 		c.log.WarnContext(ctx, "the winners of a sold-out sale could not be loaded; all ask Redis until they are",
-			"voucher", c.sale.VoucherID, "pause", pause, "error", err)
+			"voucher", c.sale.SaleID, "pause", pause, "error", err)
 		return
 	}
 	c.backOff.Reset()

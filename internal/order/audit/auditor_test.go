@@ -44,7 +44,7 @@ func newFakeBooks() *fakeAuditStores {
 	return f
 }
 
-func (f *fakeAuditStores) LedgerTotals(context.Context, int64, int64) (a LedgerTotals, err error) {
+func (f *fakeAuditStores) LedgerTotals(context.Context, order.SaleID, int64) (a LedgerTotals, err error) {
 	err = f.Call("totals", func() error { a = f.account; return nil })
 	return a, err
 }
@@ -59,7 +59,7 @@ func (f *fakeAuditStores) Pause(context.Context, int64) error {
 	return f.Call("pause", func() error { f.holdings.Mode = order.SalePaused; f.did = append(f.did, "pause"); return nil })
 }
 
-func (f *fakeAuditStores) RequestRepair(_, broken int64) {
+func (f *fakeAuditStores) RequestRepair(_ order.SaleID, broken int64) {
 	f.did = append(f.did, "repair")
 	if f.onMend != nil && broken == f.holdings.Mark.Epoch {
 		f.onMend()

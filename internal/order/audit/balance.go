@@ -55,6 +55,7 @@ type LedgerTotals struct {
 //	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
 	VoucherID int64
+	Share     int       // of a split sale
 	At        time.Time // by this process's clock
 	Ledger    LedgerTotals
 	Redis     Inventory
@@ -106,10 +107,13 @@ func (f Finding) String() string {
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 
+// Sale returns which sale it is of.
+func (b *Balance) Sale() order.SaleID { return order.SaleID{VoucherID: b.VoucherID, Share: b.Share} }
+
 // compare compares the stores. ledger was read after redis, and before is the mark, last operation and stock that the
 // ledger had before redis was read.
-func compare(voucherID int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
-	b := Balance{VoucherID: voucherID, At: at, Ledger: ledger, Redis: redis}
+func compare(sale order.SaleID, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
+	b := Balance{VoucherID: sale.VoucherID, Share: sale.Share, At: at, Ledger: ledger, Redis: redis}
 	b.LedgerDifference = ledger.Stock + ledger.Offered + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
 	shortOfPlaces := false

@@ -18,7 +18,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	}
 	balances := make([]Balance, 0, len(vs))
 	for _, v := range vs {
-		b, err := a.Check(ctx, v.ID)
+		b, err := a.Check(ctx, order.SaleOf(v).SaleID)
 		switch {
 		case errors.Is(err, voucher.ErrNotSeckill): // retired since
 			continue
@@ -31,7 +31,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	defer a.mu.Unlock()
 	clear(a.balances)
 	for _, b := range balances {
-		a.balances[b.VoucherID] = b
+		a.balances[b.Sale()] = b
 	}
 	return balances, nil
 }
@@ -39,30 +39,31 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 // Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be asked. It
 // returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
+	sale := order.SaleID{VoucherID: voucherID}
 	a.mu.Lock()
-	known, has := a.balances[voucherID]
-	if has && (a.comparing[voucherID] || time.Since(known.At) < balanceTTL) {
+	known, has := a.balances[sale]
+	if has && (a.comparing[sale] || time.Since(known.At) < balanceTTL) {
 		a.mu.Unlock()
 		return known, nil // the check of a large sale takes a second: callers get the last balance meanwhile
 	}
-	a.comparing[voucherID] = true
+	a.comparing[sale] = true
 	a.mu.Unlock()
-	b, err := a.Check(ctx, voucherID)
+	b, err := a.Check(ctx, sale)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.comparing, voucherID)
+	delete(a.comparing, sale)
 	if err != nil {
 		return Balance{}, err
 	}
-	a.balances[voucherID] = b
+	a.balances[sale] = b
 	return b, nil
 }
 
 // Check reads one sale and returns its balance: it reads again while the stores cannot be compared, a few times. Its
 // errors are those of Balance.
-func (a *Auditor) Check(ctx context.Context, voucherID int64) (Balance, error) {
+func (a *Auditor) Check(ctx context.Context, sale order.SaleID) (Balance, error) {
 	for try := 1; ; try++ {
-		b, err := a.read(ctx, voucherID)
+		b, err := a.read(ctx, sale)
 		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.hopeless() {
 			return b, err
 		}
@@ -72,23 +73,23 @@ func (a *Auditor) Check(ctx context.Context, voucherID int64) (Balance, error) {
 
 // readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of which the
 // orders could not be compared, has its turn again in the next round.
-func (a *Auditor) readTwice(ctx context.Context, voucherID int64) (Balance, error) {
+func (a *Auditor) readTwice(ctx context.Context, sale order.SaleID) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	b, err := a.read(ctx, voucherID)
+	b, err := a.read(ctx, sale)
 	if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || b.hopeless() {
 		return b, err
 	}
-	return a.read(ctx, voucherID)
+	return a.read(ctx, sale)
 }
 
 // read reads one sale: the ledger, Redis, and the ledger again.
-func (a *Auditor) read(ctx context.Context, voucherID int64) (Balance, error) {
-	v, err := a.stores.Vouchers.Voucher(ctx, voucherID)
-	switch {
-	case err != nil:
+func (a *Auditor) read(ctx context.Context, sale order.SaleID) (Balance, error) {
+	v, err := a.stores.Vouchers.Voucher(ctx, sale.VoucherID)
+	if err != nil {
 		return Balance{}, order.OrUnavailable(err)
-	case v.Sale == nil, v.Sale.Retired:
+	}
+	if v = v.OfShare(sale.Share); v.Sale == nil || v.Sale.Retired {
 		return Balance{}, voucher.ErrNotSeckill
 	}
 	before := LedgerTotals{
@@ -98,12 +99,12 @@ func (a *Auditor) read(ctx context.Context, voucherID int64) (Balance, error) {
 	if err != nil {
 		return Balance{}, order.OrUnavailable(err)
 	}
-	ledger, err := a.stores.Totals.LedgerTotals(ctx, voucherID, redis.Applied)
+	ledger, err := a.stores.Totals.LedgerTotals(ctx, sale, redis.Applied)
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return Balance{}, err
 	case err != nil:
 		return Balance{}, order.OrUnavailable(err)
 	}
-	return compare(voucherID, before, ledger, redis, time.Now()), nil
+	return compare(sale, before, ledger, redis, time.Now()), nil
 }

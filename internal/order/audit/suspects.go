@@ -3,6 +3,7 @@ package audit
 import (
 	"sync"
 
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -12,19 +13,19 @@ type Suspects struct {
 	wake chan struct{} // gets a value when one was added
 
 	mu    sync.Mutex
-	sales map[int64]bool // by voucher id
+	sales map[order.SaleID]bool
 }
 
 // NewSuspects returns none.
 func NewSuspects() *Suspects {
-	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[int64]bool)}
+	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[order.SaleID]bool)}
 }
 
 // Suspect asks for the sale to be checked soon. It does not block.
-func (s *Suspects) Suspect(voucherID int64) {
+func (s *Suspects) Suspect(sale order.SaleID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sales[voucherID] = true
+	s.sales[sale] = true
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -32,13 +33,13 @@ func (s *Suspects) Suspect(voucherID int64) {
 }
 
 // take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next sweep.
-func (s *Suspects) take(vs []voucher.Voucher) []int64 {
+func (s *Suspects) take(vs []voucher.Voucher) []order.SaleID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var taken []int64
+	var taken []order.SaleID
 	for _, v := range vs {
-		if s.sales[v.ID] {
-			taken = append(taken, v.ID)
+		if sale := order.SaleOf(v).SaleID; s.sales[sale] {
+			taken = append(taken, sale)
 		}
 	}
 	clear(s.sales)

@@ -20,16 +20,16 @@ import (
 // OperationLedger is the ledger as the outbox sees it.
 type OperationLedger interface {
 	// Pending returns up to n pending operations of the sale, in order, and the number of its last operation of all,
-	// read at one moment. A voucher without a sale has none.
-	Pending(ctx context.Context, voucherID int64, n int) (ops []order.Operation, last int64, err error)
+	// read at one moment. One that is not there has none.
+	Pending(ctx context.Context, sale order.SaleID, n int) (ops []order.Operation, last int64, err error)
 	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took lowers stock
 	// and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one that did not makes
 	// its payment refunding. Operations that are not pending any more are left alone. It returns ErrConflict when the
 	// ledger does not have what Redis gave (too little stock, another live order of the user): that operation is then
 	// completed as refused, and Redis holds too little, so the sale has to be rebuilt.
-	CompleteOperations(ctx context.Context, voucherID int64, results []order.OperationResult) error
-	// SalesWithPending returns up to n vouchers that have pending operations, the oldest first.
-	SalesWithPending(ctx context.Context, n int) ([]int64, error)
+	CompleteOperations(ctx context.Context, sale order.SaleID, results []order.OperationResult) error
+	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
+	SalesWithPending(ctx context.Context, n int) ([]order.SaleID, error)
 }
 
 // OperationApplier applies operations to sales in Redis.
@@ -56,11 +56,11 @@ const (
 	requestQueue  = 1024             // requests to flush that can wait; more are found by the next sweep
 )
 
-// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a voucher in order, has
+// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a sale in order, has
 // Redis apply them, and completes them in the ledger. It may die between any two of these steps, and several instances
 // may do the same work: Redis skips what it has, the ledger skips what is no longer pending.
 //
-// Callers for one voucher share flushes: those that come while a flush is under way share the next one, because their
+// Callers for one sale share flushes: those that come while a flush is under way share the next one, because their
 // operations may have been committed after the flush under way had read.
 type Outbox struct {
 	stores   Stores
@@ -70,13 +70,13 @@ type Outbox struct {
 	observer Observer
 	log      *slog.Logger
 
-	flushRequests chan int64     // voucher ids
+	flushRequests chan int64     // vouchers
 	closing       chan struct{}  // closed by Close
 	running       sync.WaitGroup // goroutines that flush
-	flushes       sync.Map       // voucher id → *flushes
+	flushes       sync.Map       // order.SaleID → *flushes
 }
 
-// flushes are the flushes of one voucher, one after the other.
+// flushes are the flushes of one sale, one after the other.
 type flushes = batch.Batcher[struct{}, struct{}]
 
 // Stores are the stores of an Outbox, and what shows what they hold.
@@ -98,9 +98,14 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 // returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied later
 // then.
 func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
-	_, err := o.flushesOf(voucherID).Do(ctx, struct{}{})
+	return o.FlushSale(ctx, order.SaleID{VoucherID: voucherID})
+}
+
+// FlushSale is Flush for one sale: of a split one, for that share.
+func (o *Outbox) FlushSale(ctx context.Context, sale order.SaleID) error {
+	_, err := o.flushesOf(sale).Do(ctx, struct{}{})
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
-		return fmt.Errorf("%w: operations of voucher %d are applied later: %w", order.ErrUnavailable, voucherID, err)
+		return fmt.Errorf("%w: operations of voucher %s are applied later: %w", order.ErrUnavailable, sale, err)
 	}
 	return err
 }
@@ -129,7 +134,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case id := <-o.flushRequests:
-			o.flushesOf(id).Go(ctx, struct{}{})
+			o.flushesOf(order.SaleID{VoucherID: id}).Go(ctx, struct{}{})
 		}
 	}
 }
@@ -143,7 +148,7 @@ func (o *Outbox) Close() {
 // sweep flushes every sale that has pending operations, the oldest first, and returns when all have been tried.
 func (o *Outbox) sweep(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
-	ids, err := o.stores.Ledger.SalesWithPending(call, sweepSales)
+	sales, err := o.stores.Ledger.SalesWithPending(call, sweepSales)
 	cancel()
 	if err != nil {
 		if ctx.Err() == nil {
@@ -151,13 +156,13 @@ func (o *Outbox) sweep(ctx context.Context) {
 		}
 		return
 	}
-	o.observer.OutboxBehind(len(ids))
+	o.observer.OutboxBehind(len(sales))
 	var workers errgroup.Group
 	workers.SetLimit(sweepWorkers)
-	for _, id := range ids {
+	for _, sale := range sales {
 		workers.Go(func() error {
-			if err := o.Flush(ctx, id); err != nil && ctx.Err() == nil {
-				o.log.WarnContext(ctx, "flushing a sale's operations failed; retrying", "voucher", id, "error", err)
+			if err := o.FlushSale(ctx, sale); err != nil && ctx.Err() == nil {
+				o.log.WarnContext(ctx, "flushing a sale's operations failed; retrying", "voucher", sale, "error", err)
 			}
 			return nil
 		})
@@ -165,14 +170,14 @@ func (o *Outbox) sweep(ctx context.Context) {
 	_ = workers.Wait() // none returns an error
 }
 
-// flushesOf returns what the callers for a voucher share. It is kept until the voucher turns out to have no sale in Redis.
-func (o *Outbox) flushesOf(voucherID int64) *flushes {
-	if found, ok := o.flushes.Load(voucherID); ok {
+// flushesOf returns what the callers for a sale share. It is kept until the sale turns out not to be in Redis.
+func (o *Outbox) flushesOf(sale order.SaleID) *flushes {
+	if found, ok := o.flushes.Load(sale); ok {
 		return found.(*flushes)
 	}
 	options := batch.Options{Calls: 1, Running: &o.running}
-	found, _ := o.flushes.LoadOrStore(voucherID, batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
-		return o.flush(bulkhead.With(ctx, bulkhead.Purchase), voucherID) // who cancels or pays may wait for it, even if a job came first
+	found, _ := o.flushes.LoadOrStore(sale, batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
+		return o.flush(bulkhead.With(ctx, bulkhead.Purchase), sale) // who cancels or pays may wait for it, even if a job came first
 	}))
 	return found.(*flushes)
 }

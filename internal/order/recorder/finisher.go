@@ -30,24 +30,24 @@ type finisher struct {
 // rejections remembers for which sales Redis rejected the last correction for good.
 type rejections struct {
 	mu    sync.Mutex
-	sales map[int64]bool
+	sales map[order.SaleID]bool
 }
 
 // note remembers it, and reports whether it was otherwise before.
-func (r *rejections) note(voucherID int64, rejected bool) (changed bool) {
+func (r *rejections) note(sale order.SaleID, rejected bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sales[voucherID] == rejected {
+	if r.sales[sale] == rejected {
 		return false
 	}
 	if !rejected {
-		delete(r.sales, voucherID)
+		delete(r.sales, sale)
 		return true
 	}
 	if r.sales == nil {
-		r.sales = make(map[int64]bool)
+		r.sales = make(map[order.SaleID]bool)
 	}
-	r.sales[voucherID] = true
+	r.sales[sale] = true
 	return true
 }
 
@@ -73,15 +73,15 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 
 // free corrects Redis about cancelled and refunded orders, and returns the orders for which it could not.
 func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int64]bool) {
-	sales := make(map[int64][]order.Claim)
+	sales := make(map[order.SaleID][]order.Claim)
 	for _, c := range freed {
-		sales[c.VoucherID] = append(sales[c.VoucherID], c)
+		sales[c.Sale()] = append(sales[c.Sale()], c)
 	}
 	left = make(map[int64]bool)
-	for _, voucherID := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, voucherID int64) error {
-		return f.freeSale(ctx, sales[voucherID])
+	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale order.SaleID) error {
+		return f.freeSale(ctx, sales[sale])
 	}) {
-		for _, c := range sales[voucherID] {
+		for _, c := range sales[sale] {
 			left[c.OrderID] = true
 		}
 	}
@@ -93,7 +93,7 @@ func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int6
 // of admission did so; it took another unit, which goes back. The order may have been revived by one of the operations, or be
 // revived at any moment: so the ledger is read again, and its answer is valid only until Redis has applied a later operation.
 func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
-	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
+	if err := f.stores.Outbox.FlushSale(ctx, freed[0].Sale()); err != nil {
 		return err
 	}
 	decisions, _, err := f.resolver.settle(ctx, freed, nil)
@@ -114,15 +114,15 @@ func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 
 // correct corrects Redis where the ledger decided otherwise, and returns the orders for which it could not.
 func (f *finisher) correct(ctx context.Context, corrections []order.Correction) (left map[int64]bool) {
-	sales := make(map[int64][]order.Correction)
+	sales := make(map[order.SaleID][]order.Correction)
 	for _, c := range corrections {
-		sales[c.Sale.VoucherID] = append(sales[c.Sale.VoucherID], c)
+		sales[c.Sale.SaleID] = append(sales[c.Sale.SaleID], c)
 	}
 	left = make(map[int64]bool)
-	for _, voucherID := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, voucherID int64) error {
-		return f.correctOnce(ctx, sales[voucherID])
+	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale order.SaleID) error {
+		return f.correctOnce(ctx, sales[sale])
 	}) {
-		for _, c := range sales[voucherID] {
+		for _, c := range sales[sale] {
 			left[c.OrderID] = true
 		}
 	}
@@ -131,26 +131,26 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 
 // each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the sales
 // for which it did not succeed. It begins no step once that time is over.
-func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx context.Context, voucherID int64) error) (failed []int64) {
+func (f *finisher) each(ctx context.Context, sales []order.SaleID, step func(ctx context.Context, sale order.SaleID) error) (failed []order.SaleID) {
 	if len(sales) == 0 {
 		return nil
 	}
 	grace, cancel := context.WithTimeout(ctx, correctGrace)
 	defer cancel()
 	f.retrier.retry(grace, func(context.Context) error {
-		var again []int64
+		var again []order.SaleID
 		var errs []error
-		for i, voucherID := range sales {
+		for i, sale := range sales {
 			if grace.Err() != nil { // the others are read again later: this pass must not take a timeout for each
 				again = append(again, sales[i:]...)
 				break
 			}
-			switch err := f.try(ctx, voucherID, step); {
+			switch err := f.try(ctx, sale, step); {
 			case err == nil:
 			case errors.Is(err, order.ErrRejected):
-				failed = append(failed, voucherID)
+				failed = append(failed, sale)
 			default:
-				again, errs = append(again, voucherID), append(errs, err)
+				again, errs = append(again, sale), append(errs, err)
 			}
 		}
 		sales = again
@@ -160,16 +160,16 @@ func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx contex
 }
 
 // try takes the step for one sale, and logs when Redis begins and ceases to reject it for good.
-func (f *finisher) try(ctx context.Context, voucherID int64, step func(ctx context.Context, voucherID int64) error) error {
+func (f *finisher) try(ctx context.Context, sale order.SaleID, step func(ctx context.Context, sale order.SaleID) error) error {
 	call, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	err := step(call, voucherID)
+	err := step(call, sale)
 	rejected := errors.Is(err, order.ErrRejected)
 	switch {
-	case rejected && f.rejected.note(voucherID, true):
-		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending", "voucher", voucherID, "error", err)
-	case err == nil && f.rejected.note(voucherID, false):
-		f.log.InfoContext(ctx, "Redis takes corrections of the sale again", "voucher", voucherID)
+	case rejected && f.rejected.note(sale, true):
+		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending", "voucher", sale, "error", err)
+	case err == nil && f.rejected.note(sale, false):
+		f.log.InfoContext(ctx, "Redis takes corrections of the sale again", "voucher", sale)
 	}
 	return err
 }
@@ -180,8 +180,8 @@ func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correcti
 		corrections[i].Sale.Partition = f.partition
 	}
 	rebuilding, err := f.stores.Holders.Correct(ctx, corrections)
-	for voucherID, epoch := range rebuilding {
-		f.repairs.RequestRepair(voucherID, epoch) // that rebuild may have counted the unit as taken, and would lack it
+	for sale, epoch := range rebuilding {
+		f.repairs.RequestRepair(sale, epoch) // that rebuild may have counted the unit as taken, and would lack it
 	}
 	return err
 }

@@ -49,7 +49,7 @@ var (
 // Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to decide.
 type Suspects interface {
 	// Suspect asks for the sale to be audited soon. It must not block.
-	Suspect(voucherID int64)
+	Suspect(sale order.SaleID)
 }
 
 // Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
@@ -160,12 +160,12 @@ func (r *Reconciler) serve(ctx context.Context) {
 }
 
 // work does what is to be done about one sale.
-func (r *Reconciler) work(ctx context.Context, voucherID int64, u Urgency) {
+func (r *Reconciler) work(ctx context.Context, sale order.SaleID, u Urgency) {
 	if u == Retiring {
-		r.repairs.done(voucherID, r.tryRetire(ctx, voucherID))
+		r.repairs.done(sale, r.tryRetire(ctx, sale))
 		return
 	}
-	r.repairs.done(voucherID, r.tryRebuild(ctx, voucherID))
+	r.repairs.done(sale, r.tryRebuild(ctx, sale))
 	r.becomeReady()
 }
 
@@ -204,15 +204,20 @@ func (r *Reconciler) Healthy() error {
 
 // Open puts the sale of a new voucher into Redis, or waits for another instance that is doing so.
 func (r *Reconciler) Open(ctx context.Context, voucherID int64) error {
-	return r.locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
-		return r.rebuildIfNeeded(ctx, voucherID)
+	return r.OpenSale(ctx, order.SaleID{VoucherID: voucherID})
+}
+
+// OpenSale puts one sale into Redis, or waits for another instance that is doing so.
+func (r *Reconciler) OpenSale(ctx context.Context, sale order.SaleID) error {
+	return r.locker.Do(ctx, lockName(sale), func(ctx context.Context) error {
+		return r.rebuildIfNeeded(ctx, sale)
 	})
 }
 
 // forget drops what is remembered of a sale that has left Redis.
-func (r *Reconciler) forget(voucherID int64) {
-	r.catalog.Forget(voucherID)
-	r.repairs.forget(voucherID)
+func (r *Reconciler) forget(sale order.SaleID) {
+	r.catalog.Forget(sale.VoucherID)
+	r.repairs.forget(sale)
 }
 
 // sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The ledger
@@ -243,38 +248,40 @@ func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err e
 		r.repairs.sweep(known) // what failed is tried again all the same
 		return 0, err
 	}
-	found := make(map[int64]Urgency, len(known))
+	found := make(map[order.SaleID]Urgency, len(known))
 	for _, v := range all.unread {
-		if u, has := known[v.ID]; has {
-			found[v.ID] = u
+		sale := order.SaleOf(v).SaleID
+		if u, has := known[sale]; has {
+			found[sale] = u
 		}
 	}
 	for i, v := range all.vouchers {
-		found[v.ID] = urgencyOf(v, all.views[i])
+		found[order.SaleOf(v).SaleID] = urgencyOf(v, all.views[i])
 	}
 	r.repairs.sweep(found)
 	for i, v := range all.vouchers {
-		r.compare(ctx, v, all.views[i], found[v.ID])
+		r.compare(ctx, v, all.views[i], found[order.SaleOf(v).SaleID])
 	}
 	return all.waited, all.err
 }
 
 // compare has done what is to be done about one sale.
 func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.SaleView, u Urgency) {
+	sale := order.SaleOf(v).SaleID
 	broken, err := r.needsRebuild(ctx, v, view)
 	switch {
 	case err != nil: // the others go on
-		r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", v.ID, "error", err)
+		r.log.WarnContext(ctx, "comparing a sale with the ledger failed; retrying", "voucher", sale, "error", err)
 	case broken:
-		r.repairs.found(v.ID, u)
+		r.repairs.found(sale, u)
 	case view.Applied < v.Sale.LastOperation:
 		r.outbox.RequestFlush(v.ID)
 		return
 	case over(v, view):
-		r.repairs.found(v.ID, Retiring)
+		r.repairs.found(sale, Retiring)
 	}
 	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
-		r.suspects.Suspect(v.ID) // the auditor compares exactly, and knows of stock that is being changed
+		r.suspects.Suspect(sale) // the auditor compares exactly, and knows of stock that is being changed
 	}
 }
 
@@ -294,7 +301,7 @@ func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
 // that the ledger was restored from a backup (or, without the lock, that the sale was rebuilt in between).
 func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) (bool, error) {
 	if view.Mode == order.SaleMissing || view.Mode == order.SaleRebuilding ||
-		view.Mark.Epoch <= r.repairs.badEpoch(v.ID, v.Sale.Epoch) || view.Mark.Epoch > v.Sale.Epoch ||
+		view.Mark.Epoch <= r.repairs.badEpoch(order.SaleOf(v).SaleID, v.Sale.Epoch) || view.Mark.Epoch > v.Sale.Epoch ||
 		view.Mark.Before(order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}) {
 		return true, nil
 	}
@@ -308,24 +315,25 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 	if err != nil {
 		return false, err
 	}
+	now = now.OfShare(v.Sale.Share)
 	return now.Sale != nil && !now.Sale.Retired && view.Applied > now.Sale.LastOperation, nil
 }
 
 // tryRebuild rebuilds the sale if it is wrong and no other instance is doing so.
-func (r *Reconciler) tryRebuild(ctx context.Context, voucherID int64) result {
-	err := r.locker.TryDo(ctx, lockName(voucherID), func(ctx context.Context) error {
-		return r.rebuildIfNeeded(ctx, voucherID)
+func (r *Reconciler) tryRebuild(ctx context.Context, sale order.SaleID) result {
+	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error {
+		return r.rebuildIfNeeded(ctx, sale)
 	})
 	switch {
 	case err == nil:
 		return jobDone
 	case errors.Is(err, order.ErrBusy), errors.Is(err, order.ErrSuperseded):
-		r.log.DebugContext(ctx, "another instance is rebuilding the sale", "voucher", voucherID)
+		r.log.DebugContext(ctx, "another instance is rebuilding the sale", "voucher", sale)
 		return jobBusy
 	case ctx.Err() == nil:
-		r.log.ErrorContext(ctx, "rebuilding a sale failed; retrying", "voucher", voucherID, "error", err)
+		r.log.ErrorContext(ctx, "rebuilding a sale failed; retrying", "voucher", sale, "error", err)
 	}
 	return jobFailed
 }
 
-func lockName(voucherID int64) string { return fmt.Sprintf("sale:%d", voucherID) }
+func lockName(sale order.SaleID) string { return "sale:" + sale.String() }

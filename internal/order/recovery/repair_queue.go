@@ -37,16 +37,16 @@ type RepairQueue struct {
 	wake chan struct{} // gets a value when something was added
 
 	mu        sync.Mutex
-	jobs      map[int64]*job     // by voucher id
-	waiting   [urgencies][]int64 // voucher ids, oldest first; some are outdated: job.waits says
-	urgency   map[int64]Urgency  // by voucher id: of all sales that Redis is to hold, as of the last sweep
-	checked   map[int64]time.Time
-	badEpochs map[int64]int64 // by voucher id: an epoch known to be wrong, until the sale has a higher one
+	jobs      map[order.SaleID]*job
+	waiting   [urgencies][]order.SaleID // oldest first; some are outdated: job.waits says
+	urgency   map[order.SaleID]Urgency  // of all sales that Redis is to hold, as of the last sweep
+	checked   map[order.SaleID]time.Time
+	badEpochs map[order.SaleID]int64 // an epoch known to be wrong, until the sale has a higher one
 }
 
 // job is a sale in the queue.
 type job struct {
-	id      int64
+	sale    order.SaleID
 	urgency Urgency
 	since   time.Time
 	state   jobState
@@ -66,8 +66,8 @@ const (
 // NewRepairQueue returns an empty queue.
 func NewRepairQueue() *RepairQueue {
 	return &RepairQueue{
-		wake: make(chan struct{}, 1), jobs: make(map[int64]*job), urgency: make(map[int64]Urgency),
-		checked: make(map[int64]time.Time), badEpochs: make(map[int64]int64),
+		wake: make(chan struct{}, 1), jobs: make(map[order.SaleID]*job), urgency: make(map[order.SaleID]Urgency),
+		checked: make(map[order.SaleID]time.Time), badEpochs: make(map[order.SaleID]int64),
 	}
 }
 
@@ -75,29 +75,29 @@ func NewRepairQueue() *RepairQueue {
 // is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that come too
 // soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale
 // has a higher one.
-func (q *RepairQueue) RequestRepair(voucherID, badEpoch int64) {
+func (q *RepairQueue) RequestRepair(sale order.SaleID, badEpoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	known, has := q.badEpochs[voucherID]
+	known, has := q.badEpochs[sale]
 	isNew := badEpoch > order.NoBadEpoch && (!has || badEpoch > known)
 	if isNew {
-		q.badEpochs[voucherID] = badEpoch
+		q.badEpochs[sale] = badEpoch
 	}
-	if !isNew && time.Since(q.checked[voucherID]) < minInterval {
+	if !isNew && time.Since(q.checked[sale]) < minInterval {
 		return
 	}
-	q.add(voucherID, q.urgency[voucherID]) // Running when it is not known
+	q.add(sale, q.urgency[sale]) // Running when it is not known
 }
 
 // add puts a sale into the queue, or makes it more urgent there. The caller holds mu.
-func (q *RepairQueue) add(voucherID int64, u Urgency) {
-	j := q.jobs[voucherID]
+func (q *RepairQueue) add(sale order.SaleID, u Urgency) {
+	j := q.jobs[sale]
 	switch {
 	case j == nil && len(q.jobs) >= maxJobs:
 		return
 	case j == nil:
-		j = &job{id: voucherID, urgency: u, since: time.Now(), sweeps: 1}
-		q.jobs[voucherID] = j
+		j = &job{sale: sale, urgency: u, since: time.Now(), sweeps: 1}
+		q.jobs[sale] = j
 	case j.state == jobRuns:
 		j.again = j.again || u < Retiring
 		return
@@ -112,7 +112,7 @@ func (q *RepairQueue) add(voucherID int64, u Urgency) {
 // enqueue makes the job wait. The caller holds mu.
 func (q *RepairQueue) enqueue(j *job) {
 	j.state = jobWaits
-	q.waiting[j.urgency] = append(q.waiting[j.urgency], j.id)
+	q.waiting[j.urgency] = append(q.waiting[j.urgency], j.sale)
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -120,7 +120,7 @@ func (q *RepairQueue) enqueue(j *job) {
 }
 
 // next takes the most urgent sale out of those that are at least so urgent. It is then worked on until done is called.
-func (q *RepairQueue) next(least Urgency) (voucherID int64, u Urgency, ok bool) {
+func (q *RepairQueue) next(least Urgency) (sale order.SaleID, u Urgency, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for u := range least + 1 {
@@ -134,7 +134,7 @@ func (q *RepairQueue) next(least Urgency) (voucherID int64, u Urgency, ok bool) 
 			}
 		}
 	}
-	return 0, 0, false
+	return order.SaleID{}, 0, false
 }
 
 // result is what came of working on a sale.
@@ -147,31 +147,31 @@ const (
 )
 
 // done ends the work on a sale.
-func (q *RepairQueue) done(voucherID int64, r result) {
+func (q *RepairQueue) done(sale order.SaleID, r result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j := q.jobs[voucherID]
+	j := q.jobs[sale]
 	switch {
 	case j == nil: // forgotten meanwhile
 	case r == jobDone && j.again:
-		j.urgency, j.since, j.sweeps = q.urgency[voucherID], time.Now(), 1
+		j.urgency, j.since, j.sweeps = q.urgency[sale], time.Now(), 1
 		q.enqueue(j)
 	case r == jobDone:
-		delete(q.jobs, voucherID)
+		delete(q.jobs, sale)
 	default:
 		j.state, j.tried = jobDelayed, j.tried || r == jobFailed
 	}
 }
 
 // sweep begins a sweep that has found these urgencies: what was delayed waits again, in the order in which it came.
-func (q *RepairQueue) sweep(found map[int64]Urgency) {
+func (q *RepairQueue) sweep(found map[order.SaleID]Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.urgency = found
 	var delayed []*job
 	for _, j := range q.jobs {
 		j.sweeps++
-		if u, has := found[j.id]; has && j.state != jobRuns && j.urgency != Retiring && j.urgency != u {
+		if u, has := found[j.sale]; has && j.state != jobRuns && j.urgency != Retiring && j.urgency != u {
 			j.urgency = u
 			delayed = append(delayed, j)
 		} else if j.state == jobDelayed {
@@ -190,17 +190,17 @@ func (q *RepairQueue) sweep(found map[int64]Urgency) {
 }
 
 // urgencies returns what the last sweep has found.
-func (q *RepairQueue) urgencies() map[int64]Urgency {
+func (q *RepairQueue) urgencies() map[order.SaleID]Urgency {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.urgency
 }
 
 // found adds a sale of which a sweep has found that there is something to do.
-func (q *RepairQueue) found(voucherID int64, u Urgency) {
+func (q *RepairQueue) found(sale order.SaleID, u Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.add(voucherID, u)
+	q.add(sale, u)
 }
 
 // RepairLoad is what waits in the queue with one urgency, or is being worked on.
@@ -244,15 +244,15 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 
 // badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a ledger at
 // the given epoch can have had is forgotten: no rebuild would get beyond it.
-func (q *RepairQueue) badEpoch(voucherID, ledger int64) int64 {
+func (q *RepairQueue) badEpoch(sale order.SaleID, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	epoch, has := q.badEpochs[voucherID]
+	epoch, has := q.badEpochs[sale]
 	switch {
 	case !has:
 		return order.NoBadEpoch
 	case epoch-ledger > maxEpochLead:
-		delete(q.badEpochs, voucherID)
+		delete(q.badEpochs, sale)
 		return order.NoBadEpoch
 	default:
 		return epoch
@@ -260,19 +260,19 @@ func (q *RepairQueue) badEpoch(voucherID, ledger int64) int64 {
 }
 
 // rebuilt forgets bad epochs below the given one, which the sale has now.
-func (q *RepairQueue) rebuilt(voucherID, epoch int64) {
+func (q *RepairQueue) rebuilt(sale order.SaleID, epoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if bad, has := q.badEpochs[voucherID]; has && bad < epoch {
-		delete(q.badEpochs, voucherID)
+	if bad, has := q.badEpochs[sale]; has && bad < epoch {
+		delete(q.badEpochs, sale)
 	}
 }
 
 // forget drops what is remembered of a sale that has left Redis.
-func (q *RepairQueue) forget(voucherID int64) {
+func (q *RepairQueue) forget(sale order.SaleID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.jobs, voucherID)
-	delete(q.checked, voucherID)
-	delete(q.badEpochs, voucherID)
+	delete(q.jobs, sale)
+	delete(q.checked, sale)
+	delete(q.badEpochs, sale)
 }

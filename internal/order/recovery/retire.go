@@ -28,17 +28,17 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the process
 // dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the next sweep.
-func (r *Reconciler) tryRetire(ctx context.Context, voucherID int64) result {
-	err := r.locker.TryDo(ctx, lockName(voucherID), func(ctx context.Context) error { return r.retire(ctx, voucherID) })
+func (r *Reconciler) tryRetire(ctx context.Context, sale order.SaleID) result {
+	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
 	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
-		r.log.WarnContext(ctx, "retiring a sale failed; retrying", "voucher", voucherID, "error", err)
+		r.log.WarnContext(ctx, "retiring a sale failed; retrying", "voucher", sale, "error", err)
 	}
 	return jobDone
 }
 
 // retire checks the sale again, now that the lock is held, and retires it.
-func (r *Reconciler) retire(ctx context.Context, voucherID int64) error {
-	v, view, err := r.look(ctx, voucherID)
+func (r *Reconciler) retire(ctx context.Context, sale order.SaleID) error {
+	v, view, err := r.look(ctx, sale)
 	if err != nil || v.Sale == nil || v.Sale.Retired || !over(v, view) {
 		return err
 	}
@@ -52,20 +52,20 @@ func (r *Reconciler) retire(ctx context.Context, voucherID int64) error {
 	if lost > 0 {
 		// Their entries are gone (the stream was trimmed, or they could not be decoded): the holders are the last trace.
 		// A rebuild requeues them, and the sale is retired once they are recorded.
-		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale", "voucher", v.ID, "orders", lost)
-		r.repairs.RequestRepair(v.ID, view.Mark.Epoch)
+		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale", "voucher", sale, "orders", lost)
+		r.repairs.RequestRepair(sale, view.Mark.Epoch)
 		return nil
 	}
 	dropped, err := r.builder.Drop(ctx, order.SaleOf(v), view)
 	if err != nil || !dropped {
 		return err
 	}
-	retired, err := r.ledger.Retire(ctx, v.ID, v.Sale.LastOperation)
+	retired, err := r.ledger.Retire(ctx, sale, v.Sale.LastOperation)
 	if err != nil || !retired {
 		return err // something has changed since the view: the next sweep rebuilds it
 	}
-	r.forget(v.ID)
-	r.log.InfoContext(ctx, "sale retired", "voucher", v.ID)
+	r.forget(sale)
+	r.log.InfoContext(ctx, "sale retired", "voucher", sale)
 	return nil
 }
 
