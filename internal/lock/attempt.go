@@ -56,7 +56,7 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 // attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask again.
 // It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
-	switch err := l.locker.mayLeave(ctx); {
+	switch err := l.mayLeave(ctx); {
 	case errors.Is(err, errLeft): // it says nothing of who has the lock
 		return nil, answer{}, fmt.Errorf("lock %q: %w", l.name, err)
 	case err != nil:
@@ -97,7 +97,7 @@ func (c *claim) remember(unsure bool) {
 // background, whatever else is there: nothing but the lease would end it otherwise, or the place in the queue. If it fails
 // they do.
 func (l *Lock) abandon(ctx context.Context, c claim) {
-	_, _ = leavable(ctx, l.locker, func() (bool, error) { return l.release(ctx, c, ending{}) })
+	_, _ = leavable(ctx, l, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
 
 // unsound returns why a lock that was obtained cannot be kept, if it cannot.
@@ -133,7 +133,7 @@ type answer struct {
 func (l *Lock) acquire(ctx context.Context, c claim) (a answer, err error) {
 	acquire := l.callAcquire(c)
 	if c.asks {
-		a, err = leavable(ctx, l.locker, func() (answer, error) { return l.runObserved(limit(ctx, askTimeout), acquire) })
+		a, err = leavable(ctx, l, func() (answer, error) { return l.runObserved(limit(ctx, askTimeout), acquire) })
 	} else {
 		a, err = read(l.locker.run(ctx, askTimeout, acquire))
 	}
@@ -160,10 +160,10 @@ func read(cmd *redis.Cmd) (a answer, err error) {
 
 // ask runs a script that may be left at any time. The answer's error is ctx's then.
 func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
-	err := l.locker.mayLeave(ctx)
+	err := l.mayLeave(ctx)
 	var answer *redis.Cmd
 	if err == nil {
-		answer, err = leavable(ctx, l.locker, func() (*redis.Cmd, error) {
+		answer, err = leavable(ctx, l, func() (*redis.Cmd, error) {
 			return c.run(limit(ctx, askTimeout), l.locker.client), nil
 		})
 	}

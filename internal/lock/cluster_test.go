@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -9,19 +10,54 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/batch"
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )
+
+// threeMasters returns a cluster in which nobody takes the place of a master that is silent, and a process's locker.
+func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
+	t.Helper()
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	return cluster, lock.New(client, "")
+}
+
+// silenceFirst stops the first master until the test ends.
+func silenceFirst(t *testing.T, cluster *testkit.RedisCluster) {
+	t.Helper()
+	cluster.Nodes[0].Pause()
+	t.Cleanup(cluster.Nodes[0].Resume)
+}
+
+// silentAndOthers stops the first of three masters, and returns a process's locks: so many of that one, and so many of the
+// others, which it has had before.
+func silentAndOthers(t *testing.T, locks int) (locker *lock.Locker, silent, others []*lock.Lock) {
+	t.Helper()
+	cluster, locker := threeMasters(t)
+	for i := 0; len(silent) < locks || len(others) < locks; i++ {
+		l := locker.Mutex(fmt.Sprint(i))
+		if cluster.Master(lock.KeyOf(l)) == 0 {
+			silent = append(silent, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+	silent, others = silent[:locks], others[:locks]
+	for _, l := range others { // who knows all nodes and scripts
+		mustRelease(t, mustLock(t, l))
+	}
+	silenceFirst(t, cluster)
+	return locker, silent, others
+}
 
 // TestSilentMasterLosesItsOwnHoldsOnly stops one master of a cluster while a process has locks of all of them, which are renewed
 // together: those of the others are held on.
 func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 	t.Parallel()
 	const lease, holds = 9 * time.Second, 60
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute) // nobody takes the silent one's place
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
-	locker := lock.New(client, "")
+	cluster, locker := threeMasters(t)
 	var onSilent, onOthers []*lock.Hold
 	for i := range holds { // over a lease, so that some are always due
 		l := locker.Mutex(fmt.Sprint(i), lock.WithRenewedLease(lease))
@@ -33,8 +69,7 @@ func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 		}
 		time.Sleep(lease / 2 / holds)
 	}
-	cluster.Nodes[0].Pause()
-	t.Cleanup(cluster.Nodes[0].Resume)
+	silenceFirst(t, cluster)
 	for _, h := range onSilent {
 		receive(t, "loss", h.Lost())
 	}
@@ -51,27 +86,10 @@ func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	t.Parallel()
 	const calls = 100
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute) // nobody takes the silent one's place
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
-	locker := lock.New(client, "")
-	var onSilent, onOthers []*lock.Lock
-	for i := 0; len(onSilent) < calls || len(onOthers) < calls; i++ {
-		l := locker.Mutex(fmt.Sprint(i))
-		if cluster.Master(lock.KeyOf(l)) == 0 {
-			onSilent = append(onSilent, l)
-		} else {
-			onOthers = append(onOthers, l)
-		}
-	}
-	for _, l := range onOthers[:calls] { // who knows all nodes and scripts
-		mustRelease(t, mustLock(t, l))
-	}
-	cluster.Nodes[0].Pause()
-	t.Cleanup(cluster.Nodes[0].Resume)
+	_, silent, others := silentAndOthers(t, calls)
 	var stuck sync.WaitGroup
 	defer stuck.Wait()
-	for _, l := range onSilent[:calls] {
+	for _, l := range silent {
 		stuck.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), soon)
 			defer cancel()
@@ -82,11 +100,56 @@ func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	}
 	quickly(t, "taking and releasing locks of the others", func() {
 		atOnce(t, calls, func(i int) error {
-			h, err := onOthers[i].TryLock(t.Context())
+			h, err := others[i].TryLock(t.Context())
 			if err != nil {
 				return err
 			}
 			return h.Release(t.Context())
 		})
 	})
+}
+
+// TestSilentMasterKeepsItsOwnCallsOnly leaves more calls to a stopped master of a cluster than may go on at once, again and again, and
+// has locks of the others taken and released by callers who may leave, too.
+func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
+	t.Parallel()
+	const calls = 300
+	locker, silent, others := silentAndOthers(t, calls)
+	ctx, done := context.WithCancel(t.Context())
+	var leaving sync.WaitGroup
+	defer leaving.Wait()
+	defer done()
+	for _, l := range silent {
+		leaving.Go(func() {
+			for again := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-again.C {
+				impatient, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+				if _, err := l.TryLock(impatient); err == nil {
+					t.Error("a silent master has given a lock")
+				}
+				cancel()
+			}
+		})
+	}
+	many := func() bool { n, most := lock.Left(locker); return n >= most }
+	eventually(t, "left by more than may go on at once", many)
+	for _, l := range others {
+		h, err := l.Lock(t.Context())
+		if err != nil {
+			t.Fatalf("a lock of another master: %v", err)
+		}
+		if err := h.Refresh(t.Context()); err != nil {
+			t.Errorf("refresh: %v", err)
+		}
+		mustRelease(t, h)
+	}
+	eventually(t, "left by as many again", many)
+	eventually(t, "refused for a slot that is left by many", func() bool {
+		impatient, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		_, err := silent[0].State(impatient)
+		return errors.Is(err, batch.ErrNotSent)
+	})
+	done()
+	leaving.Wait()
+	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
 }

@@ -103,7 +103,9 @@
 //	Lock, cancelled when refused     is told that its context is over, besides that others have the lock (12)
 //	acquire, cancelled in a queue    the place is given up in the same way (33, 37)
 //	many are cancelled               each gives up in the background, for 3 s at most; while 256 or more do, new calls
-//	                                 that could be left fail at once, with an error that is not ErrNotObtained (54)
+//	                                 that could be left fail at once, with an error that is not ErrNotObtained (54). Of
+//	                                 a client of several servers those do whose slot has four or more there: so they
+//	                                 are no more than 256 and four for each slot, and a server that answers serves on
 //	release, its answer is lost      asked again once, and again by the next call of Release; success is success, and a
 //	                                 successor is not touched (15)
 //	release, while Redis is slow     has 3 s, whatever became of its caller's context: half of them for each try, so that

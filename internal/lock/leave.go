@@ -12,17 +12,18 @@ const (
 	// leaveTime is how long a call goes on at most when its context is over: on a Redis that answers, that is enough to
 	// leave everything in order. What takes longer is done in the background.
 	leaveTime = 20 * time.Millisecond
-	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left, too.
-	// Each ends by its own time limits.
-	mostLeft = 256
+	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left, too:
+	// those of slots that have as many as mostLeftOfSlot there, as the others' server may well answer. Each ends by its own
+	// time limits.
+	mostLeft, mostLeftOfSlot = 256, 4
 )
 
 // errLeft is why nothing was asked.
 var errLeft = fmt.Errorf("%w: too many calls that Redis has left unanswered", batch.ErrNotSent)
 
 // mayLeave returns why a call with the context should not begin, if it should not.
-func (l *Locker) mayLeave(ctx context.Context) error {
-	if ctx.Done() != nil && l.left.Load() >= mostLeft {
+func (l *Lock) mayLeave(ctx context.Context) error {
+	if ctx.Done() != nil && l.locker.left.Load() >= mostLeft && l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
 		return errLeft
 	}
 	return ctx.Err()
@@ -30,7 +31,7 @@ func (l *Locker) mayLeave(ctx context.Context) error {
 
 // leavable returns what do returns, or soon after ctx is over its error; then do goes on. The client cannot be told to
 // stop waiting for an answer, so do has a goroutine if ctx can end.
-func leavable[T any](ctx context.Context, l *Locker, do func() (T, error)) (result T, err error) {
+func leavable[T any](ctx context.Context, l *Lock, do func() (T, error)) (result T, err error) {
 	if ctx.Done() == nil {
 		return do()
 	}
@@ -53,10 +54,13 @@ func leavable[T any](ctx context.Context, l *Locker, do func() (T, error)) (resu
 		return got, failed
 	case <-patience.C:
 	}
-	l.left.Add(1)
+	all, ofSlot := &l.locker.left, &l.locker.slot(l.keys.all).left
+	all.Add(1)
+	ofSlot.Add(1)
 	go func() {
-		defer l.left.Add(-1)
 		<-done
+		ofSlot.Add(-1)
+		all.Add(-1)
 	}()
 	return result, ctx.Err()
 }

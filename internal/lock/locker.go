@@ -32,15 +32,14 @@ type Locker struct {
 	label    string       // of its process, for State
 	repeats  bool         // the client may send a command more than once: all do, but a plain one that was told not to
 	highest  atomic.Int64 // of all tokens that were handed out here
-	left     atomic.Int64 // calls that go on though nobody waits for them
+	left     atomic.Int64 // calls of all slots that go on though nobody waits for them
 	obeys    bool         // the client ends a call at its context's deadline
 	slow     atomic.Int64 // until when answers are not expected at once, Unix nanoseconds
 	watchdog watchdog
 	pubsub   pubsub
 	prompt   *sends
-	patient  *sends   // while answers are slow
 	several  bool     // the client may ask more than one server
-	slots    sync.Map // of *sends, by the key of a slot's high water: instead of patient, where servers are several
+	slots    sync.Map // of *slot, by the key of its high water; of one server all are the slot ""
 }
 
 // New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
@@ -59,7 +58,7 @@ func New(client Client, prefix string) *Locker {
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
-	l.prompt, l.patient = l.newSends(promptTime, promptSends, true), l.newSends(askTimeout, patientSends, false)
+	l.prompt = l.newSends(promptTime, promptSends, true)
 	return l
 }
 

@@ -136,7 +136,7 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	}
 	obtained := len(r.got)
 	if obtained > 0 {
-		_, _ = leavable(ctx, r.lock.locker, func() (bool, error) { // if that fails the lease ends it
+		_, _ = leavable(ctx, r.lock, func() (bool, error) { // if that fails the lease ends it
 			firstLast(r.got, func(_ int, a reply) error { return a.hold.Release(ctx) })
 			return true, nil
 		})

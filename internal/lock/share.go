@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,7 +64,7 @@ func unanswered(answer *redis.Cmd) error {
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
 // thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the others.
 func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
-	sends := l.patientFor(c)
+	sends := l.slot(c.keys).patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
 		within = min(within, releaseTimeout/2) // a release that waits behind it has time left to be sent by itself
@@ -84,18 +85,24 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 	return answer // with its own error
 }
 
-// patientFor returns what calls share with the call. Where servers are several that is the calls of one slot, which one
-// server has: a request to more than one is answered when all of them have answered, and one may be silent.
-func (l *Locker) patientFor(c call) *sends {
-	if !l.several {
-		return l.patient
+// slot is what calls have in common that ask for locks of one slot, which one server has: so that one that says nothing
+// holds up its own locks only. (A request to more than one is answered when all of them have answered.)
+type slot struct {
+	patient *sends       // while answers are slow
+	left    atomic.Int64 // calls that go on though nobody waits for them
+}
+
+// slot returns the slot of a lock's keys, none for a lock that is made of others. A client of one server has one for all.
+func (l *Locker) slot(keys []string) *slot {
+	name := ""
+	if l.several && len(keys) > 0 {
+		name = keys[1]
 	}
-	slot := c.keys[1]
-	shared, ok := l.slots.Load(slot)
+	s, ok := l.slots.Load(name)
 	if !ok {
-		shared, _ = l.slots.LoadOrStore(slot, l.newSends(askTimeout, patientSends, false))
+		s, _ = l.slots.LoadOrStore(name, &slot{patient: l.newSends(askTimeout, patientSends, false)})
 	}
-	return shared.(*sends) //nolint:forcetypeassert // nothing else is stored
+	return s.(*slot) //nolint:forcetypeassert // nothing else is stored
 }
 
 // retry does something that asks Redis, and once more, patiently, if it was not answered; then it is told that it may

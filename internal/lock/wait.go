@@ -52,7 +52,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 // ownFailure reports whether err says nothing about Redis, only about one waiter.
 func ownFailure(err error) bool {
 	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, ErrTooFewReplicas) ||
-		errors.Is(err, ErrRestarted)
+		errors.Is(err, ErrRestarted) || errors.Is(err, errLeft)
 }
 
 // await waits for the first place in the queue, and there for the lock.

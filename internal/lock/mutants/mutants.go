@@ -323,7 +323,7 @@ func inUse() []mutation {
 `},
 		}, "Mutex", 14},
 		{"calls that were left are not counted", []change{
-			{"leave.go", `l.left.Load() >= mostLeft {`, `false {`},
+			{"leave.go", `ctx.Done() != nil && l.locker.left.Load()`, `false && l.locker.left.Load()`},
 		}, "Mutex", 54},
 		{"Err reads a flag", []change{
 			{"hold.go", `		h.expire()
