@@ -12,7 +12,7 @@ import (
 )
 
 // Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own for
-// each of its tries, so that there is another one when a connection says nothing.
+// the first try, so that there is another one when a connection says nothing.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -160,22 +160,20 @@ func read(cmd *redis.Cmd) (a answer, err error) {
 
 // ask runs a script that may be left at any time. The answer's error is ctx's then.
 func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
-	err := l.mayLeave(ctx)
-	var answer *redis.Cmd
-	if err == nil {
-		answer, err = leavable(ctx, l, func() (*redis.Cmd, error) {
-			return c.run(limit(ctx, askTimeout), l.locker.client), nil
-		})
+	if err := l.mayLeave(ctx); err != nil {
+		return unanswered(ctx, err)
 	}
+	answer, err := leavable(ctx, l, func() (*redis.Cmd, error) {
+		return c.run(limit(ctx, askTimeout), l.locker.client), nil
+	})
 	if err != nil {
-		answer = redis.NewCmd(ctx)
-		answer.SetErr(err)
+		return unanswered(ctx, err)
 	}
 	return answer
 }
 
 // release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
-// answer is lost it asks once more, of which there is time left.
+// answer is lost it asks once more.
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
 	held, _, err = l.releaseTo(ctx, c, e)
 	return held, err
@@ -186,8 +184,11 @@ func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
 	err = l.locker.retry(ctx, func(again bool) error {
 		e.again = e.again || again
-		sent := time.Now()
-		answer := l.locker.run(ctx, releaseTimeout/2, l.callRelease(c, e))
+		sent, within := time.Now(), releaseTimeout/2
+		if again {
+			within = releaseTimeout // nothing is asked after that
+		}
+		answer := l.locker.run(ctx, within, l.callRelease(c, e))
 		if token, ok := answer.Val().(string); ok && answer.Err() == nil {
 			held, o = true, &offer{sent: sent}
 			o.token, err = strconv.ParseInt(token, 10, 64)

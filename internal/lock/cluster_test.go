@@ -18,7 +18,7 @@ import (
 // threeMasters returns a cluster in which nobody takes the place of a master that is silent, and a process's locker.
 func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	t.Helper()
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // the silent one accepts all connections
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
 	return cluster, lock.New(client, "")
@@ -33,10 +33,10 @@ func silenceFirst(t *testing.T, cluster *testkit.RedisCluster) {
 
 // silentAndOthers stops the first of three masters, and returns a process's locks: so many of that one, and so many of the
 // others, which it has had before.
-func silentAndOthers(t *testing.T, locks int) (locker *lock.Locker, silent, others []*lock.Lock) {
+func silentAndOthers(t *testing.T, ofSilent, ofOthers int) (locker *lock.Locker, silent, others []*lock.Lock) {
 	t.Helper()
 	cluster, locker := threeMasters(t)
-	for i := 0; len(silent) < locks || len(others) < locks; i++ {
+	for i := 0; len(silent) < ofSilent || len(others) < ofOthers; i++ {
 		l := locker.Mutex(fmt.Sprint(i))
 		if cluster.Master(lock.KeyOf(l)) == 0 {
 			silent = append(silent, l)
@@ -44,7 +44,7 @@ func silentAndOthers(t *testing.T, locks int) (locker *lock.Locker, silent, othe
 			others = append(others, l)
 		}
 	}
-	silent, others = silent[:locks], others[:locks]
+	silent, others = silent[:ofSilent], others[:ofOthers]
 	for _, l := range others { // who knows all nodes and scripts
 		mustRelease(t, mustLock(t, l))
 	}
@@ -86,7 +86,7 @@ func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	t.Parallel()
 	const calls = 100
-	_, silent, others := silentAndOthers(t, calls)
+	_, silent, others := silentAndOthers(t, calls, calls)
 	var stuck sync.WaitGroup
 	defer stuck.Wait()
 	for _, l := range silent {
@@ -113,15 +113,14 @@ func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 // has locks of the others taken and released by callers who may leave, too.
 func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 	t.Parallel()
-	const calls = 300
-	locker, silent, others := silentAndOthers(t, calls)
+	locker, silent, others := silentAndOthers(t, 300, 50)
 	ctx, done := context.WithCancel(t.Context())
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
 	defer done()
 	for _, l := range silent {
 		leaving.Go(func() {
-			for again := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-again.C {
+			for again := time.NewTicker(time.Second); ctx.Err() == nil; <-again.C {
 				impatient, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 				if _, err := l.TryLock(impatient); err == nil {
 					t.Error("a silent master has given a lock")

@@ -102,15 +102,15 @@
 //	                                 what was is given up in the background, in whichever order the two arrive (13, 24)
 //	Lock, cancelled when refused     is told that its context is over, besides that others have the lock (12)
 //	acquire, cancelled in a queue    the place is given up in the same way (33, 37)
-//	many are cancelled               each gives up in the background, for 3 s at most; while 256 or more do, new calls
+//	many are cancelled               each gives up in the background, for 5 s at most; while 256 or more do, new calls
 //	                                 that could be left fail at once, with an error that is not ErrNotObtained (54). Of
 //	                                 a client of several servers those do whose slot has four or more there: so they
 //	                                 are no more than 256 and four for each slot, and a server that answers serves on
 //	release, its answer is lost      asked again once, and again by the next call of Release; success is success, and a
 //	                                 successor is not touched (15)
-//	release, while Redis is slow     has 3 s, whatever became of its caller's context: half of them for each try, so that
-//	                                 a connection that says nothing costs one (15), and calls that it waits behind do not
-//	                                 cost it either. What it had asked again by then is waited for, for 3 s more at most
+//	release, while Redis is slow     has 1.5 s for the first try, whatever became of its caller's context, and 3 s for the
+//	                                 second: a connection that says nothing costs one (15), and calls that it waits behind
+//	                                 do not cost it either
 //	release to the next one, lost    asked again: it says what the next one has got. They ask themselves as well. One that
 //	                                 arrives later does nothing, as the mutex is not its owner's any more (14)
 //	the next one was cancelled       before: the mutex is freed, for all; meanwhile: they give it up (12)
@@ -131,6 +131,8 @@
 //	a message to waiters is lost     they look again when the lease is over, after 4 s, or when their connection is back;
 //	                                 in a queue, when their places are kept, a second later
 //	a connection is half open        no byte for 2.5 s, in spite of a PING: it is replaced, and all waiters look
+//	a master of a cluster is silent  its own locks only are held up. All waiters hear through one node: if it is that one, the
+//	                                 others' look as if messages were lost, until the next connection is to another node
 //	a waiter in a queue dies         its place is over after 4 s, and the next one is told within a second
 //	a waiter is stopped for longer   it may have lost its place, and lines up again when it runs
 //

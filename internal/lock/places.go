@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // How long Redis keeps the places of a process that it does not hear of, and how often it hears of all. A waiter who
@@ -14,21 +16,18 @@ const (
 	mostOften    = 50 * time.Millisecond // with a lease that is as short
 )
 
-// keepPlaces keeps the places of all who wait, those that are due together in one request: one script for each lock and
+// keepPlaces keeps the places of all who wait, those that are due in requests that they share: one script for each lock and
 // second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without an answer
 // there is time for some more tries before places are lost.
 func (p *pubsub) keepPlaces() {
-	for due, stays := p.duePlaces(time.Now()); len(due) > 0; {
-		n := min(len(due), renewalBatch)
-		ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
-		for i, answer := range runAll(ctx, p.client, stays[:n]) {
-			if got, err := answer.Slice(); err == nil && len(got) >= 3 {
-				p.on(due[i].lock.channel(), func(t *topic) { t.stayed(got) })
-			}
+	due, stays := p.duePlaces(time.Now())
+	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
+	defer cancel()
+	runAll(ctx, p.client, stays, func(i int, answer *redis.Cmd) {
+		if got, err := answer.Slice(); err == nil && len(got) >= 3 {
+			p.on(due[i].lock.channel(), func(t *topic) { t.stayed(got) })
 		}
-		cancel()
-		due, stays = due[n:], stays[n:]
-	}
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.places.at = time.Time{}

@@ -159,38 +159,49 @@ func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 	return c.script.Run(ctx, client, c.keys, c.args...)
 }
 
-// runAll runs scripts in one request for each server, and those that Redis has forgotten once more with their text. What went
-// wrong stands in each answer.
-func runAll(ctx context.Context, client Client, calls []call) []*redis.Cmd {
-	answers := make([]*redis.Cmd, len(calls))
-	send := func(missing bool, run func(c call, p redis.Pipeliner) *redis.Cmd) {
-		each(byServer(ctx, client, calls), func(_ int, of []int) error {
-			_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
-				for _, i := range of {
-					if !missing || redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
-						answers[i] = run(calls[i], p)
+// runAll runs scripts, those of each server in requests of their own, and those that Redis has forgotten once more with their
+// text. It hands each answer on, with what went wrong in it, as soon as it is there, at the same time as those of other requests.
+func runAll(ctx context.Context, client Client, calls []call, answered func(i int, answer *redis.Cmd)) {
+	each(together(ctx, client, calls), func(_ int, of []int) error {
+		answers := make([]*redis.Cmd, len(of))
+		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for n, i := range of {
+				answers[n] = calls[i].script.EvalSha(ctx, p, calls[i].keys, calls[i].args...)
+			}
+			return nil
+		})
+		if slices.ContainsFunc(answers, forgotten) {
+			_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for n, i := range of {
+					if forgotten(answers[n]) {
+						answers[n] = calls[i].script.Eval(ctx, p, calls[i].keys, calls[i].args...)
 					}
 				}
 				return nil
 			})
-			return err
-		})
-	}
-	send(false, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.EvalSha(ctx, p, c.keys, c.args...) })
-	if slices.ContainsFunc(answers, func(a *redis.Cmd) bool { return redis.HasErrorPrefix(a.Err(), "NOSCRIPT") }) {
-		send(true, func(c call, p redis.Pipeliner) *redis.Cmd { return c.script.Eval(ctx, p, c.keys, c.args...) })
-	}
-	return answers
+		}
+		for n, i := range of {
+			answered(i, answers[n])
+		}
+		return nil
+	})
 }
+
+// forgotten reports whether Redis did not know the script.
+func forgotten(answer *redis.Cmd) bool { return redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") }
 
 // masters is what a cluster's client can say besides.
 type masters interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 }
 
-// byServer says which calls go to which server, by their numbers: a cluster's client that has no answer from one server forgets
-// those of the others in the same request. If a server is not known any more its client finds the right one.
-func byServer(ctx context.Context, client Client, calls []call) [][]int {
+// mostTogether is how many calls one request has at most: enough that a thousand take a few, not so many that Redis is
+// busy for long.
+const mostTogether = 256
+
+// together says which calls share a request, by their numbers: those of one server. A cluster's client that has no answer from one
+// forgets those of the others in the same request. If a server is not known any more its client finds the right one.
+func together(ctx context.Context, client Client, calls []call) [][]int {
 	nodes, several := client.(masters)
 	index, groups := map[*redis.Client]int{}, [][]int{}
 	for i, c := range calls {
@@ -199,7 +210,7 @@ func byServer(ctx context.Context, client Client, calls []call) [][]int {
 			node, _ = nodes.MasterForKey(ctx, c.keys[0]) // nil: those that nobody knows go together
 		}
 		at, known := index[node]
-		if !known {
+		if !known || len(groups[at]) == mostTogether {
 			at = len(groups)
 			index[node] = at
 			groups = append(groups, nil)

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,7 +139,8 @@ func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again boo
 }
 
 // difference brings subscribed up to date with the topics, less those that have been idle for long, and says what has
-// changed. When no topic is left there is no connection any more.
+// changed, in any order: a cluster's client asks the server of the first, and the next time it may be one that answers. When
+// no topic is left there is no connection any more.
 func (p *pubsub) difference(subscribed map[string]bool) (added, dropped []string, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +160,6 @@ func (p *pubsub) difference(subscribed map[string]bool) (added, dropped []string
 		p.topics = nil
 		return nil, nil, true
 	}
-	slices.Sort(added)
 	return added, dropped, false
 }
 

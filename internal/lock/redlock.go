@@ -55,7 +55,9 @@ func (h *Hold) raise(ctx context.Context, token int64) error {
 	if h.parts != nil || h.token >= token {
 		return nil
 	}
-	held, err := h.lock.ask(limit(ctx, patience), h.lock.callRaise(h.claim, token)).Int()
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	held, err := h.lock.ask(patient, h.lock.callRaise(h.claim, token)).Int()
 	if err == nil && held == 1 {
 		h.token = token
 		h.lock.locker.sawToken(token)

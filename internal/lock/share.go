@@ -37,28 +37,18 @@ func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 		}
 		if len(items) == 1 {
 			items[0].Answer = items[0].Request.run(ctx, l.client)
-			return unanswered(items[0].Answer)
+		} else {
+			calls := make([]call, len(items))
+			for i, it := range items {
+				calls[i] = it.Request
+			}
+			runAll(ctx, l.client, calls, func(i int, answer *redis.Cmd) { items[i].Answer = answer })
 		}
-		calls := make([]call, len(items))
-		for i, it := range items {
-			calls[i] = it.Request
+		if err := items[len(items)-1].Answer.Err(); uncertain(err) {
+			return err // those that wait to be sent are sent again, by themselves
 		}
-		var failed error
-		for i, answer := range runAll(ctx, l.client, calls) {
-			items[i].Answer = answer
-			failed = unanswered(answer)
-		}
-		return failed
+		return nil
 	})
-}
-
-// unanswered returns why it is not known what became of a call, nil if it is: then those that wait to be sent are sent
-// again, by themselves.
-func unanswered(answer *redis.Cmd) error {
-	if err := answer.Err(); uncertain(err) {
-		return err
-	}
-	return nil
 }
 
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
@@ -73,16 +63,25 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 		}
 		ctx = limit(ctx, within)
 	} else {
+		if l, ok := ctx.(limited); ok {
+			ctx = l.Context // whose deadline has a timer, if it has one
+		}
 		own, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		ctx = own
 	}
 	answer, err := sends.Do(ctx, c)
 	if answer == nil {
-		answer = redis.NewCmd(ctx)
-		answer.SetErr(err)
+		return unanswered(ctx, err)
 	}
 	return answer // with its own error
+}
+
+// unanswered is the answer of a call that was not answered.
+func unanswered(ctx context.Context, err error) *redis.Cmd {
+	answer := redis.NewCmd(ctx)
+	answer.SetErr(err)
+	return answer
 }
 
 // slot is what calls have in common that ask for locks of one slot, which one server has: so that one that says nothing

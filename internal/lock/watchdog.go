@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-)
 
-// renewalBatch is how many holds are renewed by one request: enough that a thousand take a few, not so many that Redis
-// is busy for long.
-const renewalBatch = 256
+	"github.com/redis/go-redis/v9"
+)
 
 // The watch over a hold has two parts that do not wait for each other: its lease is renewed in Redis, and it is ended
 // in this process when its lease may be over there. Renewals have goroutines of their own, so one that hangs never
@@ -87,8 +84,8 @@ func (w *watchdog) tick() {
 	for _, h := range done {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
 	}
-	for batch := range slices.Chunk(due, renewalBatch) {
-		go w.renew(batch) // a batch that hangs does not delay the next; it ends within a third of a lease
+	if len(due) > 0 {
+		go w.renew(due) // if it hangs it does not delay the next; it ends within a third of a lease
 	}
 }
 
@@ -120,23 +117,23 @@ func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	return due, done, over
 }
 
-// renew asks for another lease for each of a batch, and tells each what became of it.
-func (w *watchdog) renew(batch []*watch) {
-	timeout := batch[0].interval
-	for _, e := range batch {
+// renew asks for another lease for each of several, and tells each what became of it.
+func (w *watchdog) renew(due []*watch) {
+	timeout := due[0].interval
+	for _, e := range due {
 		timeout = min(timeout, e.interval)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	sent := time.Now()
-	calls := make([]call, len(batch))
-	for i, e := range batch {
+	calls := make([]call, len(due))
+	for i, e := range due {
 		calls[i] = e.call()
 	}
-	for i, answer := range runAll(ctx, w.client, calls) {
+	runAll(ctx, w.client, calls, func(i int, answer *redis.Cmd) {
 		held, err := answer.Int()
-		w.settle(batch[i], sent, held == 1, err)
-	}
+		w.settle(due[i], sent, held == 1, err)
+	})
 }
 
 // call is the request for another lease, or for none, when the lease is not to be renewed.
@@ -149,9 +146,8 @@ func (e *watch) call() call {
 	return e.hold.lock.callRenew(e.hold.claim, lease)
 }
 
-// settle tells a hold what Redis said, and when it is due next: a third of the lease after that began anew, as another master
-// of a cluster may have held up the answers. Without an answer that is soon: there is time for some more tries before the
-// lease is over.
+// settle tells a hold what Redis said, and when it is due next: a third of the lease after that began anew. Without an
+// answer that is soon: there is time for some more tries before the lease is over.
 func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 	h, next := e.hold, sent.Add(e.interval)
 	h.note(err)

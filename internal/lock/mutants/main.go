@@ -11,7 +11,7 @@ import (
 // pkg is what is broken, as seen from the module's root.
 const pkg = "./internal/lock"
 
-func main() { conformance().Main(runnable(mutants())) }
+func main() { conformance().Main(runnable()) }
 
 // conformance is the suite of the locks. Two mutants at a time: one is built while one runs.
 func conformance() mutant.Suite {
@@ -20,13 +20,22 @@ func conformance() mutant.Suite {
 
 // runnable returns the mutants for the suite: the changes by their files' names from the module's root, the rows by
 // their tests.
-func runnable(mutants []mutation) []mutant.Mutant {
-	all := make([]mutant.Mutant, len(mutants))
-	for i, m := range mutants {
-		all[i] = mutant.Mutant{Name: m.name, Test: fmt.Sprintf("TestConformance$/%s$/row_%d_", m.kind, m.row)}
-		for _, c := range m.changes {
-			all[i].Changes = append(all[i].Changes, mutant.Change{File: path.Join(pkg, c.file), From: c.from, To: c.to})
-		}
+func runnable() []mutant.Mutant {
+	var all []mutant.Mutant
+	for _, m := range mutants() {
+		all = append(all, m.noticedBy(fmt.Sprintf("TestConformance$/%s$/row_%d_", m.kind, m.row)))
+	}
+	for test, m := range inClusters() {
+		all = append(all, m.noticedBy(test))
 	}
 	return all
+}
+
+// noticedBy returns the mutant that the test must notice.
+func (m mutation) noticedBy(test string) mutant.Mutant {
+	broken := mutant.Mutant{Name: m.name, Test: test}
+	for _, c := range m.changes {
+		broken.Changes = append(broken.Changes, mutant.Change{File: path.Join(pkg, c.file), From: c.from, To: c.to})
+	}
+	return broken
 }

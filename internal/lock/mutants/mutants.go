@@ -91,7 +91,7 @@ func inScripts() []mutation {
 			{"attempt.go", `e.again = e.again || again`, `_ = again`},
 		}, "Mutex", 15},
 		{"a release waits for one answer alone", []change{
-			{"attempt.go", `l.locker.run(ctx, releaseTimeout/2, `, `l.locker.run(ctx, releaseTimeout, `},
+			{"attempt.go", `time.Now(), releaseTimeout/2`, `time.Now(), releaseTimeout`},
 		}, "Mutex", 15},
 		{"one who had given up is handed the lock", []change{
 			{"lua/mutex_release.lua", `if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then`, `if ARGV[6] then`},
@@ -121,13 +121,18 @@ func inPackage() []mutation {
 			{"watchdog.go", `if !s.renewed {`, `if false {`},
 		}, "Mutex", 28},
 		{"one failed renewal ends the batch", []change{
-			{"watchdog.go", `		w.settle(batch[i], sent, held == 1, err)`, `		if err != nil {
+			{"watchdog.go", `	runAll(ctx, w.client, calls, func(i int, answer *redis.Cmd) {
+		held, err := answer.Int()
+`, `	failed := false
+	runAll(ctx, w.client, calls, func(i int, answer *redis.Cmd) {
+		held, err := answer.Int()
+		if failed = failed || err != nil; failed {
 			return
 		}
-		w.settle(batch[i], sent, held == 1, err)`},
+`},
 		}, "Mutex", 27},
 		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if slices.ContainsFunc(answers, `, `if false && slices.ContainsFunc(answers, `},
+			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false {`},
 		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
@@ -315,12 +320,12 @@ func inUse() []mutation {
 			{"attempt.go", `return l.release(ctx, c, ending{}) }`, `return false, nil }`},
 		}, "Mutex", 54},
 		{"a shared answer that was lost is called a refusal", []change{
-			{"share.go", `			items[i].Answer = answer
-`, `			if answer.Err() != nil {
-				answer.SetErr(redis.Nil)
-			}
-			items[i].Answer = answer
-`},
+			{"share.go", `{ items[i].Answer = answer }`, `{
+				if answer.Err() != nil {
+					answer.SetErr(redis.Nil)
+				}
+				items[i].Answer = answer
+			}`},
 		}, "Mutex", 14},
 		{"calls that were left are not counted", []change{
 			{"leave.go", `ctx.Done() != nil && l.locker.left.Load()`, `false && l.locker.left.Load()`},
@@ -368,5 +373,20 @@ func inUse() []mutation {
 		{"children outlive the suite", []change{
 			{"procattr_linux_test.go", `Pdeathsig: syscall.SIGKILL`, `Pdeathsig: 0 * syscall.SIGKILL`},
 		}, "Mutex", 60},
+	}
+}
+
+// inClusters are those in what keeps a silent master of a Redis Cluster to its own locks, with the tests that must notice them.
+func inClusters() map[string]mutation {
+	return map[string]mutation{
+		"TestSilentMasterKeepsItsOwnCallsOnly$": {name: "calls left to one server are counted for all", changes: []change{
+			{"leave.go", ` && l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot`, ``},
+		}},
+		"TestSilentMasterHoldsUpItsOwnLocksOnly$": {name: "calls of all servers share requests", changes: []change{
+			{"share.go", `if l.several && len(keys) > 0 {`, `if l.several && len(keys) > 99 {`},
+		}},
+		"TestSilentMasterLosesItsOwnHoldsOnly$": {name: "holds of all servers are renewed in one request", changes: []change{
+			{"protocol.go", `		if several {`, `		if false && several {`},
+		}},
 	}
 }
