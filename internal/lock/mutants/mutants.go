@@ -132,7 +132,7 @@ func inPackage() []mutation {
 `},
 		}, "Mutex", 27},
 		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false {`},
+			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false && slices.ContainsFunc(answers, forgotten) {`},
 		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
