@@ -230,3 +230,17 @@ func (c *child) signal(t *testing.T, s syscall.Signal) {
 		t.Fatal(err)
 	}
 }
+
+// stop stops the child, and waits until it has: on a busy machine another of its threads may run on for a while.
+func (c *child) stop(t *testing.T) {
+	t.Helper()
+	c.signal(t, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(c.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(c.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	}
+	if err != nil || !status.Stopped() {
+		t.Fatalf("the child did not stop: %v, %v", status, err)
+	}
+}

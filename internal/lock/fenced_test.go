@@ -158,7 +158,7 @@ func stoppedHolder(t *testing.T, s stage) {
 		Do: "write", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, DSN: dsn,
 	})
 	holder.says(t, "held")
-	holder.signal(t, syscall.SIGSTOP)
+	holder.stop(t)
 	next := mustLock(t, s.rivals().lock()) // its lease is over
 	if n, err := fencedWrite(t.Context(), db, next.Token(), "successor"); err != nil || n != 1 {
 		t.Errorf("the successor's write changed %d rows, %v; want 1", n, err)

@@ -152,7 +152,7 @@ func nobodyPasses(t *testing.T, s stage) {
 		h := mustLock(t, holder.lock())
 		head := startChild(t, childTask{Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: 1})
 		eventually(t, "in the queue", func() bool { return s.places(t) == 1 })
-		head.signal(t, syscall.SIGSTOP)
+		head.stop(t)
 		mustRelease(t, h)
 		if s.kind.name != "Read" || came.kind.name != "Read" { // readers go together
 			mustRefuse(t, "behind one who waits", came.lock())
@@ -176,7 +176,7 @@ func frozenHolder(t *testing.T, s stage) {
 		})
 		holder.says(t, "held")
 		holder.says(t, "looks")
-		holder.signal(t, syscall.SIGSTOP)
+		holder.stop(t)
 		mustRelease(t, mustLock(t, s.rivals().lock())) // its lease is over
 		holder.signal(t, syscall.SIGCONT)
 		holder.says(t, "lost in time")
