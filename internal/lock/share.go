@@ -53,7 +53,7 @@ func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
 // thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the others.
-func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
+func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd { //nolint:contextcheck // the same, without a deadline
 	sends := l.slot(c.keys).patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt

@@ -131,9 +131,6 @@ func inPackage() []mutation {
 		}
 `},
 		}, "Mutex", 27},
-		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false && slices.ContainsFunc(answers, forgotten) {`},
-		}, "Mutex", 16},
 		{"waiters poll", []change{
 			{"wait.go", `	if lease < 0 {`, `	if true {
 		return 10 * time.Millisecond
@@ -255,6 +252,9 @@ end
 // atEdges are those that the suite did not notice once, and those in what is done at the edges.
 func atEdges() []mutation {
 	return []mutation{
+		{"a script that Redis forgot is not sent again", []change{
+			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false && slices.ContainsFunc(answers, forgotten) {`},
+		}, "Mutex", 16},
 		{"ForceUnlock of a mutex tells nobody", []change{
 			{"lua/mutex_force.lua", `redis.call('PUBLISH', ARGV[1], 'forced')`, ``},
 		}, "Mutex", 55},
