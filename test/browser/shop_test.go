@@ -100,10 +100,14 @@ func (s *shop) ask(method, path string, user int64, body any) (status int, data 
 	return answer.StatusCode, envelope.Data
 }
 
-// must is ask for requests that have to succeed.
+// must is ask for requests that have to succeed. While the service has no time for one, it comes again.
 func (s *shop) must(method, path string, user int64, body, data any) {
 	s.tb.Helper()
 	status, got := s.ask(method, path, user, body)
+	for deadline := time.Now().Add(patience); status == http.StatusServiceUnavailable && time.Now().Before(deadline); {
+		time.Sleep(200 * time.Millisecond)
+		status, got = s.ask(method, path, user, body)
+	}
 	if status >= http.StatusMultipleChoices {
 		s.tb.Fatalf("%s %s: %d", method, path, status)
 	}
