@@ -224,10 +224,13 @@ func partitionStopped(r *run) {
 	r.finish()
 }
 
-// nodeTimeout sets after how much silence the cluster's nodes count as dead.
-func (r *run) nodeTimeout(d time.Duration) {
+// nodeTimeout sets after how much silence the cluster's nodes count as dead. Those that are cannot be told.
+func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 	r.Helper()
-	for _, n := range r.cluster.Nodes {
+	for i, n := range r.cluster.Nodes {
+		if slices.Contains(dead, i) {
+			continue
+		}
 		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout", fmt.Sprint(d.Milliseconds())).Err(); err != nil {
 			r.Fatal(err)
 		}
