@@ -12,6 +12,6 @@
 //
 // TestCluster runs some of the same scenarios on a Redis Cluster and a Galera cluster, which they share (stack_test.go).
 //
-// Every choice that a scenario leaves to chance comes from a seed, which is printed. A scenario whose fault does not hit
+// Every choice that a scenario leaves to chance comes from a seed, which is printed; the quick ones always have the same. A scenario whose fault does not hit
 // fails: it needs purchases before the fault, and units left after it.
 package faults
