@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -84,7 +85,10 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 	if err != nil {
 		return err
 	}
-	var failed []error
+	var (
+		failed []error
+		notes  []string
+	)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "PARTITION\tSTATE\tSINCE\tSALES\tENTRIES WAIT\tOLDEST\tDEAD LETTERS\tINSTANCES\tREDIS")
 	for _, c := range all {
@@ -97,7 +101,13 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 			waiting, redis = "?\t?\t?\t?", "does not answer"
 			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
 		}
+		if len(c.Missing) > 0 {
+			notes = append(notes, fmt.Sprintf("partition %d: no new sale is placed there, since these instances do not work there; are they of an older version? %s\n",
+				c.Number, strings.Join(c.Missing, ", ")))
+		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", c.Number, c.State, since, c.Sales, waiting, redis)
 	}
-	return errors.Join(append(failed, table.Flush())...)
+	failed = append(failed, table.Flush())
+	_, err = io.WriteString(out, strings.Join(notes, ""))
+	return errors.Join(append(failed, err)...)
 }

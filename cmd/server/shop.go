@@ -60,6 +60,7 @@ type shop struct {
 	offerer      *waitlist.Offerer
 	auditor      *audit.Auditor
 	partitions   *partition.Set
+	partWatcher  *partition.Watcher
 	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *report.Timeline
@@ -153,6 +154,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		auditor:      auditor,
 		partitions:   s.partitions,
+		partWatcher:  partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
 			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
@@ -187,11 +189,16 @@ func (s *shop) report(ctx context.Context) error {
 	return s.partitions.Each(ctx, func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
 }
 
+// watchPartitions watches for instances that do not work in a partition, until ctx ends.
+func (s *shop) watchPartitions(ctx context.Context) error {
+	return s.partitions.Each(ctx, s.partWatcher.Run)
+}
+
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorders.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
-		runs = append(runs, s.partitions.Run, s.report)
+		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
 	}
 	if s.budgets != nil {
 		runs = append(runs, s.budgets.Run)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/order/partition"
 	"seckill/internal/preflight"
 )
 
@@ -18,14 +19,14 @@ const inspectTTL = 10 * time.Second
 
 // Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers forbid it) stays
 // empty; of the embedded one, only how fast it is.
-func (s *Store) Inspect(ctx context.Context, partition int) (r preflight.Redis, err error) {
-	node, err := s.nodeOf(ctx, partition)
+func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err error) {
+	node, err := s.nodeOf(ctx, number)
 	if err != nil {
 		return r, err
 	}
 	key := s.keys.inspected()
 	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
-		key = s.keys.inspectedIn(partition)
+		key = s.keys.inspectedIn(number)
 	}
 	if r.Answer, err = preflight.Median(func() error { return node.Ping(ctx).Err() }); err != nil {
 		return r, fmt.Errorf("asking Redis: %w", translate(err))
@@ -81,16 +82,7 @@ func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
 	slices.Sort(names)
 	instances := make([]preflight.Instance, len(names))
 	for i, name := range names {
-		instances[i] = preflight.Instance{Name: instanceOf(name), Old: !strings.HasSuffix(name, readsFormats)}
+		instances[i] = preflight.Instance{Name: partition.InstanceName(name), Old: !strings.HasSuffix(name, readsFormats)}
 	}
 	return instances, nil
-}
-
-// instanceOf returns the name that SECKILL_INSTANCE gave, of a reporter's: instance:run formats.
-func instanceOf(reporter string) string {
-	name, _, _ := strings.Cut(reporter, " ")
-	if colon := strings.LastIndexByte(name, ':'); colon > 0 {
-		name = name[:colon]
-	}
-	return name
 }

@@ -69,6 +69,7 @@ func used() *Metrics {
 	m.EventsGivenUp(2)
 	m.EndpointDisabled()
 	m.WebhooksWaiting(webhook.Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
+	m.SetMissingInstances(1, 2)
 	m.WatchConnections(func() (int64, int64) { return 5, 4 })
 	m.WatchPools(func() []Pool {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
@@ -102,8 +103,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 74 {
-		t.Errorf("%d families of the service, want 74: is one not registered?", own)
+	if own != 75 {
+		t.Errorf("%d families of the service, want 75: is one not registered?", own)
 	}
 }
 
@@ -458,6 +459,23 @@ func TestBacklogOfPartitions(t *testing.T) {
 	m.ForgetBacklog(0)
 	sums(7, 1, 2)
 	if n := testutil.CollectAndCount(m.partitions.entries); n != 1 {
+		t.Errorf("%d partitions are shown, want 1", n)
+	}
+}
+
+func TestMissingInstances(t *testing.T) {
+	t.Parallel()
+	m := newTestMetrics()
+	m.SetMissingInstances(1, 2)
+	m.SetMissingInstancesUnknown(2)
+	if got := testutil.ToFloat64(m.partitions.missing.WithLabelValues("1")); got != 2 {
+		t.Errorf("%v instances are missing in partition 1, want 2", got)
+	}
+	if got := testutil.ToFloat64(m.partitions.missing.WithLabelValues("2")); !math.IsNaN(got) {
+		t.Errorf("%v instances are missing in partition 2, which cannot be asked", got)
+	}
+	m.ForgetMissingInstances(1)
+	if n := testutil.CollectAndCount(m.partitions.missing); n != 1 {
 		t.Errorf("%d partitions are shown, want 1", n)
 	}
 }

@@ -18,7 +18,7 @@ type Backlog struct {
 
 // partitionMetrics are what waits in each partition. The sums over all of them are the recorder's metrics.
 type partitionMetrics struct {
-	entries, oldest, deadLetters *prometheus.GaugeVec
+	entries, oldest, deadLetters, missing *prometheus.GaugeVec
 
 	mu    sync.Mutex
 	known map[int]*Backlog // nil for one that cannot be read
@@ -32,12 +32,13 @@ func newPartitions() *partitionMetrics {
 		entries:     vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known."),
 		oldest:      vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 when none waits, NaN when it is not known."),
 		deadLetters: vec("dead_letters_waiting", "Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
+		missing:     vec("missing_instances", "Living instances that have not worked in the partition for 15 seconds: of an older version, mostly; NaN when it is not known. Partition 0 has none."),
 		known:       make(map[int]*Backlog),
 	}
 }
 
 func (p *partitionMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{p.entries, p.oldest, p.deadLetters}
+	return []prometheus.Collector{p.entries, p.oldest, p.deadLetters, p.missing}
 }
 
 // SetBacklog sets what waits in a partition.
@@ -57,6 +58,21 @@ func (m *Metrics) ForgetBacklog(partition int) {
 	}
 	delete(p.known, partition)
 	m.sumBacklogs()
+}
+
+// SetMissingInstances implements partition.WatchObserver.
+func (m *Metrics) SetMissingInstances(partition, n int) {
+	m.partitions.missing.WithLabelValues(strconv.Itoa(partition)).Set(float64(n))
+}
+
+// SetMissingInstancesUnknown implements partition.WatchObserver.
+func (m *Metrics) SetMissingInstancesUnknown(partition int) {
+	m.partitions.missing.WithLabelValues(strconv.Itoa(partition)).Set(math.NaN())
+}
+
+// ForgetMissingInstances implements partition.WatchObserver.
+func (m *Metrics) ForgetMissingInstances(partition int) {
+	m.partitions.missing.DeleteLabelValues(strconv.Itoa(partition))
 }
 
 func (m *Metrics) setBacklog(partition int, b *Backlog) {

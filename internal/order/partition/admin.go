@@ -27,12 +27,18 @@ type Backlogs interface {
 	WaitingIn(ctx context.Context, partition int) (Waiting, error)
 }
 
-// Waiting is what is in a partition's streams.
+// Waiting is what is in a partition's streams, and how busy it is.
 type Waiting struct {
 	Orders      int64 // entries of accepted orders
 	Oldest      time.Duration
 	DeadLetters int64
 	Node        string // host:port of its server in a cluster; else empty
+
+	// At, by the server's clock, so many entries have been added in all, and the server has had so much processor time; with those of
+	// another time they say how busy both are. 0 where the server does not show them.
+	At        time.Time
+	Added     int64
+	Processor time.Duration
 }
 
 // Contents is a partition and what is in it.
@@ -41,8 +47,11 @@ type Contents struct {
 
 	Sales     int // that are not retired
 	Waiting   Waiting
-	Instances int   // that work there
-	Away      error // why Redis does not say so
+	Instances int      // that work there
+	Missing   []string // that are alive, by name, and do not work there; nil where that is not known
+	Away      error    // why Redis does not say so
+
+	names []string // of the instances, as their heartbeats have them
 }
 
 // Admin is what operators do with partitions.
@@ -73,17 +82,28 @@ func (a *Admin) List(ctx context.Context) ([]Contents, error) {
 		}
 	}
 	looking.Wait()
+	markMissing(listed)
 	return listed, nil
+}
+
+// markMissing says of each partition which of the instances that are alive, as partition 0 says, do not work there.
+func markMissing(listed []Contents) {
+	for i := range listed {
+		if c := &listed[i]; c.State != Removed && c.Away == nil && listed[0].Away == nil {
+			for _, name := range missing(listed[0].names, c.names) {
+				c.Missing = append(c.Missing, InstanceName(name))
+			}
+		}
+	}
 }
 
 func (a *Admin) look(ctx context.Context, c *Contents) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	var names []string
 	if c.Waiting, c.Away = a.redis.WaitingIn(ctx, c.Number); c.Away == nil {
-		names, c.Away = a.redis.InstancesIn(ctx, c.Number)
+		c.names, c.Away = a.redis.InstancesIn(ctx, c.Number)
 	}
-	c.Instances = len(names)
+	c.Instances = len(c.names)
 }
 
 // Close has no new sale placed in the partition; those in it go on. ErrUnknown, or ErrState unless it is open and another one is.

@@ -93,18 +93,21 @@ func TestAdmin(t *testing.T) {
 func TestListPartitions(t *testing.T) {
 	t.Parallel()
 	f := &fakeAdmin{
-		fakeService: fakeService{sales: map[int]int{0: 3, 1: 2}, works: map[int][]string{0: {"a", "b"}}},
+		fakeService: fakeService{sales: map[int]int{0: 3, 1: 2}, works: map[int][]string{0: {"a:9 reads", "b"}, 3: {"b"}}},
 		waiting:     map[int]Waiting{0: {Orders: 7, Node: "a:1"}},
 	}
-	f.all = []Partition{{Number: 0, State: Open}, {Number: 1, State: Closed}, {Number: 2, State: Removed}}
+	f.all = []Partition{{Number: 0, State: Open}, {Number: 1, State: Closed}, {Number: 2, State: Removed}, {Number: 3, State: Open}}
 	all, err := NewAdmin(f, f).List(t.Context())
-	if err != nil || len(all) != 3 {
+	if err != nil || len(all) != 4 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if c := all[0]; c.Sales != 3 || c.Waiting.Orders != 7 || c.Instances != 2 || c.Away != nil {
+	if c := all[0]; c.Sales != 3 || c.Waiting.Orders != 7 || c.Instances != 2 || c.Away != nil || c.Missing != nil {
 		t.Errorf("partition 0: %+v", c)
 	}
-	if c := all[1]; c.Sales != 2 || c.Away == nil {
+	if c := all[3]; c.Instances != 1 || !slices.Equal(c.Missing, []string{"a"}) {
+		t.Errorf("partition 3, where instance a does not work: %+v", c)
+	}
+	if c := all[1]; c.Sales != 2 || c.Away == nil || c.Missing != nil {
 		t.Errorf("partition 1: %+v", c)
 	}
 	if c := all[2]; c.State != Removed || c.Away != nil {

@@ -13,6 +13,7 @@
 //
 //	the ledger is away                     the partitions that were known last; a new one is learned later
 //	an instance does not know one yet      it sends no reporter's heartbeat there, so no voucher is placed there (Placer)
+//	an instance that does not, joins later it is shown (Watcher, server partition list): no new sale is placed there until it is replaced
 //	the Redis node of one is away          its sales stand still; the others sell on, but for what ADR 36 lists
 //	two instances add the same one at once one row
 //	closed while a voucher is created      the voucher is refused (503), however long ago it was placed; or it is there first, and counts

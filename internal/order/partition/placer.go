@@ -142,10 +142,8 @@ func everywhere(n int, working map[int]instances) error {
 	case len(alive.names) == 0:
 		return fmt.Errorf("%w: no instance works in partition %d", voucher.ErrNoPartition, n)
 	}
-	for _, name := range alive.names {
-		if !slices.Contains(here.names, name) {
-			return fmt.Errorf("%w: instance %s does not work in partition %d yet", voucher.ErrNoPartition, name, n)
-		}
+	if names := missing(alive.names, here.names); len(names) > 0 {
+		return fmt.Errorf("%w: instance %s does not work in partition %d yet", voucher.ErrNoPartition, names[0], n)
 	}
 	return nil
 }
