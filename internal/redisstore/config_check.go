@@ -64,8 +64,8 @@ func (s *Store) PingPartition(ctx context.Context, partition int) error {
 	return translate(node.Ping(ctx).Err())
 }
 
-// timeIn returns the time by the clock of the server that has the partition.
-func (s *Store) timeIn(ctx context.Context, partition int) (time.Time, error) {
+// TimeIn returns the time by the clock of the server that has the partition, which decides when sales there begin.
+func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
 	node, err := s.nodeOf(ctx, partition)
 	if err != nil {
 		return time.Time{}, err

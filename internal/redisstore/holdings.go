@@ -51,7 +51,7 @@ const rebuiltLately = 10 * time.Minute
 
 // Unrecorded implements service.Holdings.
 func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error) {
-	now, err := s.timeIn(ctx, partition) // before the oldest entry is read
+	now, err := s.TimeIn(ctx, partition) // before the oldest entry is read
 	if err != nil {
 		return order.Unrecorded{}, err
 	}

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"seckill/internal/testkit"
+	"seckill/internal/voucher"
 )
 
-// The server that has a partition is inspected, and no other one needs to answer.
+// The server that has a partition is inspected, and no other one needs to answer; nor need it for sales to be shown.
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
@@ -34,5 +35,30 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 		if _, err := r.Inspect(t.Context(), partition); (err != nil) != (node == hung) {
 			t.Errorf("partition %d on node %d, while node %d hangs: %v", partition, node, hung, err)
 		}
+	}
+	expectLive(t, r, func(partition int) bool { return nodes[partition] == hung })
+}
+
+// expectLive expects that sales are shown, and those of the partitions that hang are stale.
+func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
+	t.Helper()
+	var vs, lost []voucher.Voucher
+	for partition := range 8 {
+		v := voucher.Voucher{ID: int64(100 + partition), Status: voucher.OnShelf, Sale: &voucher.Sale{Partition: partition}}
+		if vs = append(vs, v); hangs(partition) {
+			lost = append(lost, v)
+		}
+	}
+	live, now, err := r.Live(t.Context(), vs)
+	if err != nil || now.IsZero() {
+		t.Fatalf("at %v: %v", now, err)
+	}
+	for partition, l := range live {
+		if l.Stale != hangs(partition) {
+			t.Errorf("partition %d: %+v", partition, l)
+		}
+	}
+	if _, _, err := r.Live(t.Context(), lost); err == nil {
+		t.Error("sales that all hang are shown")
 	}
 }

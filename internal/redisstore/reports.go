@@ -78,7 +78,7 @@ func reporterOf(reporter string) string {
 
 // InstancesIn implements partition.Instances. What a name ends with says what its instance can read.
 func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error) {
-	now, err := s.timeIn(ctx, partition)
+	now, err := s.TimeIn(ctx, partition)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"seckill/internal/order"
@@ -15,6 +17,8 @@ import (
 const (
 	maxViews  = 250 // sales read by one call of scripts/views.lua
 	rangePage = 500 // stream entries read at once
+	// liveWait is how long a partition has to say how its sales are, for those who look at sales of several.
+	liveWait = time.Second
 	// longestScan is how many entries of a stream Inventory and Drop search at most.
 	longestScan = 1000
 )
@@ -69,21 +73,57 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 }
 
 // Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must have
-// a sale.
+// a sale, and there must be one. Partitions are asked at the same time, each for liveWait at most: sales in one that does not answer are
+// Stale. It fails where none does.
 func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {
-	if len(vs) == 0 {
-		now, err := s.commands.Time(ctx).Result()
-		return nil, now.UTC(), translate(err)
-	}
 	sales, err := salesOf(vs)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	views, err := s.Views(ctx, sales)
+	views, unread, err := s.viewsOfAll(ctx, sales)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return liveOf(vs, views), views[0].Now, nil
+	live, now := liveOf(vs, views), time.Time{}
+	for i, sale := range sales {
+		if unread[sale.Partition] {
+			live[i] = voucher.Live{State: voucher.StatePreparing, Stale: true}
+		} else {
+			now = views[i].Now
+		}
+	}
+	return live, now, nil
+}
+
+// viewsOfAll is Views of several partitions, asked at the same time. It returns which of them could not be read, or an error if none could.
+func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, map[int]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, liveWait)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		reading sync.WaitGroup
+		failed  []error
+		unread  = map[int]bool{}
+		views   = make([]order.SaleView, len(sales))
+		parts   = viewParts(sales)
+	)
+	for _, part := range parts {
+		reading.Go(func() {
+			raw, err := s.scripts.views.run(ctx, s.commands, s.viewKeys(sales, part))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				err = readViews(raw, part, views)
+			}
+			if err != nil {
+				unread[sales[part[0]].Partition], failed = true, append(failed, err)
+			}
+		})
+	}
+	if reading.Wait(); len(failed) > 0 && len(failed) == len(parts) {
+		return nil, nil, fmt.Errorf("reading %d sales: %w", len(sales), errors.Join(failed...))
+	}
+	return views, unread, nil
 }
 
 // salesOf names the vouchers' sales.

@@ -122,7 +122,7 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 	if err != nil {
 		return Backlog{}, translate(err)
 	}
-	now, err := s.timeIn(ctx, partition)
+	now, err := s.TimeIn(ctx, partition)
 	if err != nil {
 		return Backlog{}, err
 	}
@@ -143,5 +143,22 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
 		w.Node = node.(*redis.Client).Options().Addr
 	}
+	if w.At, err = s.TimeIn(ctx, number); err != nil {
+		return partition.Waiting{}, err
+	}
+	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
+	if stream, err := s.commands.XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil { // there is none before the first order
+		w.Added = stream.EntriesAdded
+	}
 	return w, nil
+}
+
+// processorTime is what a server has had, from its INFO; 0 where it does not say.
+func processorTime(cpu map[string]string) time.Duration {
+	var seconds float64
+	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+		part, _ := strconv.ParseFloat(cpu[name], 64)
+		seconds += part
+	}
+	return time.Duration(seconds * float64(time.Second))
 }

@@ -202,7 +202,7 @@ func TestVouchersShowWhatIsLive(t *testing.T) {
 		"Redis is away": {
 			sales: &fakeSales{away: true},
 			want: []*Live{
-				{State: StatePreparing, Stock: 7}, {State: StateEnded, Stock: 7}, nil, {State: StatePreparing, Stock: 7},
+				{State: StatePreparing, Stock: 7, Stale: true}, {State: StateEnded, Stock: 7}, nil, {State: StatePreparing, Stock: 7, Stale: true},
 			},
 			now: now,
 		},

@@ -182,6 +182,7 @@ const (
 type Live struct {
 	State SaleState
 	Stock int64 // units left to sell
+	Stale bool  // Redis did not say so just now; shown to admins
 }
 
 // Shown is a voucher as it is shown: the ledger's text and price with the live state of its sale.
@@ -213,7 +214,7 @@ func Show(vs []Voucher, live []Live) []Shown {
 		case v.Sale.Retired:
 			shown[i].Live = &Live{State: StateEnded, Stock: v.Sale.Stock}
 		case live == nil:
-			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock}
+			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock, Stale: true}
 		default:
 			l := live[next]
 			if l.State == StatePreparing {

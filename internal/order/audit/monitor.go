@@ -24,7 +24,7 @@ type LiveStats struct {
 
 // LiveStatsReader reads the stats of sales in Redis.
 type LiveStatsReader interface {
-	// LiveStats returns the stats of a seckill voucher's sale, or ErrUnavailable.
+	// LiveStats returns the stats of a seckill voucher's sale.
 	LiveStats(ctx context.Context, v voucher.Voucher) (LiveStats, error)
 }
 
@@ -40,6 +40,8 @@ type SaleStats struct {
 	LiveStats
 	Issued   int64 // units in all
 	Recorded int64 // units of live orders in the ledger
+	// Partition is where the sale is.
+	Partition int
 	// Settings are the sale's guards; nil: none. They are stale with the other two.
 	Settings *guard.Settings
 	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
@@ -72,9 +74,9 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error)
 	if v.Sale == nil {
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
-	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards, Stale: stale}
+	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards, Partition: v.Sale.Partition, Stale: stale}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
-		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, err)
+		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, order.OrUnavailable(err))
 	}
 	if v.Sale.Retired { // Redis holds nothing of it any more
 		f.State, f.View.Stock, f.View.Buyers, f.View.Extra = voucher.StateEnded, v.Sale.Stock, f.Recorded, 0

@@ -57,8 +57,8 @@ type Sales interface {
 
 // Clock is the clock that decides when a sale begins: Redis's (rule 12).
 type Clock interface {
-	// Live returns the state of each sale, and the time.
-	Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error)
+	// TimeIn returns the time where a partition's sales are.
+	TimeIn(ctx context.Context, partition int) (time.Time, error)
 }
 
 // Vouchers creates and changes vouchers: voucher.Service.
@@ -92,9 +92,9 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 		if err != nil {
 			return err
 		}
-		_, now, err := r.clock.Live(ctx, sales)
+		now, err := r.clock.TimeIn(ctx, partitionOf(voucherID, sales))
 		if err != nil {
-			return err
+			return fmt.Errorf("the time where the sale is: %w", order.OrUnavailable(err))
 		}
 		if err := refuse(sales, now); err != nil {
 			return err
@@ -103,6 +103,16 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 		return err
 	})
 	return shown, err
+}
+
+// partitionOf returns where the voucher's sale is, whose node must answer for a rehearsal of it; 0 where it has none.
+func partitionOf(voucherID int64, sales []voucher.Voucher) int {
+	for _, v := range sales {
+		if v.ID == voucherID {
+			return v.Sale.Partition
+		}
+	}
+	return 0
 }
 
 // refuse returns why no rehearsal may start at the time now.

@@ -24,12 +24,16 @@ type fakeStores struct {
 	created []time.Time // begin and end of what was created
 	changed []int64
 	fails   error
+	hung    []int // the partitions whose nodes do not answer
 }
 
 func (f *fakeStores) SalesToKeep(context.Context) ([]voucher.Voucher, error) { return f.sales, f.fails }
 
-func (f *fakeStores) Live(context.Context, []voucher.Voucher) ([]voucher.Live, time.Time, error) {
-	return nil, now, f.fails
+func (f *fakeStores) TimeIn(_ context.Context, partition int) (time.Time, error) {
+	if slices.Contains(f.hung, partition) {
+		return time.Time{}, order.ErrUnavailable
+	}
+	return now, f.fails
 }
 
 func (f *fakeStores) CreateRehearsal(_ context.Context, _ voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error) {
@@ -70,15 +74,23 @@ func offShelf(v voucher.Voucher) voucher.Voucher {
 }
 
 // No rehearsal starts while a sale runs or begins within the hour, or another rehearsal has not ended; the error says which.
+func inPartition(n int, v voucher.Voucher) voucher.Voucher {
+	v.Sale.Partition = n
+	return v
+}
+
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
 	for name, tc := range map[string]struct {
 		sales []voucher.Voucher
 		busy  bool
+		hung  []int
 		want  string // of the error; "": it starts
 	}{
 		"no sale":                     {},
+		"another partition hangs":     {sales: []voucher.Voucher{inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour)}, hung: []int{0, 1}},
+		"its partition hangs":         {sales: []voucher.Voucher{inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour)}, hung: []int{2}, want: order.ErrUnavailable.Error()},
 		"a sale tomorrow":             {sales: []voucher.Voucher{sale(7, 24*hour, 25*hour)}},
 		"in an hour":                  {sales: []voucher.Voucher{sale(7, hour, 2*hour)}},
 		"just within the hour":        {sales: []voucher.Voucher{sale(3, 24*hour, 25*hour), sale(7, hour-time.Second, 2*hour)}, want: "the sale of voucher 7 (100 for 10) begins at 2026-06-01 18:59:59 UTC"},
@@ -92,7 +104,7 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeStores{sales: tc.sales, busy: tc.busy}
+			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung}
 			_, err := New(f, f, f, f).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" && (err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
