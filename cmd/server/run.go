@@ -13,6 +13,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/idworker"
+	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/pages"
 	"seckill/internal/redisstore"
@@ -77,7 +78,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
-		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Webhooks: shop.webhooks.admin, Templates: voucher.NewTemplates(stores.ledger),
+		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin, Templates: voucher.NewTemplates(stores.ledger),
 		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, Check: inspect.facts, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
 		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,

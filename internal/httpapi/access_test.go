@@ -178,6 +178,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /admin/check":                    forAdmins,
 		"GET /admin/check":                     forAdmins,
 		"HEAD /admin/template":                 forAdmins,
+		"GET /admin/partition":                 forAdmins,
 		"GET /admin/template":                  forAdmins,
 		"POST /admin/template":                 forAdmins,
 		"PATCH /admin/template/:id":            forAdmins,

@@ -39,6 +39,7 @@ type Config struct {
 	Reports        Reports
 	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
+	Partitions     Partitions
 	Webhooks       Webhooks
 	Templates      Templates
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.

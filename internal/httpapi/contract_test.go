@@ -235,6 +235,10 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/sale?limit=1&phase=ended&before=9"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
 			refusals: []error{unavailable},
 		},
+		"GET /admin/partition": {
+			good: request{target: "/admin/partition"}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/partition?limit=1"},
+			refusals: []error{unavailable},
+		},
 		"GET /admin/deadletter": {
 			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){asIs, withDeadLetters},
 			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoDeadLetter, unavailable},
@@ -532,6 +536,7 @@ func failing(err error) func(*Config) {
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.Webhooks = fakeWebhooks{err: err}
+		cfg.Partitions = fakePartitions{err: err}
 		cfg.Templates = fakeTemplates{err: err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}

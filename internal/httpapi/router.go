@@ -57,6 +57,7 @@ func (a *API) routes() []route {
 		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", class: bulkhead.Admin, access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
 		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", class: bulkhead.Admin, access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
 		{method: http.MethodGet, path: "/admin/check", class: bulkhead.Admin, access: forAdmins, handle: a.check, off: cfg.Check == nil},
+		{method: http.MethodGet, path: "/admin/partition", class: bulkhead.Admin, access: forAdmins, handle: a.listPartitions, off: cfg.Partitions == nil},
 		{method: http.MethodGet, path: "/admin/template", class: bulkhead.Admin, access: forAdmins, handle: a.listTemplates, off: cfg.Templates == nil},
 		{method: http.MethodPost, path: "/admin/template", class: bulkhead.Admin, access: forAdmins, handle: a.saveTemplate, off: cfg.Templates == nil},
 		{method: http.MethodPatch, path: "/admin/template/:id", class: bulkhead.Admin, access: forAdmins, handle: a.renameTemplate, off: cfg.Templates == nil},

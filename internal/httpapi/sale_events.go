@@ -102,6 +102,7 @@ type saleStatsJSON struct {
 	Waiting     int64 `json:"waiting"`   // entries of accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
 	DeadLetters int64 `json:"deadLetters"`
+	Partition   int   `json:"partition,omitempty"` // absent: 0
 
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
 }
@@ -134,7 +135,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
-		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
+		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters, Partition: f.Partition,
 	}
 	v.Guards = guardFiguresView(f.Settings, f.Guards)
 	if f.Balance != nil {

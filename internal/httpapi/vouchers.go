@@ -296,6 +296,8 @@ type saleJSON struct {
 	OfferIn int64 `json:"waitlistOfferSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
 	Partition int `json:"partition,omitempty"`
+	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
+	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
 	TicketsFrom *time.Time      `json:"ticketsFrom,omitempty"`
 	Guards      *guard.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
@@ -305,7 +307,7 @@ type saleJSON struct {
 func adminView(v voucher.Shown) voucherJSON {
 	view := voucherView(v)
 	if v.Sale != nil {
-		view.Guards, view.Partition = v.Sale.Guards, v.Sale.Partition
+		view.Guards, view.Partition, view.Stale = v.Sale.Guards, v.Sale.Partition, v.Live != nil && v.Live.Stale
 	}
 	return view
 }

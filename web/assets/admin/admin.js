@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/audit.
+// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -9,6 +9,7 @@ import { AdminClient } from './admin-client.js';
 import { DeadLetters } from './dead-letters.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
+import { Partitions } from './partitions.js';
 import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
@@ -25,7 +26,7 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, audit: Audit };
+const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
 
 /** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
 const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };

@@ -53,7 +53,7 @@ export function Live({ id, client, words }) {
         <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
-        <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${t('waiting', { n: number(f.waiting) })} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
+        <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${`${t('waiting', { n: number(f.waiting) })}${f.partition ? ` · ${t('partition.n', { n: f.partition })}` : ''}`} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order/partition"
+)
+
+// Partitions lists partitions with what is in them: *partition.Admin.
+type Partitions interface {
+	// List returns all, also removed ones. One whose Redis does not answer has Away. order.ErrUnavailable.
+	List(ctx context.Context) ([]partition.Contents, error)
+}
+
+// partitionJSON is a partition as admins see it. What its Redis says is absent while it is away.
+type partitionJSON struct {
+	Number    int              `json:"number"`
+	State     partition.State  `json:"state"`
+	Since     *time.Time       `json:"since,omitempty"` // absent for one that is as it always was
+	Sales     int              `json:"sales"`           // that are not retired
+	Away      bool             `json:"away,omitempty"`
+	Figures   *partitionFigure `json:"figures,omitempty"`
+	Instances int              `json:"instances"`
+	Missing   []string         `json:"missing,omitempty"` // instances that live and do not work there
+}
+
+// partitionFigure is what the Redis of a partition says.
+type partitionFigure struct {
+	At          time.Time `json:"at"`
+	Node        string    `json:"node,omitempty"` // host:port, in a cluster
+	Waiting     int64     `json:"waiting"`        // entries of accepted orders without a row
+	WaitingMS   int64     `json:"waitingMs"`
+	DeadLetters int64     `json:"deadLetters"`
+	Added       int64     `json:"added"`       // entries since the stream was made
+	ProcessorMS int64     `json:"processorMs"` // of the node, since it started
+}
+
+// listPartitions answers GET /admin/partition.
+func (a *API) listPartitions(c *gin.Context, _ identity) (answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	if err := invalid.Join(badQuery, values.Only()); err != nil {
+		return answer{}, err
+	}
+	all, err := a.cfg.Partitions.List(c.Request.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	views := make([]partitionJSON, len(all))
+	for i, p := range all {
+		views[i] = partitionView(p)
+	}
+	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+}
+
+func partitionView(c partition.Contents) partitionJSON {
+	view := partitionJSON{Number: c.Number, State: c.State, Since: timeView(c.Since), Sales: c.Sales, Away: c.Away != nil, Instances: c.Instances, Missing: c.Missing}
+	if w := c.Waiting; c.Away == nil && c.State != partition.Removed {
+		view.Figures = &partitionFigure{
+			At: shownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(), DeadLetters: w.DeadLetters,
+			Added: w.Added, ProcessorMS: w.Processor.Milliseconds(),
+		}
+	}
+	return view
+}
