@@ -16,6 +16,7 @@ import (
 
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/partition"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -75,6 +76,60 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 			t.Errorf("%s writes: %v", c, err)
 		}
 		cancel()
+	}
+}
+
+// The recorders of the greatest number of partitions share the connections that recording can have: while the database keeps all of them
+// waiting, every other class reads; a recorder more learns that nothing was done, and comes again; in the end each has recorded.
+func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	o := options(l.clock)
+	o.Timeout = time.Minute // a lock is waited for half of it at most
+	store := through(t, dsn, func(*mysql.Config) {}, o)
+	batches := make([][]order.Claim, partition.Max)
+	for n := range batches {
+		batches[n] = claims(l.seckill(t, 5), 1, 5)
+	}
+	unlock := lockTable(t, l, "tb_voucher_order")
+	shed := make(chan error, partition.Max)
+	var recorders sync.WaitGroup
+	ctx := bulkhead.With(t.Context(), bulkhead.Recording)
+	for _, batch := range batches {
+		recorders.Go(func() {
+			for first := true; ; first = false {
+				err := store.Insert(ctx, batch)
+				if err == nil {
+					return
+				}
+				if first {
+					shed <- err
+				}
+			}
+		})
+	}
+	most := load(store, bulkhead.Recording).Most
+	for range partition.Max - most {
+		if err := <-shed; !errors.Is(err, bulkhead.ErrFull) {
+			t.Errorf("a recorder more: %v, want that there is no connection", err)
+		}
+	}
+	if got := load(store, bulkhead.Recording); got.InUse > most || most >= o.MaxConns {
+		t.Errorf("the recorders have %d connections, %d at most, of %d", got.InUse, most, o.MaxConns)
+	}
+	for _, c := range bulkhead.Stores() {
+		if c == bulkhead.Recording {
+			continue
+		}
+		if _, err := store.Partitions(bulkhead.With(t.Context(), c)); err != nil {
+			t.Errorf("%s reads: %v", c, err)
+		}
+	}
+	unlock()
+	recorders.Wait()
+	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 5*partition.Max {
+		t.Errorf("%d orders are recorded, want %d", n, 5*partition.Max)
 	}
 }
 

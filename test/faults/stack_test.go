@@ -78,7 +78,7 @@ func onCluster() []clusterScenario {
 		moved("F06", "SIGKILL after the read, before the INSERT", "I3 I8", true, killedAt(batchSent()), 300),
 		moved("F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent()), 300),
 		moved("F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", true, killedAt(commitAnswered()), 300),
-		{scenario{"F45-partition", "the Redis master of a partition stands still, which is not the sale's; a partition is added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
+		{scenario{"F45-partition", "the Redis master of one of two sales' partitions stands still; a partition is added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
 		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 I3 I6", true, nodesDead}, 0},
 	}
 }
@@ -180,23 +180,25 @@ func (r *run) awaitMoved() {
 	}
 }
 
-// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale, while the sale is in a partition
-// on another master: buyers there go on being accepted and recorded, and are told their orders. Later another partition is added.
+// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a partition on another
+// master goes on: its buyers are accepted, recorded and told their orders, its stats are shown. One in partition 0 goes on once the
+// master does, and is as exact. Meanwhile another partition is added.
 func partitionStopped(r *run) {
 	r.partitions = max(r.partitions, 4)
 	r.open(deployment{})
-	r.nodeTimeout(time.Minute) // no replica takes over meanwhile
+	r.nodeTimeout(10 * time.Minute) // no replica takes over meanwhile
 	defer r.nodeTimeout(patientTimeout)
+	beside := r.saleBeside(2000)
 	r.load(8, 20*time.Millisecond)
+	beside.load(4, 50*time.Millisecond)
 	r.awaitAccepted(100)
-	r.site.Redis.Partition = 0
-	stopped := r.cluster.Nodes[r.hotNode()]
-	r.site.Redis.Partition = r.partition
+	r.await("a purchase in partition 0", beside.buyers.Record.Reached(20))
+	stopped := r.cluster.Nodes[beside.hotNode()]
 	stopped.Pause()
 	at := time.Now()
 	r.awaitAccepted(1)
 	r.Logf("the next purchase was accepted %v after the node stood still", time.Since(at).Round(time.Millisecond))
-	recorded := r.recorded()
+	recorded, before := r.recorded(), beside.buyers.Record.Accepted()
 	r.awaitAccepted(300)
 	r.Logf("300 more by %v", time.Since(at).Round(time.Millisecond))
 	box.Eventually(r, "orders being recorded", func() error {
@@ -205,15 +207,16 @@ func partitionStopped(r *run) {
 		}
 		return nil
 	})
-	for i, srv := range r.site.Servers {
-		if a := r.site.Client.Must(r, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/readyz")}); !strings.Contains(string(a.Body), "degraded") {
-			r.Errorf("instance %d says %s, want degraded", i, a.Body)
-		}
+	r.expectBesideHung(r.buyers.Voucher, beside.buyers.Voucher)
+	if n := beside.buyers.Record.Accepted() - before; n > 4 { // whose answers were on their way
+		r.Errorf("%d purchases in partition 0 were accepted while its master stood still", n)
 	}
 	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "INSERT INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", r.partitions))
 	r.must(err)
 	stopped.Resume()
 	r.faultEnded()
+	beside.faultEnded()
+	r.await("a purchase in partition 0 again", beside.buyers.Record.Reached(before+20))
 	r.awaitAccepted(100)
 	other := r.createSale(10, map[string]any{"partition": r.partitions})
 	buyers := r.site.Buyers(other)
@@ -222,6 +225,32 @@ func partitionStopped(r *run) {
 		r.Errorf("%d of 10 units were sold in the partition that was added; answers %v", n, buyers.Record.Counts())
 	}
 	r.finish()
+	beside.finish()
+}
+
+// saleBeside returns a run of the same scenario with a sale of its own in partition 0.
+func (r *run) saleBeside(units int64) *run {
+	r.Helper()
+	site, redis := *r.site, *r.site.Redis
+	site.Redis, redis.Partition = &redis, 0
+	beside := &run{TB: r.TB, rand: r.rand, within: r.within, site: &site, cluster: r.cluster, units: units}
+	beside.users.Store(10_000_000) // others than the scenario's
+	beside.buyers = site.Buyers(r.createSale(units, map[string]any{"partition": 0}))
+	return beside
+}
+
+// expectBesideHung expects that every instance says that it is degraded, and shows the stats of a sale; those of one whose node hangs are
+// refused in time.
+func (r *run) expectBesideHung(sale, hung int64) {
+	r.Helper()
+	for i, srv := range r.site.Servers {
+		if a := r.site.Client.Must(r, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/readyz")}); !strings.Contains(string(a.Body), "degraded") {
+			r.Errorf("instance %d says %s, want degraded", i, a.Body)
+		}
+		for id, want := range map[int64]int{sale: http.StatusOK, hung: http.StatusServiceUnavailable} {
+			r.site.Client.Must(r, want, box.Request{Method: http.MethodHead, URL: srv.URL(fmt.Sprintf("/admin/voucher/%d/live", id)), Token: box.AdminToken()})
+		}
+	}
 }
 
 // nodeTimeout sets after how much silence the cluster's nodes count as dead. Those that are cannot be told.

@@ -7,8 +7,23 @@ func inPartitions() []mutant.Mutant {
 	const partition, telemetry = "./internal/order/partition", "./internal/telemetry"
 	const recovery, recorder = "./internal/order/recovery", "./internal/order/recorder"
 	return []mutant.Mutant{
+		{
+			Name: "a recorder in partition 0 alone", Test: "TestCluster$/F45-partition$", Sign: "orders being recorded",
+			Changes: []mutant.Change{{
+				File: "cmd/server/shop.go", From: `func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })`,
+				To: `func(ctx context.Context, partition int) error {
+		if partition > 0 {
+			return nil
+		}
+		return s.recorderOf(partition).Run(ctx)
+	})`,
+			}},
+		},
+		packageMutant("an instance that misses a partition is not shown", partition, "TestWatcher$", "missing:",
+			mutant.Change{File: "internal/order/partition/watcher.go", From: `>= missingAfter {`, To: `>= 1000*missingAfter {`},
+		),
 		packageMutant("a sale is placed where an instance does not work", partition, "TestPlace$", "placed in",
-			mutant.Change{File: "internal/order/partition/placer.go", From: `if !slices.Contains(here.names, name) {`, To: `if false {`},
+			mutant.Change{File: "internal/order/partition/placer.go", From: `len(names) > 0 {`, To: `len(names) > 99 {`},
 		),
 		packageMutant("a sale is placed in a closed partition", partition, "TestPlace$", "placed in",
 			mutant.Change{File: "internal/order/partition/placer.go", From: `q.State == Open`, To: `q.State != Removed`},

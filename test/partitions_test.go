@@ -1,0 +1,111 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// partitioned starts two instances with so many partitions.
+func partitioned(t *testing.T, partitions int) *box.Site {
+	t.Helper()
+	_, prefix := testkit.Redis(t)
+	addr, dsn := testkit.RedisAddr(t), testkit.MySQL(t)
+	s := box.EmptySite(t, addr, prefix, dsn)
+	for range 2 {
+		s.Add(t, addr, dsn, map[string]string{"SECKILL_PARTITIONS": strconv.Itoa(partitions)})
+	}
+	s.Start(t)
+	return s
+}
+
+// saleIn creates a sale in a partition, once all instances work there, or answers why there is none.
+func saleIn(t *testing.T, s *box.Site, partition, stock int) int64 {
+	t.Helper()
+	draft := box.SeckillDraft(1, int64(stock), time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
+	draft["partition"] = partition
+	request := box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
+	var created box.Reply
+	box.Eventually(t, fmt.Sprintf("a sale in partition %d", partition), func() (err error) {
+		if created, err = s.Client.Do(t.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
+			err = fmt.Errorf("%d %s", created.StatusCode, created.Body)
+		}
+		return err
+	})
+	id := box.Decode[box.Voucher](t, created).ID
+	s.AwaitState(t, id, "on_sale")
+	return id
+}
+
+// A sale in each of several partitions: all sell exactly what they have, and every order gets its row.
+func TestSalesInPartitions(t *testing.T) {
+	t.Parallel()
+	const partitions, units = 3, 20
+	s := partitioned(t, partitions)
+	for n := range partitions {
+		b := s.Buyers(saleIn(t, s, n, units))
+		b.BuyAll(t.Context(), 8, box.Users(int64(1000*n+1), units+5))
+		s.Redis.Partition = n
+		if n := s.Check(t, b, units).Live(); n != units {
+			t.Errorf("%d orders have a unit, want %d", n, units)
+		}
+	}
+}
+
+// An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; everything that is wrong is said.
+func TestPartitionCommand(t *testing.T) {
+	t.Parallel()
+	s := partitioned(t, 4)
+	id := saleIn(t, s, 2, 5)
+	const usage, refused = 2, 1
+	for _, wrong := range []struct {
+		code int
+		word string
+		args string
+	}{
+		{usage, "missing (list, close, open or remove)", ""},
+		{usage, `there is no "shut" (list, close, open or remove)`, "shut 1"},
+		{usage, `unexpected argument "1"`, "list 1"},
+		{usage, "needs the number of one partition", "close"},
+		{usage, "needs the number of one partition", "close 1 2"},
+		{usage, `"two" is no number of a partition (allowed: 0 to 31)`, "close two"},
+		{usage, `"32" is no number of a partition (allowed: 0 to 31)`, "remove 32"},
+		{usage, `"-1" is no number of a partition (allowed: 0 to 31)`, "open -1"},
+		{refused, "no such partition: 9", "close 9"},
+		{refused, "partition 1 is open", "open 1"},
+		{refused, "partition 1 is open", "remove 1"},
+		{refused, "no sale, and stays", "remove 0"},
+	} {
+		expectOutput(t, s, wrong.code, []string{wrong.word}, append([]string{"partition"}, strings.Fields(wrong.args)...)...)
+	}
+	expectOutput(t, s, 0, []string{"PARTITION", "0          open", "3          open"}, "partition", "list")
+	for _, n := range []string{"0", "2", "3"} {
+		expectOutput(t, s, 0, []string{"close is done"}, "partition", "close", n)
+	}
+	expectOutput(t, s, refused, []string{"partition 1 is the only one that is open"}, "partition", "close", "1")
+	expectOutput(t, s, refused, []string{"partition 2 has 1 sales that are not retired"}, "partition", "remove", "2")
+	expectOutput(t, s, 0, []string{"remove is done"}, "partition", "remove", "3")
+	expectOutput(t, s, refused, []string{"partition 3 is removed"}, "partition", "open", "3")
+	expectOutput(t, s, 0, []string{"0          closed", "2          closed", "3          removed"}, "partition", "list")
+	for _, n := range []int{0, 2, 3} {
+		draft := box.SeckillDraft(1, 5, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
+		draft["partition"] = n
+		a := s.Client.Must(t, http.StatusBadRequest, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+		if !strings.Contains(string(a.Body), "or leave it out") {
+			t.Errorf("a sale in partition %d: %s", n, a.Body)
+		}
+	}
+	saleIn(t, s, 1, 5)
+	b := s.Buyers(id)
+	b.BuyAll(t.Context(), 4, box.Users(1, 8))
+	s.Redis.Partition = 2
+	s.Check(t, b, 5) // a closed one goes on
+	expectOutput(t, s, 0, []string{"open is done"}, "partition", "open", "0")
+	expectOutput(t, s, 0, []string{"0          open", "1          open", "2          closed"}, "partition", "list")
+}
