@@ -249,6 +249,14 @@ profile: ## take cmd/server/default.pgo, for a try: a minute of purchases and re
 bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has lost it
 	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild
 
+.PHONY: bench-partitions
+bench-partitions: ## what an order costs the busiest Redis master, with one and with four partitions: docs/benchmarks.md
+	@go test -run '^$$' -bench '^BenchmarkPartitions$$' -benchtime 200000x -count $(or $(ROUNDS),5) $(TESTFLAGS) ./internal/redisstore
+
+.PHONY: split-brain
+split-brain: ## a master cut off with its clients, under each setting: orders that are lost; writes the table of docs/durability.md
+	@SECKILL_TEST_SPLIT='$(or $(DURING),12s)' SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 15m -run '^TestSplitBrain$$' $(TESTFLAGS) ./test/faults
+
 .PHONY: durability
 durability: cc ## what Redis loses at each level of durability, about three minutes; writes the table of docs/durability.md
 	@SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 20m -run '^TestDurability$$' $(TESTFLAGS) ./test/durability
