@@ -177,6 +177,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"POST /admin/deadletter/:id/replay":    forAdmins,
 		"HEAD /admin/check":                    forAdmins,
 		"GET /admin/check":                     forAdmins,
+		"HEAD /admin/partition":                forAdmins,
 		"HEAD /admin/template":                 forAdmins,
 		"GET /admin/partition":                 forAdmins,
 		"GET /admin/template":                  forAdmins,
