@@ -153,8 +153,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		auditor:      auditor,
-		partitions:   s.partitions,
-		partWatcher:  partition.NewWatcher(redis, metrics, log),
+		partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
 			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
