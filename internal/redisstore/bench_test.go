@@ -91,7 +91,7 @@ func BenchmarkPartitions(b *testing.B) {
 			const sales = 64
 			refs := make([]order.SaleRef, sales)
 			for i := range refs {
-				r.sale = order.SaleRef{VoucherID: int64(i + 1), Partition: i % on.partitions}
+				r.sale = order.SaleRef{SaleID: order.SaleID{VoucherID: int64(i + 1)}, Partition: i % on.partitions}
 				r.open(1, r.hour(1<<40))
 				refs[i] = r.sale
 			}
