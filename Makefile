@@ -245,6 +245,11 @@ bench-sale: ## of them only the sale of a million buyers, with its report held t
 profile: ## take cmd/server/default.pgo, for a try: a minute of purchases and refusals
 	@$(WITH_SERVICES) go run ./bench -duration 1m -profile cmd/server/default.pgo
 
+# Read it with: go tool trace bin/trace/half-load.trace, perf sched timehist -i bin/trace/half-load.sched.
+.PHONY: bench-trace
+bench-trace: ## record Go's runtime and the kernel's scheduler (perf) at full and half load, into bin/trace
+	@$(WITH_SERVICES) go run ./bench -trace bin/trace
+
 .PHONY: bench-rebuild
 bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has lost it
 	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild

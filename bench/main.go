@@ -28,6 +28,7 @@ const usage = `Measures the service against its limits and against the designs t
   go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
   go run ./test/services -- go run ./bench -sale [-quick | -smoke]
   go run ./test/services -- go run ./bench -profile file [-duration 1m]
+  go run ./test/services -- go run ./bench -trace directory
   go run ./bench -render file.json [-out directory]
 
 It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts
@@ -72,6 +73,8 @@ type options struct {
 	render string // a stored result to report instead of measuring
 	// profile is where a processor profile of the service is written, instead of a report.
 	profile string
+	// trace is a directory for records of the runtime and the scheduler, instead of a report.
+	trace string
 	// sale measures the long sale alone, and reports nothing.
 	sale bool
 }
@@ -98,6 +101,9 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) error {
 	defer bench.Close(ctx)
 	if o.profile != "" {
 		return writeProfile(ctx, bench, o.profile)
+	}
+	if o.trace != "" {
+		return bench.Trace(ctx, o.trace)
 	}
 	if o.sale {
 		_, err := bench.LongSale(ctx)
@@ -138,6 +144,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
 	flags.StringVar(&o.render, "render", "", "measure nothing; report the result stored in this `file`")
 	flags.StringVar(&o.profile, "profile", "", "write a processor profile of the service to this `file` instead: -duration of load, half of it sold out")
+	flags.StringVar(&o.trace, "trace", "", "record the runtime and, with perf, the scheduler into this `directory` instead: one sale, many in turn, half load")
 	flags.BoolVar(&o.sale, "sale", false, "only the sale of a million buyers, with its report held to the ledger; nothing written")
 	var only *regexp.Regexp
 	flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {

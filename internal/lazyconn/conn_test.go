@@ -117,6 +117,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+	if r.Method != http.MethodGet { // its beginning is lost
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
 	_, _ = io.WriteString(w, r.URL.Path)
 }
 
@@ -285,6 +289,23 @@ func TestABusyConnectionAsksTheSocketLittle(t *testing.T) {
 		}
 		if n := c.socket.deadlines.Load() - deadlines; n > 2 {
 			t.Errorf("%d deadlines for %d requests at one time", n, requests)
+		}
+	})
+}
+
+// Short requests are not looked at, however long the connection lasts.
+func TestShortRequestsAreNotLookedAt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, echo)
+		const requests = 50
+		for range requests {
+			c.send(t, "/70ms")
+			c.hear(t)
+			synctest.Wait() // the server waits for the next one
+		}
+		if n := c.socket.reads.Load(); n != requests+1 {
+			t.Errorf("%d reads for %d requests and the one that waits", n, requests)
 		}
 	})
 }
