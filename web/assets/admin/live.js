@@ -57,7 +57,7 @@ export function Live({ id, client, words }) {
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">
-        <section class="panel flat"><h2>${t('over.time')}</h2>
+        <section class="panel flat"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
           <${Chart} points=${sale.points} words=${words} names=${{
             stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: sale.rates.accepted == null ? '–' : number(sale.rates.accepted) }),
           }} />

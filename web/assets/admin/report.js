@@ -52,7 +52,7 @@ export function Report({ id, client, words }) {
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
     <div class="columns">
-      <section class="panel flat"><h2>${t('over.time')}</h2>
+      <section class="panel flat"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
         ${points[0].length > 0
           ? html`<${Chart} points=${points} words=${words} names=${{ stock: t('refused.rate'), rate: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
           : html`<p class="note">${t('report.quiet')}</p>`}
