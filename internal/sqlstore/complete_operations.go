@@ -20,7 +20,7 @@ func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results
 	}
 	var conflict error
 	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-		conflict, err = s.complete(tx, id.VoucherID, results)
+		conflict, err = s.complete(tx, id, results)
 		return err
 	})
 	what := fmt.Sprintf("completing %d operations of voucher %s", len(results), id)
@@ -35,8 +35,8 @@ func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results
 
 // complete completes those of the operations that are still pending. What gives back has changed the sale before and is
 // only marked: the hot row is left alone. conflict is what Redis gave and the ledger does not have.
-func (s *Store) complete(tx *gorm.DB, voucherID int64, results []order.OperationResult) (conflict, err error) {
-	ops, err := pendingAmong(tx, voucherID, results)
+func (s *Store) complete(tx *gorm.DB, id order.SaleID, results []order.OperationResult) (conflict, err error) {
+	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
 		return nil, err
 	}
@@ -45,17 +45,17 @@ func (s *Store) complete(tx *gorm.DB, voucherID int64, results []order.Operation
 		if err != nil {
 			return nil, err
 		}
-		return nil, markOperations(tx, voucherID, ops, operationApplied, now)
+		return nil, markOperations(tx, id, ops, operationApplied, now)
 	}
 	c := completion{store: s, tx: tx}
 	if c.orders, err = lockOrders(tx, revived(ops)); err != nil {
 		return nil, err
 	}
-	if c.sale, err = lockSale(tx, voucherID); err != nil {
+	if c.sale, err = lockSale(tx, id); err != nil {
 		return nil, err
 	}
 	// Once more, now that no other transaction can complete them.
-	if ops, err = pendingAmong(tx, voucherID, results); err != nil {
+	if ops, err = pendingAmong(tx, id, results); err != nil {
 		return nil, err
 	}
 	if c.now, err = s.ledgerTime(tx); err != nil {
@@ -74,12 +74,12 @@ func (s *Store) complete(tx *gorm.DB, voucherID int64, results []order.Operation
 }
 
 // pendingAmong returns the operations that are pending and have a result, in order.
-func pendingAmong(tx *gorm.DB, voucherID int64, results []order.OperationResult) ([]operationRow, error) {
+func pendingAmong(tx *gorm.DB, id order.SaleID, results []order.OperationResult) ([]operationRow, error) {
 	numbers := distinct(results, func(r order.OperationResult) int64 { return r.Number })
 	var ops []operationRow
 	for part := range chunks(numbers) {
 		var rows []operationRow
-		err := tx.Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, part, operationPending).Find(&rows).Error
+		err := tx.Where("voucher_id = ? AND share = ? AND number IN ? AND state = ?", id.VoucherID, id.Share, part, operationPending).Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("reading operations: %w", err)
 		}
@@ -101,10 +101,10 @@ func revived(ops []operationRow) []int64 {
 }
 
 // markOperations gives pending operations their final state.
-func markOperations(tx *gorm.DB, voucherID int64, ops []operationRow, state operationState, now time.Time) error {
+func markOperations(tx *gorm.DB, id order.SaleID, ops []operationRow, state operationState, now time.Time) error {
 	for part := range chunks(ops) {
 		numbers := distinct(part, func(op operationRow) int64 { return op.Number })
-		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", voucherID, numbers, operationPending).
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND share = ? AND number IN ? AND state = ?", id.VoucherID, id.Share, numbers, operationPending).
 			Updates(map[string]any{"state": state, "settle_time": now}).Error
 		if err != nil {
 			return fmt.Errorf("marking %d operations: %w", len(ops), err)
@@ -211,10 +211,10 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 
 // finish writes the outcome of the operations.
 func (c *completion) finish() error {
-	if err := markOperations(c.tx, c.sale.VoucherID, c.applied, operationApplied, c.now); err != nil {
+	if err := markOperations(c.tx, c.sale.id(), c.applied, operationApplied, c.now); err != nil {
 		return err
 	}
-	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
+	if err := markOperations(c.tx, c.sale.id(), c.refused, operationRefused, c.now); err != nil {
 		return err
 	}
 	if len(c.passing) > 0 { // at once: looking for the next costs the same for one and for many
@@ -225,10 +225,10 @@ func (c *completion) finish() error {
 	if c.units == 0 && c.offered == 0 {
 		return nil
 	}
-	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? WHERE voucher_id = ?",
-		c.units, c.issued, c.offered, c.sale.VoucherID).Error
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? WHERE voucher_id = ? AND share = ?",
+		c.units, c.issued, c.offered, c.sale.VoucherID, c.sale.Share).Error
 	if err != nil {
-		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
+		return fmt.Errorf("taking %d units of voucher %s: %w", c.units, c.sale.id(), err)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.T
 func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (waitlist.Place, error) {
 	var place waitlist.Place
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		sale, err := lockSale(tx, voucherID)
+		sale, err := lockSale(tx, order.SaleID{VoucherID: voucherID})
 		if err != nil {
 			return err
 		}
@@ -272,7 +272,7 @@ func (s *Store) Leave(ctx context.Context, voucherID, userID int64) (waitlist.Pl
 
 // decline gives up an offer, and the unit goes to the next. Without an open place there is nothing to be done.
 func (s *Store) decline(tx *gorm.DB, voucherID, userID int64) error {
-	sale, err := lockSale(tx, voucherID)
+	sale, err := lockSale(tx, order.SaleID{VoucherID: voucherID})
 	if err != nil {
 		return err
 	}

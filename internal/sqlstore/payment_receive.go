@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -82,7 +84,7 @@ func (r *receipt) late() error {
 		}
 		return r.reviveDirect()
 	}
-	sale, err := lockSale(r.tx, r.order.VoucherID)
+	sale, err := lockSale(r.tx, r.order.sale())
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 		if err != nil {
 			return err
 		}
-		sales, err := lockSales(tx, distinct(found, func(p paymentRow) int64 { return p.VoucherID }))
+		sales, err := lockSales(tx, salesOf(orders))
 		if err != nil {
 			return err
 		}
@@ -196,7 +198,8 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 func undecided(query *gorm.DB) ([]paymentRow, error) {
 	var found []paymentRow
 	err := query.Table("tb_payment p").Select("p.*").
-		Joins("JOIN tb_voucher_operation o ON o.voucher_id = p.voucher_id AND o.number = p.operation").
+		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
+			"ON o.voucher_id = p.voucher_id AND o.share = r.share AND o.number = p.operation").
 		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
 		Order("p.create_time, p.id").Find(&found).Error
 	if err != nil {
@@ -205,16 +208,29 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	return found, nil
 }
 
-func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
+func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[order.SaleID]saleRow, now time.Time) error {
 	row, found := orders[p.OrderID]
-	sale, sold := sales[p.VoucherID]
-	if !found || !sold {
+	var sale saleRow
+	sold := false
+	if found {
+		sale, sold = sales[row.sale()]
+	}
+	if !sold {
 		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there", p.ID, p.OrderID, p.VoucherID)
 	}
 	r := receipt{store: s, tx: tx, now: now, payment: p, order: *row}
 	if err := r.revive(&sale); err != nil {
 		return err
 	}
-	sales[p.VoucherID] = sale
+	sales[row.sale()] = sale
 	return nil
+}
+
+// salesOf returns the sales of the orders, each once.
+func salesOf(orders map[int64]*orderRow) []order.SaleID {
+	ids := make(map[order.SaleID]bool, len(orders))
+	for _, row := range orders {
+		ids[row.sale()] = true
+	}
+	return slices.SortedFunc(maps.Keys(ids), order.SaleID.Compare)
 }

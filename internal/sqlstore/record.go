@@ -25,13 +25,13 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	// Before the transaction begins: the sooner it ends, the shorter others wait for it.
-	terms, err := s.terms.of(s.read(ctx), voucherIDs(takes))
+	terms, err := s.terms.of(s.read(ctx), vouchersOf(takes))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	for _, t := range takes {
-		if _, ok := terms[t.voucherID]; !ok {
-			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.voucherID)
+		if _, ok := terms[t.sale.VoucherID]; !ok {
+			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.sale.VoucherID)
 		}
 	}
 	if err := s.keyFor(ctx, terms); err != nil {
@@ -63,9 +63,13 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline"
 	const longest = 128 // bytes of a row, about
 	several := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Quantity.Extra() > 0 })
+	split := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Share > 0 })
 	statement := append(make([]byte, 0, len(head)+longest*(len(claims)+1)), head...)
 	if several {
 		statement = append(statement, ", quantity"...)
+	}
+	if split {
+		statement = append(statement, ", share"...)
 	}
 	statement = append(statement, ") VALUES "...)
 	var args []any
@@ -93,6 +97,9 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		if several {
 			statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
 		}
+		if split {
+			statement = strconv.AppendInt(append(statement, ','), int64(c.Share), 10)
+		}
 		statement = append(statement, ')')
 	}
 	// Past GORM's own reading of the text: it would look at every character for named parameters.
@@ -104,42 +111,43 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 
 // take is what a batch takes from one sale.
 type take struct {
-	voucherID int64
-	epoch     int64
-	units     int64
-	sequence  int64 // the highest among the claims of the epoch
+	sale     order.SaleID
+	epoch    int64
+	units    int64
+	sequence int64 // the highest among the claims of the epoch
 }
 
-// takesOf adds up the claims of each sale, sorted by voucher. Claims of one sale with different epochs cannot be
+// takesOf adds up the claims of each sale, sorted by sale. Claims of one sale with different epochs cannot be
 // inserted together: at most one of the epochs is the sale's.
 func takesOf(claims []order.Claim) ([]take, error) {
-	byVoucher := make(map[int64]*take)
+	bySale := make(map[order.SaleID]*take)
 	for _, c := range claims {
-		t, ok := byVoucher[c.VoucherID]
+		t, ok := bySale[c.Sale()]
 		if !ok {
-			t = &take{voucherID: c.VoucherID, epoch: c.Epoch}
-			byVoucher[c.VoucherID] = t
+			t = &take{sale: c.Sale(), epoch: c.Epoch}
+			bySale[c.Sale()] = t
 		}
 		if t.epoch != c.Epoch {
-			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %d", order.ErrConflict, t.epoch, c.Epoch, c.VoucherID)
+			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %s", order.ErrConflict, t.epoch, c.Epoch, c.Sale())
 		}
 		t.units += c.Quantity.Units()
 		t.sequence = max(t.sequence, c.Sequence)
 	}
-	takes := make([]take, 0, len(byVoucher))
-	for _, t := range byVoucher {
+	takes := make([]take, 0, len(bySale))
+	for _, t := range bySale {
 		takes = append(takes, *t)
 	}
-	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.voucherID, b.voucherID) })
+	slices.SortFunc(takes, func(a, b take) int { return a.sale.Compare(b.sale) })
 	return takes, nil
 }
 
-func voucherIDs(takes []take) []int64 {
+// vouchersOf returns the vouchers of takes that are sorted, each once.
+func vouchersOf(takes []take) []int64 {
 	ids := make([]int64, len(takes))
 	for i, t := range takes {
-		ids[i] = t.voucherID
+		ids[i] = t.sale.VoucherID
 	}
-	return ids
+	return slices.Compact(ids)
 }
 
 // takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once has
@@ -174,7 +182,7 @@ func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 
 // takeStatement lowers the stocks of several sales, for MySQL.
 func takeStatement(takes []take) string {
-	const head, longest = 512, 80 // bytes, about
+	const head, longest = 512, 90 // bytes, about
 	text := append(make([]byte, 0, head+longest*len(takes)), "UPDATE ("...)
 	for i, t := range takes {
 		if i == 0 {
@@ -182,13 +190,14 @@ func takeStatement(takes []take) string {
 		} else {
 			text = append(text, " UNION ALL SELECT "...)
 		}
-		text = strconv.AppendInt(text, t.voucherID, 10)
-		text = strconv.AppendInt(append(text, " AS id,"...), t.units, 10)
+		text = strconv.AppendInt(text, t.sale.VoucherID, 10)
+		text = strconv.AppendInt(append(text, " AS id,"...), int64(t.sale.Share), 10)
+		text = strconv.AppendInt(append(text, " AS share,"...), t.units, 10)
 		text = strconv.AppendInt(append(text, " AS units,"...), t.sequence, 10)
 		text = strconv.AppendInt(append(text, " AS sequence,"...), t.epoch, 10)
 		text = append(text, " AS epoch"...)
 	}
-	text = append(text, ") AS taken STRAIGHT_JOIN tb_seckill_voucher AS sale ON sale.voucher_id = taken.id "+
+	text = append(text, ") AS taken STRAIGHT_JOIN tb_seckill_voucher AS sale ON sale.voucher_id = taken.id AND sale.share = taken.share "+
 		"SET sale.stock = sale.stock - taken.units, sale.sequence = GREATEST(sale.sequence, taken.sequence) "+
 		"WHERE sale.stock >= taken.units AND sale.epoch = taken.epoch"...)
 	return string(text)
@@ -200,13 +209,13 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	// One row changes or none: units is at least 1, so that a row that matches is changed, and MySQL counts it.
 	result := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, "+
 		"sequence = CASE WHEN sequence < ? THEN ? ELSE sequence END "+
-		"WHERE voucher_id = ? AND stock >= ? AND epoch = ?",
-		t.units, t.sequence, t.sequence, t.voucherID, t.units, t.epoch)
+		"WHERE voucher_id = ? AND share = ? AND stock >= ? AND epoch = ?",
+		t.units, t.sequence, t.sequence, t.sale.VoucherID, t.sale.Share, t.units, t.epoch)
 	switch {
 	case result.Error != nil:
-		return fmt.Errorf("taking %d units of voucher %d: %w", t.units, t.voucherID, result.Error)
+		return fmt.Errorf("taking %d units of voucher %s: %w", t.units, t.sale, result.Error)
 	case result.RowsAffected != 1:
-		return fmt.Errorf("%w: voucher %d has no sale with %d units at epoch %d", order.ErrConflict, t.voucherID, t.units, t.epoch)
+		return fmt.Errorf("%w: voucher %s has no sale with %d units at epoch %d", order.ErrConflict, t.sale, t.units, t.epoch)
 	}
 	return nil
 }

@@ -12,8 +12,9 @@ import (
 
 // RetiredRehearsals implements rehearsal.Ledger.
 func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
-	err = s.read(ctx).Table("tb_voucher v").Joins("JOIN tb_seckill_voucher s ON s.voucher_id = v.id").
-		Where("v.shop_id = ? AND s.retired = ?", voucher.RehearsalShop, true).Order("v.id").Pluck("v.id", &ids).Error
+	err = s.read(ctx).Table("tb_voucher v").
+		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = v.id AND s.retired = ?)",
+			voucher.RehearsalShop, voucher.Seckill, false).Order("v.id").Pluck("v.id", &ids).Error
 	if err != nil {
 		return nil, readError("looking for rehearsals", err)
 	}
@@ -28,7 +29,7 @@ var errNoRehearsal = errors.New("not a rehearsal that is over")
 func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		done = false
-		sale, err := lockSale(tx, voucherID)
+		shares, err := lockShares(tx, voucherID)
 		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
 			done = true
 			return nil
@@ -40,7 +41,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 		if err != nil {
 			return err
 		}
-		if !v.Rehearsal() || !sale.Retired {
+		if !v.Rehearsal() || !saleOf(voucherRow{}, shares).Retired {
 			return errNoRehearsal
 		}
 		var ids []int64

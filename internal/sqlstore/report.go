@@ -27,9 +27,10 @@ func (s *Store) Sums(ctx context.Context, voucherID int64) (report.Sums, error) 
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
 	// An owner may still cancel at their deadline, before the expirer comes: then too the order ended by not being paid in time.
-	err := s.read(ctx).Raw("SELECT COALESCE(s.stock, 0) AS stock, COALESCE(s.issued, 0) AS issued, "+
+	err := s.read(ctx).Raw("SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
+		"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
 		"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, 0) AS units, COALESCE(o.cents, 0) AS cents "+
-		"FROM tb_voucher v LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id LEFT JOIN "+
+		"FROM tb_voucher v LEFT JOIN "+
 		"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 ELSE 0 END AS expired, "+
 		"COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
 		"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON o.voucher_id = v.id WHERE v.id = @voucher",
@@ -139,11 +140,18 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 	return exported, nil
 }
 
+// otherIssued and otherSold are the sums over the other shares of a split sale whose share 0 is s.
+const (
+	otherIssued = "CASE WHEN s.shares > 1 THEN (SELECT SUM(x.issued) FROM tb_seckill_voucher x WHERE x.voucher_id = s.voucher_id AND x.share > 0) ELSE 0 END"
+	otherSold   = "CASE WHEN s.shares > 1 THEN (SELECT SUM(x.issued - x.stock - x.offered) FROM tb_seckill_voucher x WHERE x.voucher_id = s.voucher_id AND x.share > 0) ELSE 0 END"
+)
+
 // salesTable is all sales but rehearsals with how many of their units are not paid for: a table for FROM, with the parameters of salesParams.
-const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, s.issued - s.stock - s.offered AS sold, " +
-	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
+const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued + " + otherIssued + " AS issued, " +
+	"s.issued - s.stock - s.offered + " + otherSold + " AS sold, " +
+	"s.issued - s.stock - s.offered + " + otherSold + " - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
-	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
+	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id AND s.share = 0 LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +
 	"GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
 

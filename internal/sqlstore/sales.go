@@ -15,7 +15,7 @@ import (
 // SalesToKeep implements recovery.SaleLedger.
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// From the sales' side: the few that are not retired are found by their index.
-	vs, err := scanVouchers(joined(s.read(ctx)).Where("s.retired = ?", false).Order("v.id"))
+	vs, err := scanSales(joinedShares(s.read(ctx)).Where("s.retired = ?", false).Order("v.id, s.share"))
 	if err != nil {
 		return nil, readError("reading the sales to keep", err)
 	}
@@ -24,7 +24,7 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 
 // SalesAbove implements service.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
-	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
+	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND share = 0 AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	if err != nil {
 		return nil, readError("reading the newest sales", err)
 	}
@@ -36,7 +36,7 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (int64, error) {
 	var epoch int64
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).
+		result := tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).
 			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
 		if result.Error != nil {
 			return result.Error
@@ -44,7 +44,7 @@ func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (i
 		if result.RowsAffected == 0 {
 			return noSale(tx, id.VoucherID)
 		}
-		return tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).Select("epoch").Take(&epoch).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Select("epoch").Take(&epoch).Error
 	})
 	if err != nil {
 		return 0, fmt.Errorf("raising the epoch of voucher %s: %w", id, err)
@@ -58,22 +58,22 @@ func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (i
 func (s *Store) Snapshot(ctx context.Context, id order.SaleID, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		sale, err := lockSale(tx, id.VoucherID)
+		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
 		}
 		if sale.Epoch != epoch {
 			return fmt.Errorf("%w: the sale is at epoch %d, not %d", order.ErrSuperseded, sale.Epoch, epoch)
 		}
-		if err := s.absorbOperations(tx, id.VoucherID); err != nil {
+		if err := s.absorbOperations(tx, id); err != nil {
 			return err
 		}
 		v, err := findVoucher(tx, id.VoucherID)
 		if err != nil {
 			return err
 		}
-		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
-		if err := readHolders(tx, id.VoucherID, &snap); err != nil {
+		snap = order.Snapshot{Voucher: v.OfShare(id.Share), Operation: sale.LastOperation}
+		if err := readHolders(tx, id, &snap); err != nil {
 			return err
 		}
 		return forgetAccepted(tx, id.VoucherID, &snap)
@@ -85,27 +85,37 @@ func (s *Store) Snapshot(ctx context.Context, id order.SaleID, epoch int64) (ord
 }
 
 // lockSale locks the sale's row until the transaction ends.
-func lockSale(tx *gorm.DB, voucherID int64) (saleRow, error) {
+func lockSale(tx *gorm.DB, id order.SaleID) (saleRow, error) {
 	var sale saleRow
 	err := locking(tx).
-		Where("voucher_id = ?", voucherID).Take(&sale).Error
+		Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Take(&sale).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return saleRow{}, noSale(tx, voucherID)
+		return saleRow{}, noSale(tx, id.VoucherID)
 	}
 	return sale, err
 }
 
+// lockShares locks the rows of all shares of a voucher's sale, in the order in which all transactions do.
+func lockShares(tx *gorm.DB, voucherID int64) ([]saleRow, error) {
+	var shares []saleRow
+	err := locking(tx).Where("voucher_id = ?", voucherID).Order("share").Find(&shares).Error
+	if err == nil && len(shares) == 0 {
+		err = noSale(tx, voucherID)
+	}
+	return shares, err
+}
+
 // absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to get,
 // and what was to take some has to be requested anew, also with the same key.
-func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
+func (s *Store) absorbOperations(tx *gorm.DB, id order.SaleID) error {
 	now, err := s.ledgerTime(tx)
 	if err != nil {
 		return err
 	}
 	err = tx.Exec("UPDATE tb_voucher_operation SET settle_time = ?, "+
 		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
-		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
-		now, order.Acceptance, operationVoid, operationAbsorbed, voucherID, operationPending).Error
+		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND share = ? AND state = ?",
+		now, order.Acceptance, operationVoid, operationAbsorbed, id.VoucherID, id.Share, operationPending).Error
 	if err != nil {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
@@ -113,24 +123,24 @@ func (s *Store) absorbOperations(tx *gorm.DB, voucherID int64) error {
 }
 
 // readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
-func readHolders(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error) {
-	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
-		voucherID, liveKind).Rows()
+func readHolders(tx *gorm.DB, id order.SaleID, snap *order.Snapshot) (err error) {
+	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND share = ? AND kind = ?",
+		id.VoucherID, id.Share, liveKind).Rows()
 	if err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	snap.Live, snap.Dead = make(map[int64]order.Held), make(map[int64]bool)
 	for rows.Next() {
-		var id, userID, units int64
+		var orderID, userID, units int64
 		var status order.Status
-		if err := rows.Scan(&id, &userID, &status, &units); err != nil {
+		if err := rows.Scan(&orderID, &userID, &status, &units); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		if status.Live() {
-			snap.Live[userID] = order.Held{OrderID: id, Quantity: order.QuantityOf(units)}
+			snap.Live[userID] = order.Held{OrderID: orderID, Quantity: order.QuantityOf(units)}
 		} else {
-			snap.Dead[id] = true
+			snap.Dead[orderID] = true
 		}
 	}
 	if err := rows.Err(); err != nil { // the connection may end before the rows do
@@ -143,7 +153,7 @@ func readHolders(tx *gorm.DB, voucherID int64, snap *order.Snapshot) (err error)
 func (s *Store) Retire(ctx context.Context, id order.SaleID, lastOperation int64) (retired bool, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		retired = false
-		sale, err := lockSale(tx, id.VoucherID)
+		sale, err := lockSale(tx, id)
 		if err != nil || sale.Retired {
 			retired = sale.Retired
 			return err
@@ -152,12 +162,12 @@ func (s *Store) Retire(ctx context.Context, id order.SaleID, lastOperation int64
 		if err != nil {
 			return err
 		}
-		pending, err := hasPending(tx, id.VoucherID)
+		pending, err := hasPending(tx, id)
 		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) {
 			return err
 		}
 		retired = true
-		return tx.Model(&saleRow{}).Where("voucher_id = ?", id.VoucherID).Update("retired", true).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Update("retired", true).Error
 	})
 	if err != nil {
 		return false, fmt.Errorf("retiring the sale of voucher %s: %w", id, err)
@@ -180,18 +190,18 @@ func (s *Store) LedgerTotals(ctx context.Context, id order.SaleID, applied int64
 		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
 	err := s.read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
-		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
 		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
 		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
 		"WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
-		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
-		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
+		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.share = s.share AND p.number > @applied) AS ahead, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share "+
 		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
-		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
+		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.share = @share AND o.live = 1) l WHERE s.voucher_id = @voucher AND s.share = @share",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID, "share": id.Share,
 		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %s", id)
 	switch {

@@ -24,7 +24,7 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 		return nil
 	}
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		sales, err := lockSales(tx, distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
+		sales, err := lockSales(tx, distinct(claims, order.Claim.Sale))
 		if err != nil {
 			return err
 		}
@@ -37,25 +37,29 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
-// lockSales locks the rows of the vouchers' sales, in the order in which all transactions do, and returns them by voucher.
-func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
-	sales := make(map[int64]saleRow, len(ids))
+// lockSales locks the rows of the sales, in the order in which all transactions do, and returns them. Of a split sale it may lock more
+// shares than are named: a list of pairs would not use the key.
+func lockSales(tx *gorm.DB, ids []order.SaleID) (map[order.SaleID]saleRow, error) {
+	sales := make(map[order.SaleID]saleRow, len(ids))
+	ids = slices.SortedFunc(slices.Values(ids), order.SaleID.Compare)
 	for part := range chunks(ids) {
 		var rows []saleRow
+		vouchers := distinct(part, func(id order.SaleID) int64 { return id.VoucherID })
+		shares := distinct(part, func(id order.SaleID) int { return id.Share })
 		err := locking(tx).
-			Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
+			Where("voucher_id IN ? AND share IN ?", vouchers, shares).Order("voucher_id, share").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("locking sales: %w", err)
 		}
 		for _, row := range rows {
-			sales[row.VoucherID] = row
+			sales[row.id()] = row
 		}
 	}
 	return sales, nil
 }
 
 // viewOf reads what the ledger holds of the claims.
-func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
+func viewOf(tx *gorm.DB, claims []order.Claim, sales map[order.SaleID]saleRow) (order.LedgerView, error) {
 	view := order.LedgerView{
 		Sales:   make(map[order.SaleID]order.LedgerSale, len(sales)),
 		Rows:    make(map[int64]order.Order),
@@ -63,7 +67,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 		Pending: make(map[int64]bool),
 	}
 	for id, sale := range sales {
-		view.Sales[order.SaleID{VoucherID: id}] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
+		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
 	}
 	// The rows under the claims' own ids, and for those that find another order there, under the next id.
 	for try, left := 0, claims; len(left) > 0; try++ {
@@ -132,7 +136,7 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.H
 }
 
 // apply writes what was decided: orders sorted by id, and last the stock of each sale.
-func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
+func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[order.SaleID]saleRow) error {
 	terms, err := s.terms.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
 	if err != nil {
 		return err
@@ -168,7 +172,7 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 		return err
 	}
 	for _, t := range takesOfDecisions(decisions, sales) {
-		if err := t.fromLocked(tx, sales[t.voucherID]); err != nil {
+		if err := t.fromLocked(tx, sales[t.sale]); err != nil {
 			return err
 		}
 	}
@@ -188,7 +192,7 @@ func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error)
 	deadline := terms.deadline(now)
 	amount, err := c.Quantity.Amount(terms.cents)
 	return orderRow{
-		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Share: c.Share, Kind: liveKind, Quantity: c.Quantity.Units(),
 		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
 	}, err
 }
@@ -201,26 +205,26 @@ func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
 	return row
 }
 
-// takesOfDecisions adds up what the decisions take from each locked sale, sorted by voucher. The sequence rises with
+// takesOfDecisions adds up what the decisions take from each locked sale, sorted by sale. The sequence rises with
 // every claim of the sale's epoch that has an outcome, also a failed one: Redis has admitted it.
-func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []take {
-	byVoucher := make(map[int64]take)
+func takesOfDecisions(decisions []order.Decision, sales map[order.SaleID]saleRow) []take {
+	bySale := make(map[order.SaleID]take)
 	for _, d := range decisions {
-		t := byVoucher[d.Claim.VoucherID]
-		t.voucherID = d.Claim.VoucherID
+		t := bySale[d.Claim.Sale()]
+		t.sale = d.Claim.Sale()
 		if d.Verb == order.Insert {
 			t.units += d.Claim.Quantity.Units()
 		}
-		if sale, ok := sales[t.voucherID]; ok && sale.Epoch == d.Claim.Epoch {
+		if sale, ok := sales[t.sale]; ok && sale.Epoch == d.Claim.Epoch {
 			t.sequence = max(t.sequence, d.Claim.Sequence)
 		}
-		byVoucher[t.voucherID] = t
+		bySale[t.sale] = t
 	}
-	takes := make([]take, 0, len(byVoucher))
-	for _, t := range byVoucher {
+	takes := make([]take, 0, len(bySale))
+	for _, t := range bySale {
 		takes = append(takes, t)
 	}
-	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.voucherID, b.voucherID) })
+	slices.SortFunc(takes, func(a, b take) int { return a.sale.Compare(b.sale) })
 	return takes
 }
 

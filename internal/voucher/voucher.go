@@ -1,7 +1,9 @@
 package voucher
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"seckill/internal/guard"
@@ -155,6 +157,36 @@ func Whole(shares []Voucher) Voucher {
 	}
 	whole.Sale = &sale
 	return whole
+}
+
+// Level distributes units over shares that have so many: to each what brings it nearest to what all of them then have.
+func Level(stocks []int64, units int64) []int64 {
+	shares := make([]int, len(stocks))
+	for i := range shares {
+		shares[i] = i
+	}
+	slices.SortStableFunc(shares, func(a, b int) int { return cmp.Compare(stocks[a], stocks[b]) })
+	given := make([]int64, len(stocks))
+	for i := range shares { // the i+1 shares that have least have as many by now
+		room, level := int64(i+1), int64(0)
+		if i+1 < len(shares) {
+			level = stocks[shares[i+1]] - stocks[shares[i]]
+		}
+		if i+1 == len(shares) || level > units/room {
+			for n, share := range shares[:i+1] {
+				given[share] += units / room
+				if int64(n) < units%room {
+					given[share]++
+				}
+			}
+			break
+		}
+		for _, share := range shares[:i+1] {
+			given[share] += level
+		}
+		units -= level * room
+	}
+	return given
 }
 
 // SaleState is the state of a sale as buyers see it.
