@@ -26,12 +26,13 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name ends with: this version knows rehearsals, and can read packed entries (packed.go) and orders of several units
+// What a reporter's name ends with: this version knows shares of split sales and rehearsals, and can read packed entries (packed.go) and orders of several units
 // (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
 const (
 	readsQuantities = " quantity"
 	readsPacked     = " packed" + readsQuantities
-	readsFormats    = " rehearsal" + readsPacked
+	knowsRehearsals = " rehearsal" + readsPacked
+	readsFormats    = " shares" + knowsRehearsals
 )
 
 // lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
@@ -53,6 +54,15 @@ func (s *Store) KnowRehearsals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return allRead(names, knowsRehearsals)
+}
+
+// KnowShares returns nil if all living instances know shares of split sales, else voucher.ErrOldInstances, wrapped.
+func (s *Store) KnowShares(ctx context.Context) error {
+	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
+	if err != nil {
+		return err
+	}
 	return allRead(names, readsFormats)
 }
 
@@ -68,7 +78,7 @@ func allRead(names []string, formats string) error {
 
 // reporterOf returns a reporter's name without what its version can read.
 func reporterOf(reporter string) string {
-	for _, word := range []string{readsFormats, readsPacked, readsQuantities} {
+	for _, word := range []string{readsFormats, knowsRehearsals, readsPacked, readsQuantities} {
 		if name, found := strings.CutSuffix(reporter, word); found {
 			return name
 		}

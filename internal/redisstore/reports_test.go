@@ -91,7 +91,7 @@ func testStops(t *testing.T, r *rig) {
 	reporters, err := r.commands.ZRange(r.ctx(), r.keys.reporters(0), 0, -1).Result()
 	r.must(err)
 	slices.Sort(reporters)
-	equal(t, []string{"a rehearsal packed quantity", "b rehearsal packed quantity"}, reporters) // and what each of them reads
+	equal(t, []string{"a shares rehearsal packed quantity", "b shares rehearsal packed quantity"}, reporters) // and what each of them reads
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
 	equal(t, r.sale, r.reporterHeartbeat("a").Sale)      // the first heartbeat hears of it still, as all may have stood still
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
@@ -319,8 +319,9 @@ func TestRestartStopsSales(t *testing.T) {
 // used, until it has been gone for a while.
 func testReadQuantities(t *testing.T, r *rig) {
 	r.must(r.ReadQuantities(r.ctx()))
-	r.must(r.KnowRehearsals(r.ctx()))
+	r.must(errors.Join(r.KnowRehearsals(r.ctx()), r.KnowShares(r.ctx())))
 	r.reporterHeartbeat("new")
+	r.must(r.KnowShares(r.ctx()))
 	r.must(r.ReadQuantities(r.ctx()))
 	r.must(r.KnowRehearsals(r.ctx()))
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "older"+readsPacked)).Err())
@@ -329,6 +330,11 @@ func testReadQuantities(t *testing.T, r *rig) {
 		t.Errorf("with an instance that knows no rehearsals: %v", err)
 	}
 	equal(t, true, r.packs()) // what it reads
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "older"+knowsRehearsals), redis.Z{Score: 1, Member: "older" + readsPacked}).Err())
+	r.must(r.KnowRehearsals(r.ctx()))
+	if err := r.KnowShares(r.ctx()); !errors.Is(err, voucher.ErrOldInstances) || !strings.Contains(err.Error(), "older") {
+		t.Errorf("with an instance that knows no shares: %v", err)
+	}
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "old")).Err())
 	if err := r.ReadQuantities(r.ctx()); !errors.Is(err, voucher.ErrOldInstances) || !strings.Contains(err.Error(), "old") {
 		t.Errorf("with an old instance: %v", err)

@@ -126,14 +126,18 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 	return views, unread, nil
 }
 
-// salesOf names the vouchers' sales.
+// salesOf names the vouchers' sales, of split ones all shares.
 func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
-	sales := make([]order.SaleRef, len(vs))
-	for i, v := range vs {
-		if v.Sale == nil {
+	sales := make([]order.SaleRef, 0, len(vs))
+	for _, v := range vs {
+		switch {
+		case v.Sale == nil:
 			return nil, fmt.Errorf("voucher %d: %w", v.ID, voucher.ErrNotSeckill)
+		case v.Sale.Shares == nil:
+			sales = append(sales, order.SaleOf(v))
+		default:
+			sales = append(sales, order.SalesOf(v)...)
 		}
-		sales[i] = order.SaleOf(v)
 	}
 	return sales, nil
 }
@@ -141,14 +145,48 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 // liveOf is what buyers see of the vouchers' sales. One that Redis does not hold has ended if its window has: it was retired
 // since the voucher was read, or will be rebuilt as ended.
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
-	live := make([]voucher.Live, len(views))
-	for i, view := range views {
-		live[i] = voucher.Live{State: stateOf(view, vs[i].Status), Stock: view.Stock}
-		if sale := vs[i].Sale; live[i].State == voucher.StatePreparing && !view.Now.Before(sale.End) && !sale.End.IsZero() {
-			live[i] = voucher.Live{State: voucher.StateEnded, Stock: sale.Stock}
+	live := make([]voucher.Live, len(vs))
+	for i, v := range vs {
+		if v.Sale.Shares == nil {
+			live[i], views = liveIn(v, v.Sale.Stock, views[0]), views[1:]
+			continue
 		}
+		for n, share := range v.Sale.Shares {
+			of := liveIn(v, share.Stock, views[n])
+			if of.State == voucher.StatePreparing {
+				of.Stock = share.Stock
+			}
+			live[i].State = jointState(live[i].State, of.State)
+			live[i].Stock += of.Stock
+		}
+		views = views[len(v.Sale.Shares):]
 	}
 	return live
+}
+
+// liveIn is what buyers see of one sale, which has so much stock in the ledger.
+func liveIn(v voucher.Voucher, stock int64, view order.SaleView) voucher.Live {
+	state := stateOf(view, v.Status)
+	if state == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
+		return voucher.Live{State: voucher.StateEnded, Stock: stock}
+	}
+	return voucher.Live{State: state, Stock: view.Stock}
+}
+
+// jointState is the state of two shares of one sale; "" is no share. It is on sale while one of them is, and paused while one has units
+// of which that is not known.
+func jointState(a, b voucher.SaleState) voucher.SaleState {
+	if a == "" || a == b {
+		return b
+	}
+	for _, state := range []voucher.SaleState{
+		voucher.StateOnSale, voucher.StatePaused, voucher.StatePreparing, voucher.StateSoldOut, voucher.StateOffShelf, voucher.StateNotStarted,
+	} {
+		if a == state || b == state {
+			return state
+		}
+	}
+	return a
 }
 
 // stateOf decides what a buyer can expect, in the order of the states' constants. The shelf counts as soon as either

@@ -29,19 +29,45 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 	return err
 }
 
-// LiveStats implements audit.LiveStatsReader.
+// LiveStats implements audit.LiveStatsReader: of a split sale, the sums over its shares.
 func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveStats, error) {
-	sale := order.SaleOf(v)
-	views, err := s.Views(ctx, []order.SaleRef{sale})
+	sales := order.SalesOf(v)
+	views, err := s.Views(ctx, sales)
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
+	all := audit.LiveStats{View: views[0], Answers: order.Counts{}}
+	asked := make(map[int]bool, 1) // partitions whose backlog it has
+	for i, sale := range sales {
+		of, err := s.liveStats(ctx, sale, views[i])
+		if err != nil {
+			return audit.LiveStats{}, err
+		}
+		all.State = jointState(all.State, stateOf(views[i], v.Status))
+		for answer, n := range of.Answers {
+			all.Answers[answer] += n
+		}
+		if i > 0 {
+			all.View.Stock, all.View.Buyers, all.View.Extra = all.View.Stock+views[i].Stock, all.View.Buyers+views[i].Buyers, all.View.Extra+views[i].Extra
+		}
+		if !asked[sale.Partition] {
+			asked[sale.Partition] = true
+			all.Waiting, all.DeadLetters = all.Waiting+of.Waiting, all.DeadLetters+of.DeadLetters
+			all.OldestWaiting = max(all.OldestWaiting, of.OldestWaiting)
+		}
+	}
+	all.Guards, err = s.GuardFigures(ctx, sales[0]) // they are the voucher's
+	return all, err
+}
+
+// liveStats are the stats of one sale but its state and guards.
+func (s *Store) liveStats(ctx context.Context, sale order.SaleRef, view order.SaleView) (audit.LiveStats, error) {
 	var (
 		counts        *redis.MapStringStringCmd
 		waiting, dead *redis.IntCmd
 		first         *redis.XMessageSliceCmd
 	)
-	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, s.keys.counts(sale))
 		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
 		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
@@ -54,14 +80,8 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
-	guards, err := s.GuardFigures(ctx, sale)
-	if err != nil {
-		return audit.LiveStats{}, err
-	}
 	return audit.LiveStats{
-		Guards: guards,
-		View:   views[0], State: stateOf(views[0], v.Status), Answers: answers,
-		Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now),
+		Answers: answers, Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), view.Now),
 	}, nil
 }
 

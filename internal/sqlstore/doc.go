@@ -11,7 +11,7 @@
 //	               tb_payment                attempts to pay for them
 //	               tb_order_request          the keys under which ordinary vouchers were bought
 //	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase changes the row
-//	               tb_voucher_operation      changes of a sale, numbered for each voucher, until they are applied to Redis
+//	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis
 //	               tb_coupon                 codes of paid orders, their reservations, and which request redeemed them
 //	               tb_webhook_…              endpoints, events for them, and how far each has got
 //	               tb_fence                  the highest token of each job that one instance at a time does

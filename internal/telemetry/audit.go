@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -91,7 +90,7 @@ func (a *auditMetrics) Collect(to chan<- prometheus.Metric) {
 		if i >= auditedSales {
 			continue
 		}
-		voucher := strconv.FormatInt(b.VoucherID, 10)
+		voucher := b.Sale().String()
 		gauge(a.difference, b.LedgerDifference, voucher, "ledger")
 		gauge(a.difference, b.RedisDifference, voucher, "redis")
 		gauge(a.lost, b.Lost, voucher)

@@ -120,6 +120,17 @@ type Share struct {
 // Split reports whether the sale has several shares.
 func (s *Sale) Split() bool { return s.SplitIn > 1 }
 
+// At returns the numbers of one share; of a sale that has no other, its own.
+func (s *Sale) At(number int) Share {
+	if s.Shares != nil {
+		return s.Shares[number]
+	}
+	return Share{
+		Stock: s.Stock, Offered: s.Offered, Issued: s.Issued, Epoch: s.Epoch, Sequence: s.Sequence, Partition: s.Partition,
+		Retired: s.Retired, LastOperation: s.LastOperation, MovedIn: s.MovedIn, MovedOut: s.MovedOut,
+	}
+}
+
 // OfShare returns the voucher with the numbers of one share of its sale; itself, where it has no other.
 func (v Voucher) OfShare(number int) Voucher {
 	if v.Sale == nil || v.Sale.Shares == nil {
@@ -146,11 +157,8 @@ func Whole(shares []Voucher) Voucher {
 	sale.Shares = make([]Share, len(shares))
 	sale.Share, sale.Stock, sale.Offered, sale.Issued, sale.MovedIn, sale.MovedOut, sale.Retired = 0, 0, 0, 0, 0, 0, true
 	for i, v := range shares {
-		s := v.Sale
-		sale.Shares[i] = Share{
-			Stock: s.Stock, Offered: s.Offered, Issued: s.Issued, Epoch: s.Epoch, Sequence: s.Sequence, Partition: s.Partition,
-			Retired: s.Retired, LastOperation: s.LastOperation, MovedIn: s.MovedIn, MovedOut: s.MovedOut,
-		}
+		s := v.Sale.At(0)
+		sale.Shares[i] = s
 		sale.Stock, sale.Offered, sale.Issued = sale.Stock+s.Stock, sale.Offered+s.Offered, sale.Issued+s.Issued
 		sale.MovedIn, sale.MovedOut = sale.MovedIn+s.MovedIn, sale.MovedOut+s.MovedOut
 		sale.Retired = sale.Retired && s.Retired

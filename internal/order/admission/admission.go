@@ -87,16 +87,17 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	if err := checkQuantity(v, request.Quantity); err != nil {
 		return err
 	}
-	if v.Sale.Retired {
-		a.batchers.Delete(order.SaleOf(v).SaleID)
+	sale, share := order.SaleFor(v, request.UserID)
+	if share.Retired {
+		a.batchers.Delete(sale.SaleID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
 	}
-	b := a.batcher(v)
+	b := a.batcher(sale)
 	if tooEarly(b.latest.Load()) {
 		b.counts.notStartedFromCache.Add(1)
 		return unlessHidden(v, order.ErrNotStarted)
 	}
-	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
+	recorded := order.Mark{Epoch: share.Epoch, Sequence: share.Sequence}
 	switch b.lookup(request.UserID, recorded) {
 	case answerSoldOut:
 		b.counts.soldOutFromCache.Add(1)
@@ -154,14 +155,16 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 		return voucher.ErrNotFound
 	case v.Sale == nil:
 		return voucher.ErrNotSeckill
-	case v.Sale.Retired:
+	}
+	sale, share := order.SaleFor(v, userID)
+	if share.Retired {
 		if err := a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
 			return err
 		}
 		return order.ErrBarred
 	}
-	b := a.batcher(v)
-	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
+	b := a.batcher(sale)
+	recorded := order.Mark{Epoch: share.Epoch, Sequence: share.Sequence}
 	if tooEarly(b.latest.Load()) {
 		return order.ErrBarred
 	}
@@ -179,7 +182,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	return a.result(b, result)
 }
 
-// Now estimates Redis's clock from its last answer about the sale (rule 12); without one it is this machine's.
+// Now estimates Redis's clock from its last answer about the sale, of a split one about share 0 (rule 12); without one it is this
+// machine's.
 func (a *Admission) Now(voucherID int64) time.Time {
 	if found, ok := a.batchers.Load(order.SaleID{VoucherID: voucherID}); ok {
 		if o := found.(*batcher).latest.Load(); o != nil {
@@ -223,8 +227,7 @@ func (a *Admission) release(b *batcher) {
 	b.kept = kept
 }
 
-func (a *Admission) batcher(v voucher.Voucher) *batcher {
-	sale := order.SaleOf(v)
+func (a *Admission) batcher(sale order.SaleRef) *batcher {
 	if found, ok := a.batchers.Load(sale.SaleID); ok {
 		return found.(*batcher)
 	}

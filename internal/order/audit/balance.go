@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"seckill/internal/order"
@@ -56,6 +57,7 @@ type LedgerTotals struct {
 type Balance struct {
 	VoucherID int64
 	Share     int       // of a split sale
+	SplitIn   int       // into how many shares the sale is split; 0: it is not
 	At        time.Time // by this process's clock
 	Ledger    LedgerTotals
 	Redis     Inventory
@@ -210,6 +212,44 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 		b.Lost, b.Complete = max(0, unrecorded-b.Redis.Waiting), true
 	}
 	return false
+}
+
+// add adds another share of the sale: the numbers become the sums, and the finding the worse one.
+func (b *Balance) add(other Balance) {
+	b.Ledger, b.Redis = b.Ledger.plus(other.Ledger), b.Redis.plus(other.Redis)
+	b.LedgerDifference, b.RedisDifference = b.LedgerDifference+other.LedgerDifference, b.RedisDifference+other.RedisDifference
+	b.Lost, b.Complete = b.Lost+other.Lost, b.Complete && other.Complete
+	if other.At.Before(b.At) {
+		b.At = other.At
+	}
+	if other.Why != "" {
+		b.Why = strings.TrimPrefix(fmt.Sprintf("%s; share %d: %s", b.Why, other.Share, other.Why), "; ")
+	}
+	if other.Finding.Broken() && !b.Finding.Broken() || other.Finding == Undecided && b.Finding == Balanced {
+		b.Finding = other.Finding
+	}
+}
+
+// plus adds the numbers of another share. Marks and operations are each share's own, and stay those of the first.
+func (l LedgerTotals) plus(o LedgerTotals) LedgerTotals {
+	l.Stock, l.Offered, l.Issued = l.Stock+o.Stock, l.Offered+o.Offered, l.Issued+o.Issued
+	l.Live, l.Extra = l.Live+o.Live, l.Extra+o.Extra
+	l.Pending, l.Ahead, l.Open = l.Pending+o.Pending, l.Ahead+o.Ahead, l.Open+o.Open
+	return l
+}
+
+// plus adds the numbers of another share; one that is not open is shown by its mode.
+func (i Inventory) plus(o Inventory) Inventory {
+	i.Stock, i.Holders, i.Extra = i.Stock+o.Stock, i.Holders+o.Holders, i.Extra+o.Extra
+	if i.Waiting == NotCounted || o.Waiting == NotCounted {
+		i.Waiting = NotCounted
+	} else {
+		i.Waiting += o.Waiting
+	}
+	if i.DeadLetters = max(i.DeadLetters, o.DeadLetters); i.Mode == order.SaleOpen {
+		i.Mode = o.Mode
+	}
+	return i
 }
 
 // hopeless reports whether reading again at once cannot decide more.

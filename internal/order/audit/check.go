@@ -36,10 +36,25 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be asked. It
-// returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
+// Balance returns the balance of one sale, of a split one that of all its shares together, a few seconds old, or as old as one check
+// takes; any instance can be asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or
+// ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
-	sale := order.SaleID{VoucherID: voucherID}
+	b, err := a.balanceOf(ctx, order.SaleID{VoucherID: voucherID})
+	for share := 1; share < b.SplitIn && err == nil; share++ {
+		var other Balance
+		if other, err = a.balanceOf(ctx, order.SaleID{VoucherID: voucherID, Share: share}); err == nil {
+			b.add(other)
+		}
+	}
+	if err != nil {
+		return Balance{}, err
+	}
+	return b, nil
+}
+
+// balanceOf is Balance for one share.
+func (a *Auditor) balanceOf(ctx context.Context, sale order.SaleID) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[sale]
 	if has && (a.comparing[sale] || time.Since(known.At) < balanceTTL) {
@@ -106,5 +121,7 @@ func (a *Auditor) read(ctx context.Context, sale order.SaleID) (Balance, error) 
 	case err != nil:
 		return Balance{}, order.OrUnavailable(err)
 	}
-	return compare(sale, before, ledger, redis, time.Now()), nil
+	b := compare(sale, before, ledger, redis, time.Now())
+	b.SplitIn = v.Sale.SplitIn
+	return b, nil
 }

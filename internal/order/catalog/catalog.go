@@ -94,6 +94,12 @@ func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	return e.voucher, e.err
 }
 
+// Known returns a voucher that is remembered, without asking the ledger for others.
+func (c *Catalog) Known(id int64) (v voucher.Voucher, known bool) {
+	e, hit := c.cache.GetIfPresent(id)
+	return e.voucher, hit && e.err == nil
+}
+
 // load asks the ledger. Callers share one query, so it must not end with the first caller's context.
 func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LoadTimeout)

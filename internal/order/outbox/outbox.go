@@ -98,7 +98,24 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 // returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied later
 // then.
 func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
-	return o.FlushSale(ctx, order.SaleID{VoucherID: voucherID})
+	v, known := o.catalog.Known(voucherID)
+	if !known { // flushing finds it
+		if err := o.FlushSale(ctx, order.SaleID{VoucherID: voucherID}); err != nil {
+			return err
+		}
+		v, _ = o.catalog.Known(voucherID)
+	}
+	if v.Sale == nil || !v.Sale.Split() {
+		if !known {
+			return nil
+		}
+		return o.FlushSale(ctx, order.SaleID{VoucherID: voucherID})
+	}
+	var shares errgroup.Group
+	for _, sale := range order.SalesOf(v) {
+		shares.Go(func() error { return o.FlushSale(ctx, sale.SaleID) })
+	}
+	return shares.Wait()
 }
 
 // FlushSale is Flush for one sale: of a split one, for that share.
@@ -134,7 +151,14 @@ func (o *Outbox) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case id := <-o.flushRequests:
-			o.flushesOf(order.SaleID{VoucherID: id}).Go(ctx, struct{}{})
+			v, _ := o.catalog.Known(id)
+			if v.Sale == nil || !v.Sale.Split() {
+				o.flushesOf(order.SaleID{VoucherID: id}).Go(ctx, struct{}{})
+				continue
+			}
+			for _, sale := range order.SalesOf(v) {
+				o.flushesOf(sale.SaleID).Go(ctx, struct{}{})
+			}
 		}
 	}
 }

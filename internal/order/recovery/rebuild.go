@@ -324,6 +324,9 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	plan.opening = order.Opening{
 		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
 	}
+	if v.Sale.Split() {
+		plan.opening.Moved = &order.Moved{Out: v.Sale.MovedOut, In: v.Sale.MovedIn}
+	}
 	switch {
 	case v.Status != voucher.OnShelf:
 		plan.opening.Mode = order.SaleOffShelf

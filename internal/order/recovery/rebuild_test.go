@@ -320,3 +320,23 @@ func withOffers(v voucher.Voucher, units int64) voucher.Voucher {
 	v.Sale.Offered, v.Sale.OfferWithin = units, time.Minute
 	return v
 }
+
+// A share is opened with what the ledger knows of its moves; what it requeues is its own.
+func TestPlanOfAShare(t *testing.T) {
+	t.Parallel()
+	v := ordertest.SaleVoucher(5)
+	v.Sale.SplitIn, v.Sale.Share, v.Sale.MovedOut, v.Sale.MovedIn = 4, 2, 7, 3
+	in := rebuildInput{ledger: order.Snapshot{Voucher: v}, holders: one(map[int64]int64{1: 11})}
+	plan := in.makePlan(9)
+	if diff := gocmp.Diff(&order.Moved{Out: 7, In: 3}, plan.opening.Moved); diff != "" {
+		t.Errorf("moved (-want +got):\n%s", diff)
+	}
+	if len(plan.requeue) != 1 || plan.requeue[0].Sale() != (order.SaleID{VoucherID: ordertest.VoucherA, Share: 2}) {
+		t.Errorf("requeued %+v", plan.requeue)
+	}
+	v.Sale.SplitIn = 0
+	in.ledger.Voucher = v
+	if plan := in.makePlan(9); plan.opening.Moved != nil {
+		t.Errorf("a sale that is not split is opened with %+v", plan.opening.Moved)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -204,7 +206,18 @@ func (r *Reconciler) Healthy() error {
 
 // Open puts the sale of a new voucher into Redis, or waits for another instance that is doing so.
 func (r *Reconciler) Open(ctx context.Context, voucherID int64) error {
-	return r.OpenSale(ctx, order.SaleID{VoucherID: voucherID})
+	if err := r.OpenSale(ctx, order.SaleID{VoucherID: voucherID}); err != nil {
+		return err
+	}
+	v, known := r.catalog.Known(voucherID) // found just now
+	if !known || v.Sale == nil || !v.Sale.Split() {
+		return nil
+	}
+	var shares errgroup.Group
+	for _, sale := range order.SalesOf(v)[1:] {
+		shares.Go(func() error { return r.OpenSale(ctx, sale.SaleID) })
+	}
+	return shares.Wait()
 }
 
 // OpenSale puts one sale into Redis, or waits for another instance that is doing so.
