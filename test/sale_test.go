@@ -32,8 +32,10 @@ func testSale(t *testing.T, s *box.Site) {
 	b.BuyAll(t.Context(), workers, all)
 	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), b.Record.Counts())
 	got := b.Record.Counts()
-	for _, later := range []string{"later UNAVAILABLE", "later RATE_LIMITED"} { // they came again
-		delete(got, later)
+	// A busy machine's Redis may take more than the second that a purchase has: who came again may be told their order.
+	got["accepted"] += got["held"]
+	for _, again := range []string{"later UNAVAILABLE", "later RATE_LIMITED", "unknown", "held"} {
+		delete(got, again)
 	}
 	if got["accepted"] != units || got["refused SOLD_OUT"] != buyers-units || len(got) != 2 {
 		t.Fatalf("answers %v, want %d accepted and the others SOLD_OUT", got, units)

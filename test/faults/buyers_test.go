@@ -15,7 +15,7 @@ func faultless(r *run) {
 	r.faultEnded()
 	r.buyers.BuyAll(r.Context(), 200, r.newUsers(5000))
 	r.finish()
-	if got := r.buyers.Record.Counts(); got["accepted"] != 100 || got["refused SOLD_OUT"] != 4900 {
+	if got := r.buyers.Record.Counts(); len(r.buyers.Record.Winners()) != 100 || got["refused SOLD_OUT"] != 4900 {
 		r.Errorf("answers %v, want 100 accepted and the others SOLD_OUT", got)
 	}
 }
