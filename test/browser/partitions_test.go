@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/test/box"
+)
+
+// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first.
+func TestConsolePartitions(t *testing.T) {
+	s := realShop(t, "SECKILL_PARTITIONS", "3")
+	if got := box.Command(t, s.server.Settings, "partition", "close", "1"); got.Code != 0 {
+		t.Fatalf("closing a partition: %s%s", got.Stdout, got.Stderr)
+	}
+	draft := box.SeckillDraft(1, 40, time.Now().Add(-time.Hour), time.Now().Add(26*time.Hour))
+	draft["partition"] = 2
+	box.Eventually(t, "a sale in partition 2, once the instance works there", func() error {
+		if status, answer := s.ask(http.MethodPost, "/voucher/seckill", admin, draft); status != http.StatusCreated {
+			return fmt.Errorf("%d %s", status, answer)
+		}
+		return nil
+	})
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w.click("[data-act=create]")
+	for field, value := range map[string]string{"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400"} {
+		w.enter("#f-"+field, value)
+	}
+	create := func(partition, says string) {
+		t.Helper()
+		evaluate[bool](w, "document.querySelector('#f-partition').value = '', true")
+		w.enter("#f-partition", partition)
+		w.click("[data-act=save]")
+		w.sees("#f-partition-wrong", says)
+	}
+	create("two", "This is not a number")
+	create("7", "is 7 (0, 2")
+	create("1", "is 1, which is closed (0, 2")
+	evaluate[bool](w, "document.querySelector('#f-partition').value = '', true")
+	w.enter("#f-partition", "2")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.visit(s.url("/admin#/partitions"))
+	w.sees("h1", "Partitions")
+	w.sees("[data-partition='0']", "open")
+	w.sees("[data-partition='1']", "closed: no new sales")
+	w.sees("[data-partition='2']", "open")
+	w.sees("[data-partition='2'] td:nth-of-type(3)", "2")
+	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')") // a second reading
+	w.accessible()
+	w.picture("console-partitions-desktop", false)
+	zh := open(t, s.url("/admin#/partitions"), s.asAdmin(desktop().in("zh-CN").inDark()))
+	zh.sees("h1", "分区")
+	zh.sees("[data-partition='1']", "已关闭")
+	zh.accessible()
+	zh.picture("console-partitions-dark-zh-desktop", false)
+	phone := open(t, s.url("/admin#/partitions"), s.asAdmin(phone()))
+	phone.sees("[data-partition='1']", "closed")
+	phone.accessible()
+}
