@@ -356,6 +356,57 @@ func (e OrderStatus) Valid() bool {
 	}
 }
 
+// Defines values for PartitionAway.
+const (
+	PartitionAwayTrue PartitionAway = true
+)
+
+// Valid indicates whether the value is a known member of the PartitionAway enum.
+func (e PartitionAway) Valid() bool {
+	switch e {
+	case PartitionAwayTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PartitionState.
+const (
+	PartitionStateClosed  PartitionState = "closed"
+	PartitionStateOpen    PartitionState = "open"
+	PartitionStateRemoved PartitionState = "removed"
+)
+
+// Valid indicates whether the value is a known member of the PartitionState enum.
+func (e PartitionState) Valid() bool {
+	switch e {
+	case PartitionStateClosed:
+		return true
+	case PartitionStateOpen:
+		return true
+	case PartitionStateRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PartitionsAnswerSuccess.
+const (
+	PartitionsAnswerSuccessTrue PartitionsAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the PartitionsAnswerSuccess enum.
+func (e PartitionsAnswerSuccess) Valid() bool {
+	switch e {
+	case PartitionsAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PaymentState.
 const (
 	PaymentStateLate      PaymentState = "late"
@@ -929,6 +980,21 @@ const (
 func (e VoucherRedeemable) Valid() bool {
 	switch e {
 	case VoucherRedeemableTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VoucherStale.
+const (
+	VoucherStaleTrue VoucherStale = true
+)
+
+// Valid indicates whether the value is a known member of the VoucherStale enum.
+func (e VoucherStale) Valid() bool {
+	switch e {
+	case VoucherStaleTrue:
 		return true
 	default:
 		return false
@@ -1584,6 +1650,68 @@ type OrderRef struct {
 // OrderStatus `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 type OrderStatus string
 
+// Partition defines model for Partition.
+type Partition struct {
+	// Away Its Redis node does not answer.
+	Away *PartitionAway `json:"away,omitempty"`
+
+	// Figures What its Redis node says. Absent while that is away.
+	Figures *PartitionFigures `json:"figures,omitempty"`
+
+	// Instances Instances that work there.
+	Instances int64 `json:"instances"`
+
+	// Missing Instances that live and do not work there: of an older version, mostly. No new sale is placed there.
+	Missing *[]string `json:"missing,omitempty"`
+	Number  int64     `json:"number"`
+
+	// Sales Sales that are not retired.
+	Sales int64 `json:"sales"`
+
+	// Since From when it has its state. Absent: from the beginning.
+	Since *Time `json:"since,omitempty"`
+
+	// State `closed`: no new sale is placed there.
+	State PartitionState `json:"state"`
+}
+
+// PartitionAway Its Redis node does not answer.
+type PartitionAway bool
+
+// PartitionState `closed`: no new sale is placed there.
+type PartitionState string
+
+// PartitionFigures What its Redis node says. Absent while that is away.
+type PartitionFigures struct {
+	// Added Entries since the stream was made; 0 where Redis does not say.
+	Added int64 `json:"added"`
+
+	// At By its clock.
+	At          Time  `json:"at"`
+	DeadLetters int64 `json:"deadLetters"`
+
+	// Node host:port of the node, in a cluster.
+	Node *string `json:"node,omitempty"`
+
+	// ProcessorMs Processor time of the node since it started; 0 where it does not say.
+	ProcessorMs int64 `json:"processorMs"`
+
+	// Waiting Entries of accepted orders without a row.
+	Waiting int64 `json:"waiting"`
+
+	// WaitingMs For how long the oldest has waited.
+	WaitingMs int64 `json:"waitingMs"`
+}
+
+// PartitionsAnswer defines model for PartitionsAnswer.
+type PartitionsAnswer struct {
+	Data    []Partition             `json:"data"`
+	Success PartitionsAnswerSuccess `json:"success"`
+}
+
+// PartitionsAnswerSuccess defines model for PartitionsAnswer.Success.
+type PartitionsAnswerSuccess bool
+
 // Payment defines model for Payment.
 type Payment struct {
 	Amount     Cents `json:"amount"`
@@ -2235,6 +2363,9 @@ type Voucher struct {
 	ServerTime *Time `json:"serverTime,omitempty"`
 	ShopId     Id    `json:"shopId"`
 
+	// Stale For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
+	Stale *VoucherStale `json:"stale,omitempty"`
+
 	// Status 1 on the shelf, 2 off, 3 expired.
 	Status ShelfStatus `json:"status"`
 
@@ -2265,6 +2396,9 @@ type Voucher struct {
 
 // VoucherRedeemable Paid orders have a code.
 type VoucherRedeemable bool
+
+// VoucherStale For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
+type VoucherStale bool
 
 // VoucherType 0 ordinary, 1 with a sale.
 type VoucherType int
@@ -3106,6 +3240,13 @@ type ClientInterface interface {
 	// Corresponds with GET /admin/order/{id} (the `ShowAnyOrder` operationId).
 	ShowAnyOrder(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListPartitions Partitions
+	//
+	// Each with what is in it, removed ones too. Rates are the differences of two answers, by `at`.
+	//
+	// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
+	ListPartitions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSales All sales at a glance
 	//
 	// Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -3756,6 +3897,23 @@ func (c *Client) SearchOrders(ctx context.Context, params *SearchOrdersParams, r
 // Corresponds with GET /admin/order/{id} (the `ShowAnyOrder` operationId).
 func (c *Client) ShowAnyOrder(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewShowAnyOrderRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListPartitions Partitions
+//
+// Each with what is in it, removed ones too. Rates are the differences of two answers, by `at`.
+//
+// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
+func (c *Client) ListPartitions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPartitionsRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5327,6 +5485,33 @@ func NewShowAnyOrderRequest(server string, id OrderIdParameter) (*http.Request, 
 	}
 
 	operationPath := fmt.Sprintf("/admin/order/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListPartitionsRequest constructs an http.Request for the ListPartitions method
+func NewListPartitionsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/partition")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -7863,6 +8048,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /admin/order/{id} (the `ShowAnyOrder` operationId).
 	ShowAnyOrderWithResponse(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*ShowAnyOrderResponse, error)
 
+	// ListPartitionsWithResponse Partitions
+	//
+	// Each with what is in it, removed ones too. Rates are the differences of two answers, by `at`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
+	ListPartitionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPartitionsResponse, error)
+
 	// ListSalesWithResponse All sales at a glance
 	//
 	// Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -8715,6 +8909,47 @@ func (r ShowAnyOrderResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ShowAnyOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListPartitionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PartitionsAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPartitionsResponse) GetJSON200() *PartitionsAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPartitionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPartitionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPartitionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPartitionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10924,6 +11159,21 @@ func (c *ClientWithResponses) ShowAnyOrderWithResponse(ctx context.Context, id O
 	return ParseShowAnyOrderResponse(rsp)
 }
 
+// ListPartitionsWithResponse Partitions
+//
+// Each with what is in it, removed ones too. Rates are the differences of two answers, by `at`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
+func (c *ClientWithResponses) ListPartitionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPartitionsResponse, error) {
+	rsp, err := c.ListPartitions(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPartitionsResponse(rsp)
+}
+
 // ListSalesWithResponse All sales at a glance
 //
 // Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -12050,6 +12300,32 @@ func ParseShowAnyOrderResponse(rsp *http.Response) (*ShowAnyOrderResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest WholeOrder
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListPartitionsResponse parses an HTTP response from a ListPartitionsWithResponse call
+func ParseListPartitionsResponse(rsp *http.Response) (*ListPartitionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPartitionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PartitionsAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

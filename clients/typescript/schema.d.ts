@@ -882,6 +882,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/partition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Partitions
+         * @description Each with what is in it, removed ones too. Rates are the differences of two answers, by `at`.
+         */
+        get: operations["listPartitions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/deadletter": {
         parameters: {
             query?: never;
@@ -1902,6 +1922,11 @@ export interface components {
              */
             partition?: number;
             /**
+             * @description For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
+             * @enum {boolean}
+             */
+            stale?: true;
+            /**
              * @description 0 ordinary, 1 with a sale.
              * @enum {integer}
              */
@@ -2350,6 +2375,69 @@ export interface components {
             success: true;
             data: components["schemas"]["DeadLetter"];
         };
+        PartitionsAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Partition"][];
+        };
+        Partition: {
+            /** Format: int64 */
+            number: number;
+            /**
+             * @description `closed`: no new sale is placed there.
+             * @enum {string}
+             */
+            state: "open" | "closed" | "removed";
+            /** @description From when it has its state. Absent: from the beginning. */
+            since?: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description Sales that are not retired.
+             */
+            sales: number;
+            /**
+             * @description Its Redis node does not answer.
+             * @enum {boolean}
+             */
+            away?: true;
+            figures?: components["schemas"]["PartitionFigures"];
+            /**
+             * Format: int64
+             * @description Instances that work there.
+             */
+            instances: number;
+            /** @description Instances that live and do not work there: of an older version, mostly. No new sale is placed there. */
+            missing?: string[];
+        };
+        /** @description What its Redis node says. Absent while that is away. */
+        PartitionFigures: {
+            /** @description By its clock. */
+            at: components["schemas"]["Time"];
+            /** @description host:port of the node, in a cluster. */
+            node?: string;
+            /**
+             * Format: int64
+             * @description Entries of accepted orders without a row.
+             */
+            waiting: number;
+            /**
+             * Format: int64
+             * @description For how long the oldest has waited.
+             */
+            waitingMs: number;
+            /** Format: int64 */
+            deadLetters: number;
+            /**
+             * Format: int64
+             * @description Entries since the stream was made; 0 where Redis does not say.
+             */
+            added: number;
+            /**
+             * Format: int64
+             * @description Processor time of the node since it started; 0 where it does not say.
+             */
+            processorMs: number;
+        };
         DeadLetter: {
             id: string;
             /** @description The id that it had among the accepted orders. */
@@ -2588,6 +2676,11 @@ export interface components {
             waitingMs: number;
             /** Format: int64 */
             deadLetters: number;
+            /**
+             * Format: int64
+             * @description Where the sale is. Absent: 0.
+             */
+            partition?: number;
             /** @description Whether all units are accounted for. Absent when it is not known. */
             balance?: {
                 at: components["schemas"]["Time"];
@@ -4755,6 +4848,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SalesPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPartitions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All partitions, by number. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PartitionsAnswer"];
                 };
             };
             400: components["responses"]["Invalid"];
