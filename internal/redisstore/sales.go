@@ -85,12 +85,22 @@ func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live,
 		return nil, time.Time{}, err
 	}
 	live, now := liveOf(vs, views), time.Time{}
-	for i, sale := range sales {
-		if unread[sale.Partition] {
-			live[i] = voucher.Live{State: voucher.StatePreparing, Stale: true}
-		} else {
-			now = views[i].Now
+	next := 0 // among the sales
+	for i, v := range vs {
+		of := sales[next : next+max(1, len(v.Sale.Shares))]
+		hung := 0
+		for n, sale := range of {
+			if unread[sale.Partition] {
+				hung++
+			} else {
+				now = views[next+n].Now
+			}
 		}
+		if hung == len(of) {
+			live[i] = voucher.Live{State: voucher.StatePreparing}
+		}
+		live[i].Stale = hung > 0
+		next += len(of)
 	}
 	return live, now, nil
 }
