@@ -118,7 +118,7 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author, goodDraft(), goodSale())
-	if err != nil || *got.Live != (Live{State: StatePreparing, Stock: 5000}) {
+	if err != nil || *got.Live != (Live{State: StatePreparing, Stock: 5000, Stale: true}) {
 		t.Errorf("created with live state %+v, %v; want preparing with the ledger's stock", got.Live, err)
 	}
 }
