@@ -2,8 +2,10 @@ package lazyconn
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -52,7 +54,7 @@ type conn struct {
 	looking bool        // look reads
 	looked  sync.Cond   // it no longer does
 	found   []byte      // what it read: a byte or none
-	failure error       // or why not
+	failure error       // or why the caller is gone
 	one     [1]byte
 }
 
@@ -109,8 +111,10 @@ func (c *conn) look() {
 	c.mu.Unlock()
 	n, err := c.reads.do(c.Conn.Read, c.one[:])
 	c.mu.Lock()
-	c.looking, c.found, c.failure = false, c.one[:n], err
-	if err != nil {
+	c.looking, c.found = false, c.one[:n]
+	// A deadline is not the caller's doing: net/http ends its own reads by one. Who reads next meets it, if it still stands.
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.failure = err
 		c.hungUp()
 	}
 	c.looked.Broadcast()

@@ -117,6 +117,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+	if err := r.Context().Err(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
 	if r.Method != http.MethodGet { // its beginning is lost
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
