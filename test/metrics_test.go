@@ -83,6 +83,7 @@ func (all series) check(query string) error {
 	query = regexp.MustCompile(`by \([^)]*\)`).ReplaceAllString(query, "")
 	selector := regexp.MustCompile(`\b((?:seckill|go|process)_\w+)(?:\{([^}]*)\})?`) // a metric with its matchers
 	known := map[string]bool{"instance": true, "job": true}                          // Prometheus adds them
+	known["integration"] = strings.Contains(query, "alertmanager_")                  // which is not here to be asked
 	for _, m := range selector.FindAllStringSubmatch(query, -1) {
 		labels, has := all[m[1]]
 		if !has {

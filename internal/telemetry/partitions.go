@@ -32,7 +32,7 @@ func newPartitions() *partitionMetrics {
 		entries:     vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known."),
 		oldest:      vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 when none waits, NaN when it is not known."),
 		deadLetters: vec("dead_letters_waiting", "Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
-		missing:     vec("missing_instances", "Living instances that have not worked in the partition for 15 seconds: of an older version, mostly; NaN when it is not known. Partition 0 has none."),
+		missing:     vec("missing_instances", "Living instances that have not worked in the partition for 15 seconds: of an older version, mostly; NaN when it is not known. Always 0 for partition 0."),
 		known:       make(map[int]*Backlog),
 	}
 }

@@ -42,9 +42,10 @@ func NewWatcher(instances Instances, observer WatchObserver, log *slog.Logger) *
 	return &Watcher{instances: instances, observer: observer, log: log}
 }
 
-// Run watches a partition until ctx ends. In partition 0 every instance works.
+// Run watches a partition until ctx ends. In partition 0 every instance works: nothing is watched there.
 func (w *Watcher) Run(ctx context.Context, partition int) error {
 	if partition == 0 {
+		w.observer.SetMissingInstances(0, 0)
 		return nil
 	}
 	defer w.observer.ForgetMissingInstances(partition)
