@@ -3,15 +3,16 @@
 --
 -- KEYS (one hash slot)
 --   1  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
---   2  stops      sorted set  sale -> when its sale was stopped last, milliseconds since 1970
+--   2  stops      sorted set  sale -> when it was stopped last, milliseconds since 1970. A sale's name is its voucher's id; of
+--                             a share above 0 a dot and its number follow
 -- ARGV
 --   1  reporter
 --   2  keep   for how many milliseconds heartbeats and stops are kept
 --   3  since  now, as its last heartbeat was answered; 0 for the first
 --   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
 --
--- Returns a flat array: now, milliseconds since 1970; then sale (voucher id, and of a share above 0 a dot and its number) and time of the stop, for each stop that is there and
--- may be new. One may come twice. Older ones than are kept are removed afterwards.
+-- Returns a flat array: now, milliseconds since 1970; then sale and time of the stop, for each stop that is there and may be
+-- new. One may come twice. Older ones than are kept are removed afterwards.
 --
 -- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
 
@@ -28,10 +29,11 @@ end
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-local old = string.format('(%.0f', now - keep)
+local old, ahead = string.format('(%.0f', now - keep), string.format('(%.0f', now + keep)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
 -- Far in the future: the clock was set back since.
-redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep), '+inf')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], ahead, '+inf')
+redis.call('ZREMRANGEBYSCORE', KEYS[2], ahead, '+inf')
 local answer = {now}
 local from = string.format('%.0f', math.min(since, now - quiet))
 local stops = redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')

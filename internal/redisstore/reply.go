@@ -52,19 +52,6 @@ func (r *reply) text() string {
 	return s
 }
 
-// sale reads the name of a sale.
-func (r *reply) sale() order.SaleID {
-	text := r.text()
-	if r.err != nil {
-		return order.SaleID{}
-	}
-	id, err := order.ParseSaleID(text)
-	if err != nil {
-		r.err = fmt.Errorf("redis: element %d of a script's answer: %w", r.at, err)
-	}
-	return id
-}
-
 func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
 
 // result reads what seckill.lua answers for one request: a code, how many units are left where they are not enough, or the

@@ -114,9 +114,12 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
 	r := newReply(raw)
-	heard := recovery.Heard{Now: r.number(), Rounds: make([]recovery.Round, len(r.elements)/2)}
-	for i := range heard.Rounds {
-		heard.Rounds[i] = recovery.Round{Sale: order.SaleRef{SaleID: r.sale(), Partition: partition}, Stopped: r.number()}
+	heard := recovery.Heard{Now: r.number()}
+	for range len(r.elements) / 2 {
+		name, stopped := r.text(), r.number()
+		if id, err := order.ParseSaleID(name); err == nil { // another name was written by hand, and goes with its time
+			heard.Rounds = append(heard.Rounds, recovery.Round{Sale: order.SaleRef{SaleID: id, Partition: partition}, Stopped: stopped})
+		}
 	}
 	if r.err == nil {
 		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))

@@ -106,6 +106,9 @@ func testNewStops(t *testing.T, r *rig) {
 	for id, ago := range map[string]time.Duration{"1": 5 * time.Minute, "2": 2 * time.Second, "3": -time.Second} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), id)).Err())
 	}
+	for name, ago := range map[string]time.Duration{"x": time.Second, "07": time.Second, "8.16": time.Second, "9": -2 * stopsKept} { // by hand
+		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), name)).Err())
+	}
 	for name, tc := range map[string]struct {
 		last recovery.Heard
 		want int

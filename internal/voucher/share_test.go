@@ -72,7 +72,10 @@ func TestShares(t *testing.T) {
 	if diff := cmp.Diff(whole, Whole([]Voucher{whole.OfShare(0), one})); diff != "" {
 		t.Errorf("put together again (-want +got):\n%s", diff)
 	}
-	if v := (Voucher{ID: 8, Sale: &Sale{Stock: 1}}); v.OfShare(0).Sale != v.Sale || Whole([]Voucher{v}).Sale != v.Sale {
+	if whole.OfShare(3).Sale != nil || whole.OfShare(-1).Sale != nil || one.OfShare(0).Sale != nil || one.OfShare(1).Sale != one.Sale {
+		t.Error("a share that is not there has a sale")
+	}
+	if v := (Voucher{ID: 8, Sale: &Sale{Stock: 1}}); v.OfShare(5).Sale != nil || v.OfShare(0).Sale != v.Sale || Whole([]Voucher{v}).Sale != v.Sale {
 		t.Error("a sale that is not split is copied")
 	}
 }

@@ -131,9 +131,16 @@ func (s *Sale) At(number int) Share {
 	}
 }
 
-// OfShare returns the voucher with the numbers of one share of its sale; itself, where it has no other.
+// OfShare returns the voucher with the numbers of one share of its sale; itself, where it has no other; without a sale, where it
+// has no such share: the number may come from a name that somebody wrote by hand.
 func (v Voucher) OfShare(number int) Voucher {
-	if v.Sale == nil || v.Sale.Shares == nil {
+	switch {
+	case v.Sale == nil:
+		return v
+	case v.Sale.Shares == nil && number == v.Sale.Share:
+		return v
+	case number < 0 || number >= len(v.Sale.Shares):
+		v.Sale = nil
 		return v
 	}
 	share, sale := v.Sale.Shares[number], *v.Sale

@@ -4,7 +4,8 @@
 -- Every statement may be repeated (see 00002). Programs before this file leave the columns at their defaults, which mean a sale that is
 -- not split: share 0 of one. They find its row and its operations by the voucher, with which the keys still begin. The two keys are
 -- made anew in place, while others read and write: tb_seckill_voucher has a row for each sale, tb_voucher_operation one for each unit
--- that ever came back. The column of tb_voucher_order is added at its end, which copies nothing.
+-- that ever came back. Galera lets nothing be written meanwhile: orders wait in Redis. The column of tb_voucher_order is added at its
+-- end, which copies nothing.
 
 SET @change = IF(EXISTS (SELECT 1 FROM information_schema.columns
         WHERE table_schema = DATABASE() AND table_name = 'tb_seckill_voucher' AND column_name = 'share'), 'DO 0',
