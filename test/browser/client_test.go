@@ -143,7 +143,7 @@ func TestPressWithoutTicket(t *testing.T) {
       clock: { now: () => Date.now() },
       ticket: async (id, solution) => (asked.push('ticket' + solution), tickets.shift() ?? { success: false, status: 403, code: 'ENDED' }),
       buy: async (id, { ticket }) => (asked.push('buy' + ticket), outcomes.shift()),
-      orders: async () => (asked.push('orders'), { success: true, data: [] }),
+      orders: async () => ({ success: true, data: [] }), // asked for whenever it may help
       order: async () => ({ success: false, status: 404 }), follow: () => () => {}, vouchers: async () => ({ success: false, status: 503 }),
     };
     const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify() {}, signedOut() {} });
@@ -171,7 +171,7 @@ func TestPressWithoutTicket(t *testing.T) {
   ].join('\n');
 })`)
 	want := strings.Join([]string{
-		"ticket,buy=order", "ticket,buy=ENDED", "buy=order", "buy,ticket,buyT=order", "ticket,buyT,orders=unknown",
+		"ticket,buy=order", "ticket,buy=ENDED", "buy=order", "buy,ticket,buyT=order", "ticket,buyT=unknown",
 		"ticket,ticket!,ticket!,buyT=order", strings.Repeat("ticket,", 10) + "buyT=order", "ticket,ticket,buyT=order", "ticket,ticket,buyT=order",
 	}, "\n")
 	if got != want {
