@@ -37,34 +37,55 @@ func amtool(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// With an address, an alert of each severity goes to people; without one to nobody, so that no attempt to send it can fail. What the
-// container starts with decides it.
+// mailing is an operator's own configuration, which needs no address of the project's.
+const mailing = `global:
+  smtp_smarthost: mail.example:587
+  smtp_from: alerts@shop.example
+route:
+  receiver: people
+receivers:
+  - name: people # once with api_url_file
+    email_configs:
+      - to: night@shop.example
+`
+
+// With an address, an alert of each severity goes to people; without the one that the file wants, to nobody, so that no attempt to send
+// it can fail. A file that wants none sends without it. What the container starts with decides it.
 func TestAlertmanagerConfig(t *testing.T) {
 	t.Parallel()
-	amtool(t, "check-config", filepath.Join(root, alertmanagerConfig))
 	container := project(t).Services["alertmanager"]
 	if container.Environment["ALERT_URL"] == nil {
 		t.Error("ALERT_URL does not reach Alertmanager")
 	}
-	for address, want := range map[string]string{"": "nobody", "https://hooks.example/services/x": "people"} {
-		dir := t.TempDir()
-		script := strings.NewReplacer("/etc/alertmanager/", filepath.Join(root, filepath.Dir(alertmanagerConfig))+"/", "/tmp/", dir+"/",
-			"/bin/alertmanager", "true").Replace(container.Entrypoint[2])
-		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
-		cmd.Env = append(os.Environ(), "ALERT_URL="+address)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", script, err, out)
-		}
-		file := filepath.Join(dir, "alertmanager.yml")
-		amtool(t, "check-config", file)
-		for _, severity := range []string{"page", "ticket"} {
-			if got := amtool(t, "config", "routes", "test", "--config.file="+file, "severity="+severity); got != want {
-				t.Errorf("ALERT_URL=%q: an alert with severity %s goes to %q, want %q", address, severity, got, want)
+	const hook = "https://hooks.example/services/x"
+	for _, c := range []struct{ name, file, address, want string }{
+		{"the project's file without an address", text(t, alertmanagerConfig), "", "nobody"},
+		{"the project's file", text(t, alertmanagerConfig), hook, "people"},
+		{"mail", mailing, "", "people"},
+		{"mail and an address", mailing, hook, "people"},
+		{"mail, with the old lines as comments", mailing + "    # slack_configs:\n    #   - api_url_file: /tmp/alert-url\n", "", "people"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := t.TempDir(), t.TempDir()
+			write(t, filepath.Join(from, "alertmanager.yml"), c.file, 0o600)
+			script := strings.NewReplacer("/etc/alertmanager/", from+"/", "/tmp/", to+"/", "/bin/alertmanager", "true").Replace(container.Entrypoint[2])
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+			cmd.Env = append(os.Environ(), "ALERT_URL="+c.address)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", script, err, out)
 			}
-		}
-		if got, err := os.ReadFile(filepath.Join(dir, "alert-url")); err != nil || string(got) != address {
-			t.Errorf("ALERT_URL=%q: the file has %q, %v", address, got, err)
-		}
+			file := filepath.Join(to, "alertmanager.yml")
+			amtool(t, "check-config", file)
+			for _, severity := range []string{"page", "ticket"} {
+				if got := amtool(t, "config", "routes", "test", "--config.file="+file, "severity="+severity); got != c.want {
+					t.Errorf("an alert with severity %s goes to %q, want %q", severity, got, c.want)
+				}
+			}
+			if got, err := os.ReadFile(filepath.Join(to, "alert-url")); err != nil || string(got) != c.address {
+				t.Errorf("the file with the address has %q, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -139,9 +160,7 @@ func startAlertmanager(t *testing.T, program, url string) string {
 		file = strings.ReplaceAll(file, from, to)
 	}
 	for name, content := range map[string]string{address: url, config: file} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, name, content, 0o600)
 	}
 	at, err := freeport.TakeAddr(t.Context())
 	if err != nil {
