@@ -12,7 +12,7 @@ const STANDINGS = { waiting: 'bad', recorded: 'good' };
 export function DeadLetters({ client, words }) {
   const { t, time, number } = words;
   const [open, setOpen] = useState(/** @type {any} */ (null));
-  const pages = usePages(client, '/admin/deadletter', { limit: '50' }, 'after');
+  const pages = usePages(client, '/admin/deadletter', { limit: '50' }, { cursor: 'after' });
   return html`
     <header class="head"><h1>${t('place.deadletters')} ${pages.total > 0 && html`<span class="soft figures">${number(pages.total)}</span>`}</h1>
       <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>

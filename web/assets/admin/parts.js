@@ -148,36 +148,50 @@ export function Window({ begin, end, now, words: { t, span, away } }) {
 }
 
 /**
- * Pages of a list: what it holds so far, more of it, and what went wrong. Rows of another filter are not shown.
- * @param {any} client @param {string} path @param {Record<string, string>} filter @param {string} [cursor] the parameter of the next page
+ * Pages of a list: what it holds so far, more of it, and what went wrong. Rows of another filter are not shown. With every it is read
+ * again at intervals: while the window is visible, no request is under way, and only the first page is shown.
+ * @param {any} client @param {string} path @param {Record<string, string>} filter
+ * @param {{cursor?: string, every?: number}} [options] cursor is the parameter of the next page; every is in milliseconds
  */
-export function usePages(client, path, filter, cursor = 'before') {
+export function usePages(client, path, filter, { cursor = 'before', every = 0 } = {}) {
   const empty = { rows: null, next: '', total: undefined, answer: null };
   const [list, setList] = useState(/** @type {any} */ ({ ...empty, key: '' }));
-  const asked = useRef(/** @type {any} */ (0));
+  const reads = useRef(/** @type {any} */ ({ asked: 0, pending: false, further: false }));
   const key = JSON.stringify(filter);
   /** @param {any[]} before @param {string} from */
   const load = async (before, from) => {
-    const mine = ++asked.current;
+    const read = reads.current;
+    const mine = ++read.asked;
+    read.pending = true;
     const answer = await client.list(path, { ...filter, ...(from && { [cursor]: from }) });
-    if (mine !== asked.current) return; // another request was made since
-    if (answer.success) setList({ key, rows: [...before, ...answer.data], next: answer.next ?? '', total: answer.total, answer });
-    else setList((/** @type {any} */ l) => ({ ...(l.key === key ? l : empty), key, answer }));
+    if (mine !== read.asked) return; // another request was made since
+    read.pending = false;
+    if (answer.success) {
+      read.further = from !== '';
+      setList({ key, rows: [...before, ...answer.data], next: answer.next ?? '', total: answer.total, answer });
+    } else setList((/** @type {any} */ l) => ({ ...(l.key === key ? l : empty), key, answer }));
   };
-  useEffect(() => void load([], ''), [key]);
+  useEffect(() => {
+    reads.current.further = false; // that was of another filter
+    void load([], '');
+    if (!every) return undefined;
+    const timer = setInterval(() => document.hidden || reads.current.pending || reads.current.further || load([], ''), every);
+    return () => clearInterval(timer);
+  }, [key, every]);
   const shown = list.key === key ? list : empty;
   return { ...shown, wrong: problems(shown.answer ?? {}), again: () => load([], ''), more: () => load(shown.rows, shown.next) };
 }
 
-/** What is below a list. @param {any} props names are of the fields of its filter */
-export function Foot({ pages, t, empty, names = {} }) {
+/** What is below a list. @param {any} props names are of the fields of its filter; partly is said of pages without a row that are not the last */
+export function Foot({ pages, t, empty, partly, names = {} }) {
+  const more = pages.rows && pages.next && html`<p><button type="button" class="button quiet small" data-act="more" onClick=${pages.more}>${t('more')}</button></p>`;
   if (pages.answer && !pages.answer.success) {
     const wrong = Object.entries(problems(pages.answer)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
-    return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>`;
+    return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>${more}`;
   }
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
-  if (pages.rows.length === 0 && !pages.next) return html`<p class="note">${empty}</p>`;
-  return pages.next && html`<p><button type="button" class="button quiet small" onClick=${pages.more}>${t('more')}</button></p>`;
+  if (pages.rows.length > 0) return more;
+  return html`${(pages.next ? partly : empty) && html`<p class="note">${pages.next ? partly : empty}</p>`}${more}`;
 }
 
 /** Announces the result of a change: done, or applied later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */

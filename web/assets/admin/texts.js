@@ -56,6 +56,7 @@ export const TEXTS = {
   window: { en: 'Sale', zh: '活动时间' },
   always: { en: 'at any time', zh: '长期' },
   'vouchers.no.match': { en: 'No vouchers like that.', zh: '没有符合条件的优惠券。' },
+  'vouchers.no.match.yet': { en: 'None so far: a search compares 10,000 titles at a time, the newest first. Search on among the older ones.', zh: '尚未找到：每次查询从最新的开始比对 10,000 个标题，可继续查找更早的。' },
   'vouchers.none': { en: 'There are no vouchers here yet.', zh: '暂无优惠券。' },
   'state.on_sale': { en: 'On sale', zh: '抢购中' },
   'state.on_shelf': { en: 'On the shelf', zh: '在售' },

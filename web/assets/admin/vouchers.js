@@ -1,7 +1,7 @@
 // @ts-check
 // Every shop's vouchers, and creating one.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html, useState } from '../vendor/htm-preact.js';
 import { NewVoucher } from './form.js';
 import { Foot, Search, State, Table, Window, usePages, useFilter } from './parts.js';
 
@@ -13,11 +13,7 @@ export function Vouchers({ client, words }) {
   const { t, number, money, moment } = words;
   const [filter, setFilter] = useFilter(['title', 'shopId']);
   const [creating, setCreating] = useState(false);
-  const pages = usePages(client, '/admin/voucher', { ...filter, limit: '50' });
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || pages.rows?.length > 50 || pages.again(), EVERY);
-    return () => clearInterval(timer);
-  });
+  const pages = usePages(client, '/admin/voucher', { ...filter, limit: '50' }, { every: EVERY });
   const now = client.clock.now();
   const names = { title: t('filter.title'), shopId: t('filter.shopId') };
   return html`
@@ -36,7 +32,7 @@ export function Vouchers({ client, words }) {
         v.type === 1 ? html`${number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–',
         v.type === 1 ? html`<${Window} begin=${v.beginTime} end=${v.endTime} now=${now} words=${words} />` : html`<span class="soft">${t('always')}</span>`,
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${names} empty=${t(filter.title || filter.shopId ? 'vouchers.no.match' : 'vouchers.none')} />
+    <${Foot} pages=${pages} t=${t} names=${names} partly=${t('vouchers.no.match.yet')} empty=${t(filter.title || filter.shopId ? 'vouchers.no.match' : 'vouchers.none')} />
     ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;

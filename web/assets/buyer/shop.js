@@ -64,6 +64,8 @@ export class Shop {
   #turn = 0; // how often watching has begun
   #pages = 1; // how many are shown
   #reading = false; // the orders, in the loop of watch
+  #ordersAsked = 0; // how often the orders were asked for
+  #ordersTaken = 0; // the newest request for them that was answered
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
@@ -212,8 +214,11 @@ export class Shop {
     if (!this.session.token) return;
     const asked = performance.now();
     const who = this.session.token;
+    const mine = ++this.#ordersAsked;
     const answer = await this.client.orders({ limit: '20' });
     if (this.session.token !== who) return; // another user is signed in now
+    if (mine < this.#ordersTaken) return; // a request since then was answered first
+    this.#ordersTaken = mine;
     if (answer.status === 401) return this.signOut();
     this.ordersTrouble = answer.success ? null : answer;
     if (!answer.success) return this.view.changed();

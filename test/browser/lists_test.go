@@ -1,0 +1,138 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+)
+
+// answeredByHand lets a test answer what a page asks below a path: lists has these requests, oldest first. The interval of so many
+// milliseconds at which the page reads again is shortened; ticks counts it.
+func answeredByHand(path string, interval int) string {
+	return fmt.Sprintf(`
+window.ticks = 0;
+window.lists = [];
+window.setInterval = ((every) => (run, ms) => every(() => (run(), ms === %[2]d && ticks++), ms === %[2]d ? 100 : ms))(window.setInterval);
+window.fetch = ((ask) => (path, options) => !String(path).startsWith(%[1]s) ? ask(path, options) : new Promise((answer, fail) => lists.push({
+  path, fail: () => fail(new TypeError('no answer')),
+  answer: (page) => answer(new Response(JSON.stringify({ success: true, ...page }))),
+})))(window.fetch);`, quoted(path+"?"), interval)
+}
+
+// notAskedAgain waits for three ticks, with so many requests before and after.
+func (w *window) notAskedAgain(requests int) {
+	w.tb.Helper()
+	w.until(fmt.Sprintf("lists.length >= %d", requests))
+	from := evaluate[int](w, "ticks")
+	w.until(fmt.Sprintf("ticks >= %d", from+3))
+	if got := evaluate[int](w, "lists.length"); got != requests {
+		w.tb.Fatalf("the page has asked %d times, want %d", got, requests)
+	}
+}
+
+// TestConsoleListReadsOnce: a list is not asked for while it is under way, says that there is no answer below what it shows, and stays as
+// it is once further pages are shown. A search whose first page has no match goes on.
+func TestConsoleListReadsOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := embeddedShop(t)
+	for language, says := range map[string]struct{ loading, none, away string }{
+		"":      {"Loading", "None so far", "does not answer"},
+		"zh-CN": {"加载中", "尚未找到", "服务无响应"},
+	} {
+		suffix := map[string]string{"zh-CN": "-zh"}[language]
+		d := s.asAdmin(desktop().in(language))
+		d.script += answeredByHand("/admin/voucher", 10_000)
+		w := open(t, s.url("/admin#/vouchers?title=noodles"), d)
+		row := func(id int) string {
+			return fmt.Sprintf("document.querySelector('[data-voucher=\"%d\"]') !== null", id)
+		}
+		w.notAskedAgain(1)
+		w.sees("main", says.loading)
+		answer := func(page string) {
+			t.Helper()
+			evaluate[bool](w, fmt.Sprintf("lists.at(-1).answer(%s), true", page))
+		}
+		const voucher = "{id: %d, title: 'Noodles', type: 0, status: 1, shopId: 1, payValue: 1000, actualValue: 5000}"
+		answer("{data: [], next: '20001'}")
+		w.sees(".note", says.none)
+		w.accessible()
+		w.picture("console-search-on-desktop"+suffix, false)
+		w.notAskedAgain(2) // it has read the first page again, which is under way
+		answer("{data: [" + fmt.Sprintf(voucher, 20_002) + "], next: '20001'}")
+		w.until(row(20_002))
+		w.notAskedAgain(3)
+		evaluate[bool](w, "lists.at(-1).fail(), true")
+		w.sees("[role=alert]", says.away)
+		w.until(row(20_002))
+		w.accessible()
+		w.picture("console-no-answer-desktop"+suffix, false)
+		w.notAskedAgain(4)
+		w.click("[data-act=more]")
+		w.until("lists.length === 5 && lists[4].path.includes('before=20001')")
+		answer("{data: [" + fmt.Sprintf(voucher, 7) + "]}")
+		w.until(row(7))
+		w.notAskedAgain(5)
+		w.until(row(20_002) + " && " + row(7))
+		evaluate[bool](w, "location.hash = '#/vouchers?title=tea', true") // of another filter
+		w.notAskedAgain(6)
+		answer("{data: []}")
+		w.notAskedAgain(7)
+	}
+}
+
+// TestConsolePartitionsReadOnce: a reading under way is the only one, a hidden tab reads nothing, and what Redis did not say, which reads
+// as 0, makes no rate.
+func TestConsolePartitionsReadOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := embeddedShop(t)
+	d := s.asAdmin(desktop())
+	d.script += answeredByHand("/admin/partition", 5000)
+	w := open(t, s.url("/admin#/partitions"), d)
+	reading := func(n, second, added, processorMs int) {
+		t.Helper()
+		w.notAskedAgain(n)
+		evaluate[bool](w, fmt.Sprintf(`lists.at(-1).answer({data: [{number: 0, state: 'open', sales: 1, instances: 1, figures: {node: 'n', at: '2026-11-11T20:00:%02dZ',
+  waiting: %d, waitingMs: 0, deadLetters: 0, added: %d, processorMs: %d}}]}), true`, second, n, added, processorMs))
+		w.sees("[data-partition='0'] td:nth-of-type(4)", fmt.Sprint(n))
+	}
+	rate := func(entries, busy string) {
+		t.Helper()
+		w.sees("[data-partition='0'] td:nth-of-type(6)", entries)
+		w.sees("[data-partition='0'] td:nth-of-type(9)", busy)
+	}
+	reading(1, 0, 0, 0)
+	rate("–", "–")
+	reading(2, 10, 9000, 5000)
+	rate("–", "–")
+	reading(3, 20, 9500, 6000)
+	rate("50", "10 %")
+	w.notAskedAgain(4)
+	evaluate[bool](w, "Object.defineProperty(document, 'hidden', {value: true, configurable: true}), lists.at(-1).fail(), true")
+	w.sees("[role=alert]", "does not answer")
+	w.notAskedAgain(4)
+	evaluate[bool](w, "delete document.hidden, true")
+	w.notAskedAgain(5)
+}
+
+// TestOlderListOfOrders: a list of orders that was asked for before the one that is shown, and comes after it, is not shown.
+func TestOlderListOfOrders(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(async ({ Shop }) => {
+  const answers = [];
+  const client = { orders: () => new Promise((answer) => answers.push(answer)) };
+  const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify() {}, signedOut() {} });
+  const list = (status) => ({ success: true, data: [{ id: '5', voucherId: 7, status }] });
+  const reads = [shop.readOrders(), shop.readOrders(), shop.readOrders()];
+  answers[1](list('paid'));
+  await reads[1];
+  answers[0](list('cancelled'));
+  await reads[0];
+  const shown = [shop.orders[0].status];
+  answers[2]({ success: false, status: 503 });
+  await reads[2];
+  return [...shown, shop.orders[0].status, shop.ordersTrouble.status].join();
+})`)
+	if want := "paid,paid,503"; got != want {
+		t.Errorf("shown: %s, want %s", got, want)
+	}
+}
