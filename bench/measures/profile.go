@@ -16,7 +16,19 @@ import (
 // Profile takes a processor profile of the service while it sells for half of the plan's duration and refuses, sold
 // out, for the other half: what the compiler is to optimise for.
 func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
-	err = b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
+	err = b.withOperations(ctx, func(_ *rig.Namespace, server *rig.Server, operations string) error {
+		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", operations, int(b.plan.Duration.Seconds()))
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() (err error) { profile, err = fetch(ctx, url); return err })
+		group.Go(func() error { return b.sellThenRefuse(ctx, server) })
+		return group.Wait()
+	})
+	return profile, err
+}
+
+// withOperations runs the service with the address of its operations, where it can be profiled and traced.
+func (b *Bench) withOperations(ctx context.Context, f func(at *rig.Namespace, server *rig.Server, operations string) error) error {
+	return b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
 		operations, err := freeport.TakeAddr(ctx)
 		if err != nil {
 			return err
@@ -26,13 +38,8 @@ func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()
-		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", operations, int(b.plan.Duration.Seconds()))
-		group, ctx := errgroup.WithContext(ctx)
-		group.Go(func() (err error) { profile, err = fetch(ctx, url); return err })
-		group.Go(func() error { return b.sellThenRefuse(ctx, server) })
-		return group.Wait()
+		return f(at, server, operations)
 	})
-	return profile, err
 }
 
 // sellThenRefuse loads the server for the plan's duration.

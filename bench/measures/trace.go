@@ -2,7 +2,6 @@ package measures
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"seckill/bench/result"
 	"seckill/bench/rig"
-	"seckill/internal/freeport"
 )
 
 // traceTime is for how long each load is recorded: a trace of Go's runtime grows by 10 MB a second and more.
@@ -40,16 +38,7 @@ func (b *Bench) Trace(ctx context.Context, dir string) error {
 
 // traceLoad records one load. At half load the rate is half of what the burst before has shown.
 func (b *Bench) traceLoad(ctx context.Context, path string, sales int, half bool) error {
-	return b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
-		operations, err := freeport.TakeAddr(ctx)
-		if err != nil {
-			return err
-		}
-		server, err := b.service().Launch(ctx, at, "bench", "SECKILL_OPS_ADDR="+operations)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, server.Stop()) }()
+	return b.withOperations(ctx, func(at *rig.Namespace, server *rig.Server, operations string) error {
 		vouchers, err := server.CreateSales(ctx, sales, bigStock)
 		if err != nil {
 			return err
