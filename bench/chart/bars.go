@@ -25,7 +25,6 @@ type Bar struct {
 }
 
 const (
-	figures   = 150.0 // room for the figures beside the bars
 	barHeight = 13.0
 	rowGap    = 9.0
 )
@@ -43,7 +42,7 @@ func (b Bars) SVG() string {
 	scale := ticks(most)
 	right := scale[len(scale)-1]
 	left := margin + 10 + b.labels()
-	room := width - left - figures
+	room := width - left - b.figures()
 	at := func(v float64) float64 { return left + room*min(v, right)/right }
 	c := &canvas{}
 	c.text("title", "start", margin, 28, b.Title)
@@ -53,13 +52,14 @@ func (b Bars) SVG() string {
 		y += 22
 	}
 	top := y
-	var rows canvas
+	var rows, figures canvas
 	y += 8
 	for _, row := range b.Rows {
 		drawn := 0
 		for i, bar := range row.Bars {
 			if bar != (Bar{}) {
-				rows.bar(i, at, bar, y+barHeight*float64(drawn))
+				end := rows.bar(i, at, bar, y+barHeight*float64(drawn))
+				figures.text("figure", "start", end+7, y+barHeight*float64(drawn+1)-3, bar.text())
 				drawn++
 			}
 		}
@@ -78,6 +78,7 @@ func (b Bars) SVG() string {
 		c.line("mark", at(b.Mark), top-4, at(b.Mark), y)
 		c.text("small", "middle", at(b.Mark), top-8, b.Marked)
 	}
+	c.body.WriteString(figures.body.String()) // last: they stand out from the lines that they cross
 	c.height = y + 28
 	return c.file(b.Title)
 }
@@ -91,10 +92,29 @@ func (b Bars) labels() float64 {
 	return widest
 }
 
-func (c *canvas) bar(series int, at func(float64) float64, bar Bar, y float64) {
+// figures is how much room the figures beside the bars need.
+func (b Bars) figures() float64 {
+	widest := 130.0
+	for _, row := range b.Rows {
+		for _, bar := range row.Bars {
+			widest = max(widest, textWidth(bar.text()))
+		}
+	}
+	return widest + 20
+}
+
+func (b Bar) text() string {
+	if b.Text == "" {
+		return Number(b.Value)
+	}
+	return b.Text
+}
+
+// bar draws a bar and its spread, and returns where they end.
+func (c *canvas) bar(series int, at func(float64) float64, bar Bar, y float64) (end float64) {
 	fmt.Fprintf(&c.body, `<rect class="fill%d" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2"/>`+"\n",
 		series, at(0), y, max(at(bar.Value)-at(0), 1), barHeight-2)
-	end := at(bar.Value)
+	end = at(bar.Value)
 	if bar.High > bar.Low {
 		middle := y + (barHeight-2)/2
 		c.line("whisker", at(bar.Low), middle, at(bar.High), middle)
@@ -102,9 +122,5 @@ func (c *canvas) bar(series int, at func(float64) float64, bar Bar, y float64) {
 		c.line("whisker", at(bar.High), middle-3, at(bar.High), middle+3)
 		end = max(end, at(bar.High))
 	}
-	text := bar.Text
-	if text == "" {
-		text = Number(bar.Value)
-	}
-	c.text("small", "start", end+7, y+barHeight-3, text)
+	return end
 }

@@ -14,11 +14,11 @@ import (
 const style = `<style>
 .back{fill:#ffffff}.grid{stroke:#d0d7de;stroke-width:1}.mark{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:4 3}
 text{fill:#1f2328;font:13px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-.title{font-size:15px;font-weight:600}.small{fill:#59636e;font-size:12px}.whisker{stroke:#1f2328;stroke-width:1.2}
+.title{font-size:15px;font-weight:600}.small,.figure{fill:#59636e;font-size:12px}.figure{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}.whisker{stroke:#1f2328;stroke-width:1.2}
 .fill0{fill:#0969da}.fill1{fill:#d4760a}.fill2{fill:#8250df}
 .line0,.line1,.line2{fill:none;stroke-width:2}.line0{stroke:#0969da}.line1{stroke:#d4760a}.line2{stroke:#8250df}
 @media (prefers-color-scheme:dark){
-.back{fill:#0d1117}.grid{stroke:#30363d}.mark,.whisker{stroke:#e6edf3}text{fill:#e6edf3}.small{fill:#9198a1}
+.back{fill:#0d1117}.grid{stroke:#30363d}.mark,.whisker{stroke:#e6edf3}text{fill:#e6edf3}.small,.figure{fill:#9198a1}.figure{stroke:#0d1117}
 .fill0{fill:#4493f8}.fill1{fill:#e3a04f}.fill2{fill:#ab7df8}
 .line0{stroke:#4493f8}.line1{stroke:#e3a04f}.line2{stroke:#ab7df8}
 }
