@@ -25,11 +25,11 @@ const (
 // costs are what many of everything cost, one line each.
 func costs(ctx context.Context, addr string, wait time.Duration) ([]string, error) {
 	admin := client(addr)
-	defer admin.Close()
+	defer func() { _ = admin.Close() }() // nothing is under way
 	c := redis.NewClient(&redis.Options{
 		Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: 32, PoolTimeout: time.Minute,
 	})
-	defer c.Close()
+	defer func() { _ = c.Close() }() // nothing is under way
 	m := &meter{admin: admin}
 	var lines []string
 	for _, step := range []func(context.Context, *meter, redis.UniversalClient) ([]string, error){manyHolds, manyWaiters} {

@@ -41,7 +41,7 @@ func run(ctx context.Context, out string, rounds int, turn time.Duration, handov
 	}
 	defer func() { err = errors.Join(err, redis.Close()) }()
 	b := &bench{addr: redis.Addr, admin: client(redis.Addr), turn: turn, handovers: handovers}
-	defer b.admin.Close()
+	defer func() { _ = b.admin.Close() }() // nothing is under way
 	r := newReport(redis.Version, turn, handovers)
 	for round := range rounds {
 		if err := b.round(ctx, r, round); err != nil {

@@ -82,6 +82,32 @@ type score struct {
 	took, processor time.Duration
 }
 
+// contest counts what contenders do at the same time.
+type contest struct{ pairs, holders, contenders, turns atomic.Int64 }
+
+// contend takes and releases locks until the end.
+func (c *contest) contend(ctx context.Context, p process, names naming, name string, end time.Time) error {
+	self := int(c.contenders.Add(1))
+	for time.Now().Before(end) {
+		release, err := p.lock(ctx, names.lock(name, self, c.turns.Add(1)))
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it missed a release; what it did till then counts, and the time
+		}
+		if err != nil {
+			return err
+		}
+		if c.holders.Add(1) > 1 && names == oneName {
+			return errors.New("two holders at once")
+		}
+		c.holders.Add(-1)
+		if err := release(); err != nil {
+			return err
+		}
+		c.pairs.Add(1)
+	}
+	return nil
+}
+
 // slice adds one slice of a scenario to the score.
 func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) error {
 	before, err := b.count(ctx, l)
@@ -96,8 +122,7 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 	length := b.turn / slicesOfTurn
 	limited, cancel := context.WithTimeout(ctx, length+patience)
 	defer cancel()
-	var pairs atomic.Int64
-	var holders, contenders, turns atomic.Int64
+	var c contest
 	var group errgroup.Group
 	begin := time.Now()
 	for range s.clients {
@@ -105,29 +130,9 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 		if err != nil {
 			return err
 		}
-		defer p.close()
+		defer p.close() //nolint:gocritic // two at most
 		for range s.perClient {
-			group.Go(func() error {
-				self := int(contenders.Add(1))
-				for time.Since(begin) < length {
-					release, err := p.lock(limited, s.names.lock(name, self, turns.Add(1)))
-					if limited.Err() != nil {
-						return nil // it missed a release; what it did till then counts, and the time
-					}
-					if err != nil {
-						return err
-					}
-					if holders.Add(1) > 1 && s.names == oneName {
-						return errors.New("two holders at once")
-					}
-					holders.Add(-1)
-					if err := release(); err != nil {
-						return err
-					}
-					pairs.Add(1)
-				}
-				return nil
-			})
+			group.Go(func() error { return c.contend(limited, p, s.names, name, begin.Add(length)) })
 		}
 	}
 	if err := group.Wait(); err != nil {
@@ -143,7 +148,7 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 	if err != nil {
 		return err
 	}
-	to.pairs += float64(pairs.Load())
+	to.pairs += float64(c.pairs.Load())
 	to.commands += float64(after - before)
 	return nil
 }
@@ -157,7 +162,7 @@ func (b *bench) handover(ctx context.Context, l library) (time.Duration, error) 
 		if err != nil {
 			return 0, err
 		}
-		defer p.close()
+		defer p.close() //nolint:gocritic // two
 		processes[i] = p
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
