@@ -296,10 +296,12 @@ bench-locks: ## compare the locks with three other libraries; writes docs/benchm
 lint: $(LINT) ## run the linters of .golangci.yml
 	@$(LINT) config verify
 	@$(LINT) run
+	@cd bench/locks && ../../$(LINT) run
 
 .PHONY: lint-fix
 lint-fix: $(LINT) ## the same, fixing what can be fixed
 	@$(LINT) run --fix
+	@cd bench/locks && ../../$(LINT) run --fix
 
 .PHONY: fmt
 fmt: $(LINT) ## format all Go code
