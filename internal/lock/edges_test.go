@@ -112,49 +112,36 @@ func (d *deafness) begin() (listening []*deafConn) {
 func halfOpen(t *testing.T, s stage) {
 	const most = 5 * time.Second
 	for _, always := range []bool{false, true} { // what makes connections anew, and what does without them
-		var all sync.WaitGroup
-		for _, lease := range []time.Duration{5 * time.Second, 30 * time.Second, 300 * time.Second} {
+		for _, lease := range []time.Duration{most, 30 * time.Second, 300 * time.Second} {
 			own := s
 			own.prefix += lease.String() + ":"
-			h := mustLock(t, own.rivals().lock(lock.WithRenewedLease(lease)))
-			var d deafness
-			waiting := own.lockAsync(t.Context(), t, own.through(d.client(t, redisAddr(own.client))))
-			eventually(t, "subscribed", func() bool { return len(own.channels(t)) == 1 })
-			deaf := d.begin()
-			d.always.Store(always)
-			if len(deaf) != 1 {
-				t.Fatalf("%d connections listen, want 1", len(deaf))
-			}
-			released := time.Now()
-			mustRelease(t, h)
-			all.Go(func() {
-				var got locked
-				select {
-				case got = <-waiting:
-				case <-time.After(soon):
-					t.Errorf("lease %v: a waiter did not wake within %v", lease, soon)
-					return
-				}
-				if got.err != nil {
-					t.Errorf("Lock: %v", got.err)
-					return
-				}
-				took := got.at.Sub(released)
-				if took > most+slack {
-					t.Errorf("lease %v: a waiter woke after %v, want %v at most", lease, took, most)
-				}
+			within(t, most+unaided, fmt.Sprintf("lease %v: a wait without connection", lease), func() time.Duration {
+				took := own.wakesWhenDeaf(t, lease, always)
 				t.Logf("%s, lease %v, new connections deaf %v: woke after %v", s.kind.name, lease, always, took)
-				if err := got.hold.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
+				return took
 			})
-			all.Wait()
-			if t.Failed() {
-				return
-			}
 		}
 	}
 	connectionIsReplaced(t, s)
+}
+
+// wakesWhenDeaf returns how long after the release somebody wakes whose connection hears nothing, nor new ones if always.
+func (s stage) wakesWhenDeaf(t *testing.T, lease time.Duration, always bool) time.Duration {
+	t.Helper()
+	h := mustLock(t, s.rivals().lock(lock.WithRenewedLease(lease)))
+	var d deafness
+	waiting := s.lockAsync(t.Context(), t, s.through(d.client(t, redisAddr(s.client))))
+	eventually(t, "subscribed", func() bool { return len(s.channels(t)) == 1 })
+	deaf := d.begin()
+	d.always.Store(always)
+	if len(deaf) != 1 {
+		t.Fatalf("%d connections listen, want 1", len(deaf))
+	}
+	released := time.Now()
+	mustRelease(t, h)
+	got := mustReceive(t, waiting)
+	mustRelease(t, got.hold)
+	return got.at.Sub(released)
 }
 
 // connectionIsReplaced fails unless a deaf connection is dropped while somebody goes on waiting.

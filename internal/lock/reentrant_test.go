@@ -96,7 +96,7 @@ func reentryIsAnError(t *testing.T, s stage) {
 			err := again()
 			wantErr(t, what, err, lock.ErrReentry)
 			wantErr(t, what, err, lock.ErrNotObtained)
-			if took := time.Since(begin); took > slack {
+			if took := time.Since(begin); took > soon {
 				t.Errorf("%s took %v", what, took)
 			}
 		}
