@@ -1,10 +1,14 @@
 package test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +87,93 @@ func TestRehearse(t *testing.T) {
 	if n, err := s.Redis.Exists(t.Context(), s.Redis.SaleKey(shadow[0]), s.Redis.BuyersKey(shadow[0])).Result(); err != nil || n > 0 {
 		t.Errorf("Redis has %d keys of the rehearsal, %v", n, err)
 	}
+}
+
+// TestRehearseByHTTP rehearses as the console does: an admin starts it, its crowd is a process of its own, what that measured is kept when
+// the sale is gone. Two admins start one, and no more; the crowd's token is good for nothing else.
+func TestRehearseByHTTP(t *testing.T) {
+	t.Parallel()
+	s := box.RealSite(t, 2)
+	sale := s.CreateWindow(t, 40, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
+	list := fmt.Sprintf("/admin/voucher/%d/rehearsal", sale)
+	ask := func(token, method, path, body string) box.Reply {
+		t.Helper()
+		r, err := box.NewClient(t).Do(t.Context(), box.Request{Method: method, URL: s.URL(path), Token: token, Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	runs := func() (all []rehearsalShown) {
+		t.Helper()
+		var got struct{ Data []rehearsalShown }
+		if err := json.Unmarshal(ask(box.AdminToken(), http.MethodGet, list, "").Body, &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Data
+	}
+	var wg sync.WaitGroup
+	var codes [2]int
+	for i := range codes {
+		wg.Go(func() { codes[i] = ask(box.AdminToken(), http.MethodPost, list, "").StatusCode })
+	}
+	wg.Wait()
+	slices.Sort(codes[:])
+	all := runs()
+	if codes != [2]int{http.StatusCreated, http.StatusConflict} || len(all) != 1 || all[0].State != "waiting" || all[0].Rehearses != sale {
+		t.Fatalf("two admins at once: %v, %+v", codes, all)
+	}
+	id := all[0].VoucherID
+	crowd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.Servers[0].URL("")+","+s.Servers[1].URL(""), "-voucher", strconv.FormatInt(id, 10),
+		"-buyers", "200", "-duration", "1s", "-connections", "8")
+	crowd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
+	if out, err := crowd.CombinedOutput(); err != nil || !strings.Contains(string(out), "VERIFIED") {
+		t.Fatalf("the crowd: %v\n%s", err, out)
+	}
+	all = runs()
+	if all[0].State != "done" || all[0].Go == nil || len(all[0].Lines) == 0 || all[0].Accepted != 40 || all[0].SoldOut <= 0 || all[0].Buyers != 200 {
+		t.Errorf("afterwards: %+v", all[0])
+	}
+	if end := time.Until(all[0].EndTime); end > time.Minute {
+		t.Errorf("it ends only in %s", end)
+	}
+	if r := ask(box.AdminToken(), http.MethodPost, fmt.Sprintf("/admin/rehearsal/%d/end", sale), ""); r.StatusCode != http.StatusNotFound {
+		t.Errorf("ending a real sale as a rehearsal: %d %s", r.StatusCode, r.Body)
+	}
+	token := box.CrowdToken(sale)
+	for path, want := range map[string]int{
+		fmt.Sprintf("/rehearsal/%d/order", id): http.StatusForbidden, fmt.Sprintf("/rehearsal/%d/order", sale): http.StatusNotFound,
+		"/admin/order": http.StatusForbidden, list: http.StatusForbidden,
+	} {
+		if r := ask(token, http.MethodGet, path, ""); r.StatusCode != want {
+			t.Errorf("%s with the token of another crowd: %d %s, want %d", path, r.StatusCode, r.Body, want)
+		}
+	}
+
+	pretendEnded(t, s, id)
+	box.Eventually(t, "the rehearsal to be removed", func() error {
+		if left := rehearsals(t, s); len(left) > 0 {
+			return fmt.Errorf("vouchers %v are left", left)
+		}
+		return nil
+	})
+	if kept := runs(); len(kept) != 1 || kept[0].State != "done" || kept[0].Accepted != 40 {
+		t.Errorf("kept: %+v", kept)
+	}
+	near := s.CreateWindow(t, 5, time.Now().Add(50*time.Minute), time.Now().Add(3*time.Hour))
+	if r := ask(box.AdminToken(), http.MethodPost, list, ""); r.StatusCode != http.StatusConflict || !strings.Contains(string(r.Body), fmt.Sprintf(`"voucherId":%d`, near)) {
+		t.Errorf("with a sale near: %d %s", r.StatusCode, r.Body)
+	}
+}
+
+// rehearsalShown is what is read of a rehearsal.
+type rehearsalShown struct {
+	VoucherID, Rehearses, Accepted, Buyers int64
+	State                                  string
+	EndTime                                time.Time
+	SoldOut                                float64 `json:"soldOutSeconds"`
+	Go                                     *bool
+	Lines                                  []struct{ Name, What string }
 }
 
 // TestRehearseRefuses: which sale keeps one from rehearsing is said, and wrong arguments are.

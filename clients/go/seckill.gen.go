@@ -698,6 +698,60 @@ func (e RecordedStatus) Valid() bool {
 	}
 }
 
+// Defines values for RehearsalState.
+const (
+	RehearsalStateDone    RehearsalState = "done"
+	RehearsalStateLost    RehearsalState = "lost"
+	RehearsalStateRunning RehearsalState = "running"
+	RehearsalStateWaiting RehearsalState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the RehearsalState enum.
+func (e RehearsalState) Valid() bool {
+	switch e {
+	case RehearsalStateDone:
+		return true
+	case RehearsalStateLost:
+		return true
+	case RehearsalStateRunning:
+		return true
+	case RehearsalStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RehearsalAnswerSuccess.
+const (
+	RehearsalAnswerSuccessTrue RehearsalAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the RehearsalAnswerSuccess enum.
+func (e RehearsalAnswerSuccess) Valid() bool {
+	switch e {
+	case RehearsalAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RehearsalListSuccess.
+const (
+	RehearsalListSuccessTrue RehearsalListSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the RehearsalListSuccess enum.
+func (e RehearsalListSuccess) Valid() bool {
+	switch e {
+	case RehearsalListSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReplayAnswerDataStatus.
 const (
 	ReplayAnswerDataStatusQueued ReplayAnswerDataStatus = "queued"
@@ -1828,6 +1882,9 @@ type ProblemSuccess bool
 
 // ProblemData Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is.
 type ProblemData struct {
+	// BeginTime Of the sale that is near.
+	BeginTime *Time `json:"beginTime,omitempty"`
+
 	// ByThisTill It was this till that has redeemed or reserved the coupon.
 	ByThisTill *bool `json:"byThisTill,omitempty"`
 
@@ -1836,6 +1893,9 @@ type ProblemData struct {
 
 	// Condition Which condition the account does not meet.
 	Condition *ProblemDataCondition `json:"condition,omitempty"`
+
+	// EndTime Of the sale that is near.
+	EndTime *Time `json:"endTime,omitempty"`
 
 	// Guard Which guard of the sale stopped the request.
 	Guard *ProblemDataGuard `json:"guard,omitempty"`
@@ -1872,6 +1932,9 @@ type ProblemData struct {
 	// UsableFrom The moment from which the caller's ticket is usable.
 	UsableFrom *time.Time `json:"usableFrom,omitempty"`
 	ValidUntil *Time      `json:"validUntil,omitempty"`
+
+	// VoucherId Whose sale is near.
+	VoucherId *Id `json:"voucherId,omitempty"`
 
 	// Wanted What it asks for.
 	Wanted *int64 `json:"wanted,omitempty"`
@@ -1920,6 +1983,87 @@ type ReadinessStatus string
 
 // RecordedStatus defines model for RecordedStatus.
 type RecordedStatus string
+
+// Rehearsal defines model for Rehearsal.
+type Rehearsal struct {
+	Accepted int64 `json:"accepted"`
+
+	// AdminId Who started it; 0: the command `server rehearse`.
+	AdminId   int64 `json:"adminId"`
+	Arrived   int64 `json:"arrived"`
+	BeginTime Time  `json:"beginTime"`
+	Buyers    int64 `json:"buyers"`
+	EndTime   Time  `json:"endTime"`
+
+	// Go Once it is done: no line is a `no`.
+	Go     *bool `json:"go,omitempty"`
+	Issued int64 `json:"issued"`
+
+	// Lines Once it is done: the forecast.
+	Lines      *[]CheckLine `json:"lines,omitempty"`
+	P99Ms      float32      `json:"p99Ms"`
+	Rehearses  Id           `json:"rehearses"`
+	ReportTime *Time        `json:"reportTime,omitempty"`
+	Requests   int64        `json:"requests"`
+
+	// SoldOutSeconds From the first request to the last unit; absent while units are left.
+	SoldOutSeconds *float32 `json:"soldOutSeconds,omitempty"`
+
+	// State `waiting`: for its crowd. `lost`: it has ended, and its crowd did not say how it went.
+	State     RehearsalState `json:"state"`
+	Unclear   int64          `json:"unclear"`
+	VoucherId Id             `json:"voucherId"`
+}
+
+// RehearsalState `waiting`: for its crowd. `lost`: it has ended, and its crowd did not say how it went.
+type RehearsalState string
+
+// RehearsalAnswer defines model for RehearsalAnswer.
+type RehearsalAnswer struct {
+	Data    Rehearsal              `json:"data"`
+	Success RehearsalAnswerSuccess `json:"success"`
+}
+
+// RehearsalAnswerSuccess defines model for RehearsalAnswer.Success.
+type RehearsalAnswerSuccess bool
+
+// RehearsalList defines model for RehearsalList.
+type RehearsalList struct {
+	Data    []Rehearsal          `json:"data"`
+	Success RehearsalListSuccess `json:"success"`
+}
+
+// RehearsalListSuccess defines model for RehearsalList.Success.
+type RehearsalListSuccess bool
+
+// RehearsalReport defines model for RehearsalReport.
+type RehearsalReport struct {
+	Accepted int64 `json:"accepted"`
+	Arrived  int64 `json:"arrived"`
+
+	// Buyers Who are to come.
+	Buyers int64 `json:"buyers"`
+	Done   bool  `json:"done"`
+
+	// Early It was interrupted.
+	Early *bool `json:"early,omitempty"`
+
+	// Findings Contradictions between answers and orders.
+	Findings *int64 `json:"findings,omitempty"`
+
+	// P50Micros From when a request was due.
+	P50Micros *int64 `json:"p50Micros,omitempty"`
+	P99Micros *int64 `json:"p99Micros,omitempty"`
+
+	// Requests That were answered.
+	Requests int64 `json:"requests"`
+
+	// SoldOutMicros From the first request to the last unit; 0: units are left.
+	SoldOutMicros *int64 `json:"soldOutMicros,omitempty"`
+
+	// Unclear Whose answer was 429, 5xx, or none.
+	Unclear int64 `json:"unclear"`
+}
 
 // ReplayAnswer defines model for ReplayAnswer.
 type ReplayAnswer struct {
@@ -2724,6 +2868,9 @@ type OrderIdParameter = OrderId
 // QuantityParameter defines model for Quantity.
 type QuantityParameter = int64
 
+// RehearsalId defines model for RehearsalId.
+type RehearsalId = Id
+
 // RequiredKey 1 to 255 visible ASCII characters.
 type RequiredKey = IdempotencyKey
 
@@ -2937,6 +3084,15 @@ type FollowOrderParams struct {
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
+// ListRehearsalOrdersParams defines parameters for ListRehearsalOrders.
+type ListRehearsalOrdersParams struct {
+	// Limit Entries on a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Before `next` of the page before.
+	Before *Before `form:"before,omitempty" json:"before,omitempty"`
+}
+
 // RedeemCouponJSONBody defines parameters for RedeemCoupon.
 type RedeemCouponJSONBody struct {
 	// Code As typed or scanned: in any case, with or without hyphens.
@@ -3070,6 +3226,9 @@ type ReplayWebhookJSONRequestBody = WebhookReplay
 
 // RotateWebhookJSONRequestBody defines body for RotateWebhook for application/json ContentType.
 type RotateWebhookJSONRequestBody = WebhookRotation
+
+// ReportRehearsalJSONRequestBody defines body for ReportRehearsal for application/json ContentType.
+type ReportRehearsalJSONRequestBody = RehearsalReport
 
 // RedeemCouponJSONRequestBody defines body for RedeemCoupon for application/json ContentType.
 type RedeemCouponJSONRequestBody RedeemCouponJSONBody
@@ -3247,6 +3406,13 @@ type ClientInterface interface {
 	// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
 	ListPartitions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// EndRehearsal End a rehearsal
+	//
+	// Within seconds; of one that has ended it changes nothing. Its sale is removed soon afterwards.
+	//
+	// Corresponds with POST /admin/rehearsal/{id}/end (the `EndRehearsal` operationId).
+	EndRehearsal(ctx context.Context, id RehearsalId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSales All sales at a glance
 	//
 	// Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -3320,6 +3486,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /admin/voucher/{id}/orders.csv (the `DownloadOrders` operationId).
 	DownloadOrders(ctx context.Context, id VoucherId, params *DownloadOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRehearsals Rehearsals of a sale
+	//
+	// The last twenty, newest first, with what each measured, and once its crowd is through with the forecast for the sale, in the language of `Accept-Language`. They are kept when the sale of the rehearsal is gone.
+	//
+	// Corresponds with GET /admin/voucher/{id}/rehearsal (the `ListRehearsals` operationId).
+	ListRehearsals(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartRehearsal Rehearse a sale
+	//
+	// Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+	//
+	// Corresponds with POST /admin/voucher/{id}/rehearsal (the `StartRehearsal` operationId).
+	StartRehearsal(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ShowSaleReport What a sale has left behind
 	//
@@ -3516,6 +3696,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /readyz (the `CheckReadiness` operationId).
 	CheckReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRehearsalOrders Orders of a rehearsal
+	//
+	// For its crowd, which compares them with its answers; newest first, in pages. The token has the role `crowd` and the rehearsal in the claim `voucher`.
+	//
+	// Corresponds with GET /rehearsal/{id}/order (the `ListRehearsalOrders` operationId).
+	ListRehearsalOrders(ctx context.Context, id RehearsalId, params *ListRehearsalOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportRehearsalWithBody How a rehearsal goes
+	//
+	// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+	ReportRehearsalWithBody(ctx context.Context, id RehearsalId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportRehearsal How a rehearsal goes
+	//
+	// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+	ReportRehearsal(ctx context.Context, id RehearsalId, body ReportRehearsalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RedeemCouponWithBody Redeem
 	//
@@ -3924,6 +4129,23 @@ func (c *Client) ListPartitions(ctx context.Context, reqEditors ...RequestEditor
 	return c.Client.Do(req)
 }
 
+// EndRehearsal End a rehearsal
+//
+// Within seconds; of one that has ended it changes nothing. Its sale is removed soon afterwards.
+//
+// Corresponds with POST /admin/rehearsal/{id}/end (the `EndRehearsal` operationId).
+func (c *Client) EndRehearsal(ctx context.Context, id RehearsalId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndRehearsalRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListSales All sales at a glance
 //
 // Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -4088,6 +4310,40 @@ func (c *Client) FollowSale(ctx context.Context, id VoucherId, reqEditors ...Req
 // Corresponds with GET /admin/voucher/{id}/orders.csv (the `DownloadOrders` operationId).
 func (c *Client) DownloadOrders(ctx context.Context, id VoucherId, params *DownloadOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadOrdersRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRehearsals Rehearsals of a sale
+//
+// The last twenty, newest first, with what each measured, and once its crowd is through with the forecast for the sale, in the language of `Accept-Language`. They are kept when the sale of the rehearsal is gone.
+//
+// Corresponds with GET /admin/voucher/{id}/rehearsal (the `ListRehearsals` operationId).
+func (c *Client) ListRehearsals(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRehearsalsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartRehearsal Rehearse a sale
+//
+// Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+//
+// Corresponds with POST /admin/voucher/{id}/rehearsal (the `StartRehearsal` operationId).
+func (c *Client) StartRehearsal(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartRehearsalRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -4544,6 +4800,61 @@ func (c *Client) RefundOrder(ctx context.Context, id OrderIdParameter, reqEditor
 // Corresponds with GET /readyz (the `CheckReadiness` operationId).
 func (c *Client) CheckReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCheckReadinessRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRehearsalOrders Orders of a rehearsal
+//
+// For its crowd, which compares them with its answers; newest first, in pages. The token has the role `crowd` and the rehearsal in the claim `voucher`.
+//
+// Corresponds with GET /rehearsal/{id}/order (the `ListRehearsalOrders` operationId).
+func (c *Client) ListRehearsalOrders(ctx context.Context, id RehearsalId, params *ListRehearsalOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRehearsalOrdersRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportRehearsalWithBody How a rehearsal goes
+//
+// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+func (c *Client) ReportRehearsalWithBody(ctx context.Context, id RehearsalId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportRehearsalRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportRehearsal How a rehearsal goes
+//
+// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+func (c *Client) ReportRehearsal(ctx context.Context, id RehearsalId, body ReportRehearsalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportRehearsalRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5529,6 +5840,40 @@ func NewListPartitionsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewEndRehearsalRequest constructs an http.Request for the EndRehearsal method
+func NewEndRehearsalRequest(server string, id RehearsalId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/rehearsal/%s/end", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListSalesRequest constructs an http.Request for the ListSales method
 func NewListSalesRequest(server string, params *ListSalesParams) (*http.Request, error) {
 	var err error
@@ -5972,6 +6317,74 @@ func NewDownloadOrdersRequest(server string, id VoucherId, params *DownloadOrder
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListRehearsalsRequest constructs an http.Request for the ListRehearsals method
+func NewListRehearsalsRequest(server string, id VoucherId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/voucher/%s/rehearsal", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartRehearsalRequest constructs an http.Request for the StartRehearsal method
+func NewStartRehearsalRequest(server string, id VoucherId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/voucher/%s/rehearsal", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -6977,6 +7390,126 @@ func NewCheckReadinessRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListRehearsalOrdersRequest constructs an http.Request for the ListRehearsalOrders method
+func NewListRehearsalOrdersRequest(server string, id RehearsalId, params *ListRehearsalOrdersParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rehearsal/%s/order", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReportRehearsalRequest calls the generic ReportRehearsal builder with application/json body
+func NewReportRehearsalRequest(server string, id RehearsalId, body ReportRehearsalJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportRehearsalRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewReportRehearsalRequestWithBody constructs an http.Request for the ReportRehearsal method, with any body, and a specified content type
+func NewReportRehearsalRequestWithBody(server string, id RehearsalId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rehearsal/%s/report", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -8057,6 +8590,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /admin/partition (the `ListPartitions` operationId).
 	ListPartitionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPartitionsResponse, error)
 
+	// EndRehearsalWithResponse End a rehearsal
+	//
+	// Within seconds; of one that has ended it changes nothing. Its sale is removed soon afterwards.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /admin/rehearsal/{id}/end (the `EndRehearsal` operationId).
+	EndRehearsalWithResponse(ctx context.Context, id RehearsalId, reqEditors ...RequestEditorFn) (*EndRehearsalResponse, error)
+
 	// ListSalesWithResponse All sales at a glance
 	//
 	// Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -8142,6 +8684,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /admin/voucher/{id}/orders.csv (the `DownloadOrders` operationId).
 	DownloadOrdersWithResponse(ctx context.Context, id VoucherId, params *DownloadOrdersParams, reqEditors ...RequestEditorFn) (*DownloadOrdersResponse, error)
+
+	// ListRehearsalsWithResponse Rehearsals of a sale
+	//
+	// The last twenty, newest first, with what each measured, and once its crowd is through with the forecast for the sale, in the language of `Accept-Language`. They are kept when the sale of the rehearsal is gone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/voucher/{id}/rehearsal (the `ListRehearsals` operationId).
+	ListRehearsalsWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*ListRehearsalsResponse, error)
+
+	// StartRehearsalWithResponse Rehearse a sale
+	//
+	// Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /admin/voucher/{id}/rehearsal (the `StartRehearsal` operationId).
+	StartRehearsalWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*StartRehearsalResponse, error)
 
 	// ShowSaleReportWithResponse What a sale has left behind
 	//
@@ -8374,6 +8934,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /readyz (the `CheckReadiness` operationId).
 	CheckReadinessWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CheckReadinessResponse, error)
+
+	// ListRehearsalOrdersWithResponse Orders of a rehearsal
+	//
+	// For its crowd, which compares them with its answers; newest first, in pages. The token has the role `crowd` and the rehearsal in the claim `voucher`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /rehearsal/{id}/order (the `ListRehearsalOrders` operationId).
+	ListRehearsalOrdersWithResponse(ctx context.Context, id RehearsalId, params *ListRehearsalOrdersParams, reqEditors ...RequestEditorFn) (*ListRehearsalOrdersResponse, error)
+
+	// ReportRehearsalWithBodyWithResponse How a rehearsal goes
+	//
+	// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+	ReportRehearsalWithBodyWithResponse(ctx context.Context, id RehearsalId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportRehearsalResponse, error)
+
+	// ReportRehearsalWithResponse How a rehearsal goes
+	//
+	// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+	ReportRehearsalWithResponse(ctx context.Context, id RehearsalId, body ReportRehearsalJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportRehearsalResponse, error)
 
 	// RedeemCouponWithBodyWithResponse Redeem
 	//
@@ -8956,6 +9543,47 @@ func (r ListPartitionsResponse) ContentType() string {
 	return ""
 }
 
+type EndRehearsalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RehearsalAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndRehearsalResponse) GetJSON200() *RehearsalAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r EndRehearsalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndRehearsalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndRehearsalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndRehearsalResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListSalesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9264,6 +9892,88 @@ func (r DownloadOrdersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DownloadOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListRehearsalsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RehearsalList
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRehearsalsResponse) GetJSON200() *RehearsalList {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRehearsalsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRehearsalsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRehearsalsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRehearsalsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StartRehearsalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RehearsalAnswer
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StartRehearsalResponse) GetJSON201() *RehearsalAnswer {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r StartRehearsalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartRehearsalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartRehearsalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartRehearsalResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10156,6 +10866,88 @@ func (r CheckReadinessResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CheckReadinessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListRehearsalOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OrderPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRehearsalOrdersResponse) GetJSON200() *OrderPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRehearsalOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRehearsalOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRehearsalOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRehearsalOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReportRehearsalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EmptyAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReportRehearsalResponse) GetJSON200() *EmptyAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportRehearsalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportRehearsalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportRehearsalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportRehearsalResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11174,6 +11966,21 @@ func (c *ClientWithResponses) ListPartitionsWithResponse(ctx context.Context, re
 	return ParseListPartitionsResponse(rsp)
 }
 
+// EndRehearsalWithResponse End a rehearsal
+//
+// Within seconds; of one that has ended it changes nothing. Its sale is removed soon afterwards.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /admin/rehearsal/{id}/end (the `EndRehearsal` operationId).
+func (c *ClientWithResponses) EndRehearsalWithResponse(ctx context.Context, id RehearsalId, reqEditors ...RequestEditorFn) (*EndRehearsalResponse, error) {
+	rsp, err := c.EndRehearsal(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndRehearsalResponse(rsp)
+}
+
 // ListSalesWithResponse All sales at a glance
 //
 // Every shop's sales, newest first, in pages, with the sums over all sales that are running, to come, and ended, as the ledger has them.
@@ -11318,6 +12125,36 @@ func (c *ClientWithResponses) DownloadOrdersWithResponse(ctx context.Context, id
 		return nil, err
 	}
 	return ParseDownloadOrdersResponse(rsp)
+}
+
+// ListRehearsalsWithResponse Rehearsals of a sale
+//
+// The last twenty, newest first, with what each measured, and once its crowd is through with the forecast for the sale, in the language of `Accept-Language`. They are kept when the sale of the rehearsal is gone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/voucher/{id}/rehearsal (the `ListRehearsals` operationId).
+func (c *ClientWithResponses) ListRehearsalsWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*ListRehearsalsResponse, error) {
+	rsp, err := c.ListRehearsals(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRehearsalsResponse(rsp)
+}
+
+// StartRehearsalWithResponse Rehearse a sale
+//
+// Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /admin/voucher/{id}/rehearsal (the `StartRehearsal` operationId).
+func (c *ClientWithResponses) StartRehearsalWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*StartRehearsalResponse, error) {
+	rsp, err := c.StartRehearsal(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartRehearsalResponse(rsp)
 }
 
 // ShowSaleReportWithResponse What a sale has left behind
@@ -11706,6 +12543,51 @@ func (c *ClientWithResponses) CheckReadinessWithResponse(ctx context.Context, re
 		return nil, err
 	}
 	return ParseCheckReadinessResponse(rsp)
+}
+
+// ListRehearsalOrdersWithResponse Orders of a rehearsal
+//
+// For its crowd, which compares them with its answers; newest first, in pages. The token has the role `crowd` and the rehearsal in the claim `voucher`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /rehearsal/{id}/order (the `ListRehearsalOrders` operationId).
+func (c *ClientWithResponses) ListRehearsalOrdersWithResponse(ctx context.Context, id RehearsalId, params *ListRehearsalOrdersParams, reqEditors ...RequestEditorFn) (*ListRehearsalOrdersResponse, error) {
+	rsp, err := c.ListRehearsalOrders(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRehearsalOrdersResponse(rsp)
+}
+
+// ReportRehearsalWithBodyWithResponse How a rehearsal goes
+//
+// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+func (c *ClientWithResponses) ReportRehearsalWithBodyWithResponse(ctx context.Context, id RehearsalId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportRehearsalResponse, error) {
+	rsp, err := c.ReportRehearsalWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportRehearsalResponse(rsp)
+}
+
+// ReportRehearsalWithResponse How a rehearsal goes
+//
+// From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /rehearsal/{id}/report (the `ReportRehearsal` operationId).
+func (c *ClientWithResponses) ReportRehearsalWithResponse(ctx context.Context, id RehearsalId, body ReportRehearsalJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportRehearsalResponse, error) {
+	rsp, err := c.ReportRehearsal(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportRehearsalResponse(rsp)
 }
 
 // RedeemCouponWithBodyWithResponse Redeem
@@ -12336,6 +13218,32 @@ func ParseListPartitionsResponse(rsp *http.Response) (*ListPartitionsResponse, e
 	return response, nil
 }
 
+// ParseEndRehearsalResponse parses an HTTP response from a EndRehearsalWithResponse call
+func ParseEndRehearsalResponse(rsp *http.Response) (*EndRehearsalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndRehearsalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RehearsalAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListSalesResponse parses an HTTP response from a ListSalesWithResponse call
 func ParseListSalesResponse(rsp *http.Response) (*ListSalesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12519,6 +13427,58 @@ func ParseDownloadOrdersResponse(rsp *http.Response) (*DownloadOrdersResponse, e
 	response := &DownloadOrdersResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseListRehearsalsResponse parses an HTTP response from a ListRehearsalsWithResponse call
+func ParseListRehearsalsResponse(rsp *http.Response) (*ListRehearsalsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRehearsalsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RehearsalList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartRehearsalResponse parses an HTTP response from a StartRehearsalWithResponse call
+func ParseStartRehearsalResponse(rsp *http.Response) (*StartRehearsalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartRehearsalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RehearsalAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
 	}
 
 	return response, nil
@@ -13062,6 +14022,58 @@ func ParseCheckReadinessResponse(rsp *http.Response) (*CheckReadinessResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Readiness
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRehearsalOrdersResponse parses an HTTP response from a ListRehearsalOrdersWithResponse call
+func ParseListRehearsalOrdersResponse(rsp *http.Response) (*ListRehearsalOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRehearsalOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OrderPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReportRehearsalResponse parses an HTTP response from a ReportRehearsalWithResponse call
+func ParseReportRehearsalResponse(rsp *http.Response) (*ReportRehearsalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportRehearsalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EmptyAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

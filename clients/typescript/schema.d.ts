@@ -994,6 +994,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/voucher/{id}/rehearsal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Rehearsals of a sale
+         * @description The last twenty, newest first, with what each measured, and once its crowd is through with the forecast for the sale, in the language of `Accept-Language`. They are kept when the sale of the rehearsal is gone.
+         */
+        get: operations["listRehearsals"];
+        put?: never;
+        /**
+         * Rehearse a sale
+         * @description Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+         */
+        post: operations["startRehearsal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/rehearsal/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a rehearsal
+         * @description Within seconds; of one that has ended it changes nothing. Its sale is removed soon afterwards.
+         */
+        post: operations["endRehearsal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rehearsal/{id}/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Orders of a rehearsal
+         * @description For its crowd, which compares them with its answers; newest first, in pages. The token has the role `crowd` and the rehearsal in the claim `voucher`.
+         */
+        get: operations["listRehearsalOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rehearsal/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * How a rehearsal goes
+         * @description From its crowd, each second; with `done` the figures are final, and the rehearsal ends. A final report may come twice.
+         */
+        post: operations["reportRehearsal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/template": {
         parameters: {
             query?: never;
@@ -1528,6 +1636,93 @@ export interface components {
             /** Format: int64 */
             waitlistOfferSeconds?: number;
             guards?: components["schemas"]["Guards"];
+        };
+        RehearsalReport: {
+            done: boolean;
+            /**
+             * Format: int64
+             * @description Who are to come.
+             */
+            buyers: number;
+            /** Format: int64 */
+            arrived: number;
+            /**
+             * Format: int64
+             * @description That were answered.
+             */
+            requests: number;
+            /** Format: int64 */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Whose answer was 429, 5xx, or none.
+             */
+            unclear: number;
+            /**
+             * Format: int64
+             * @description From the first request to the last unit; 0: units are left.
+             */
+            soldOutMicros?: number;
+            /**
+             * Format: int64
+             * @description From when a request was due.
+             */
+            p50Micros?: number;
+            /** Format: int64 */
+            p99Micros?: number;
+            /**
+             * Format: int64
+             * @description Contradictions between answers and orders.
+             */
+            findings?: number;
+            /** @description It was interrupted. */
+            early?: boolean;
+        };
+        Rehearsal: {
+            voucherId: components["schemas"]["Id"];
+            rehearses: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description Who started it; 0: the command `server rehearse`.
+             */
+            adminId: number;
+            /**
+             * @description `waiting`: for its crowd. `lost`: it has ended, and its crowd did not say how it went.
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "done" | "lost";
+            beginTime: components["schemas"]["Time"];
+            endTime: components["schemas"]["Time"];
+            /** Format: int64 */
+            issued: number;
+            reportTime?: components["schemas"]["Time"];
+            /** Format: int64 */
+            buyers: number;
+            /** Format: int64 */
+            arrived: number;
+            /** Format: int64 */
+            requests: number;
+            /** Format: int64 */
+            accepted: number;
+            /** Format: int64 */
+            unclear: number;
+            p99Ms: number;
+            /** @description From the first request to the last unit; absent while units are left. */
+            soldOutSeconds?: number;
+            /** @description Once it is done: no line is a `no`. */
+            go?: boolean;
+            /** @description Once it is done: the forecast. */
+            lines?: components["schemas"]["CheckLine"][];
+        };
+        RehearsalAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Rehearsal"];
+        };
+        RehearsalList: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Rehearsal"][];
         };
         CheckLine: {
             /** @description What it is about, for programs: `redis.durability`. */
@@ -2759,6 +2954,12 @@ export interface components {
              * @description How many of an ordinary voucher a user may have.
              */
             perUser?: number;
+            /** @description Whose sale is near. */
+            voucherId?: components["schemas"]["Id"];
+            /** @description Of the sale that is near. */
+            beginTime?: components["schemas"]["Time"];
+            /** @description Of the sale that is near. */
+            endTime?: components["schemas"]["Time"];
             /**
              * Format: date-time
              * @description The moment from which the caller's ticket is usable.
@@ -3146,7 +3347,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `UPGRADING`: `perUser` is above 1, and an instance of a version before it is running. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was created. */
+        /** @description `UPGRADING`: `perUser` is above 1, or a rehearsal is asked for, and an instance of a version that does not know it is running. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was created. */
         UpgradingOrUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -3261,6 +3462,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The rehearsal's own voucherId.
+         * @example 8
+         */
+        RehearsalId: components["schemas"]["Id"];
         /**
          * @description The voucher's id.
          * @example 7
@@ -5015,6 +5221,241 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["NotSeckill"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRehearsals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rehearsals. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RehearsalList"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startRehearsal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rehearsal. Its crowd may come. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RehearsalAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `SALE_NEAR`: a sale runs or begins within the hour; data says which. `REHEARSAL_RUNS`: another one has not ended, perhaps started by this request, whose answer was lost. `NOT_SECKILL`: the voucher has no sale. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UpgradingOrUnavailable"];
+        };
+    };
+    endRehearsal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rehearsal. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RehearsalAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRehearsalOrders: {
+        parameters: {
+            query?: {
+                /** @description Entries on a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next` of the page before. */
+                before?: components["parameters"]["Before"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of orders. There is no total. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Neither an admin's token nor one of this rehearsal's crowd. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportRehearsal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The rehearsal's own voucherId.
+                 * @example 8
+                 */
+                id: components["parameters"]["RehearsalId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "done": false,
+                 *       "buyers": 200,
+                 *       "arrived": 20,
+                 *       "requests": 19,
+                 *       "accepted": 19,
+                 *       "unclear": 0,
+                 *       "p50Micros": 1200,
+                 *       "p99Micros": 8000
+                 *     }
+                 */
+                "application/json": components["schemas"]["RehearsalReport"];
+            };
+        };
+        responses: {
+            /** @description It is kept. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Neither an admin's token nor one of this rehearsal's crowd. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            /** @description The rehearsal ended over a minute ago. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

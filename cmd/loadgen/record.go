@@ -55,12 +55,15 @@ type record struct {
 	seconds  []second
 	sent     int
 	answered int
+	accepted int           // buyers who have a unit
+	issued   int64         // units that there are
+	soldOut  time.Duration // when the last of them had its buyer, since the record began; 0: not yet
 	late     time.Duration // how late the last request was sent
 }
 
-func newRecord(began time.Time) *record {
+func newRecord(began time.Time, issued int64) *record {
 	return &record{
-		began: began, count: map[countKey]int{}, codeOf: map[string]uint16{"": 0}, codes: []string{""},
+		began: began, issued: issued, count: map[countKey]int{}, codeOf: map[string]uint16{"": 0}, codes: []string{""},
 		fromDue: hdrhistogram.New(1, longest, digits), fromSent: hdrhistogram.New(1, longest, digits),
 	}
 }
@@ -99,6 +102,9 @@ func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 	switch s := r.second(received); res.outcome {
 	case checker.Accepted, checker.Held:
 		s.Accepted++
+		if r.accepted++; int64(r.accepted) == r.issued {
+			r.soldOut = received.Sub(r.began)
+		}
 	case checker.Refused:
 		s.Refused++
 	case checker.Unknown, checker.Later:

@@ -11,7 +11,7 @@ import (
 // TestInternBounded: any number of different network errors take no more space than a thousand.
 func TestInternBounded(t *testing.T) {
 	t.Parallel()
-	r := newRecord(time.Now())
+	r := newRecord(time.Now(), 0)
 	for i := range 5 * maxCodes {
 		r.add(i, result{code: string(rune('a'+i%26)) + time.Duration(i).String()}, r.began, r.began, r.began)
 	}
@@ -26,7 +26,7 @@ func BenchmarkMillionBuyers(b *testing.B) {
 	const buyers, units = 1_000_000, 100_000
 	for b.Loop() {
 		before := inUse()
-		r := newRecord(time.Now())
+		r := newRecord(time.Now(), 0)
 		view := checker.View{Name: "all", Complete: true}
 		for i := range buyers {
 			at := r.began.Add(time.Duration(i) * time.Microsecond)

@@ -25,8 +25,11 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newRecord(time.Now())
+	r := newRecord(time.Now(), before.Issued)
 	l := newLoad(&p, before.ID, r)
+	reports := newReporter(ctx, &p, before, l, env.err)
+	r.began = time.Now() // the first buyer comes now
+	l.began = r.began
 	loading, cancel := ctx, context.CancelFunc(func() {})
 	if p.longest > 0 {
 		loading, cancel = context.WithTimeout(ctx, p.longest)
@@ -37,7 +40,13 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 		defer close(running)
 		l.run(loading)
 	}()
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		reports.run(context.WithoutCancel(ctx), running)
+	}()
 	display{env.err, env.terminal, l}.run(running)
+	<-reported
 	interrupted := loading.Err() != nil
 	took := time.Since(r.began)
 	if env.stop != nil {
@@ -52,6 +61,7 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	out := newReport(&p, before, l, r, took)
 	out.Interrupted = interrupted
 	out.Report, out.observed = verified, v.observed
+	reports.finish(context.WithoutCancel(ctx), verified, interrupted)
 	return out, nil
 }
 

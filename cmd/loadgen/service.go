@@ -15,14 +15,13 @@ import (
 
 // service sends the requests of an admin and of buyers outside the load. It serves one goroutine.
 type service struct {
-	conn  *httpload.Conn
-	admin string // token; "": there is none
-	buyer string // token of the first one: a rehearsal is shown to its buyers only
+	conn   *httpload.Conn
+	tokens *tokens
 }
 
 func newService(p *plan) (*service, error) {
 	conn, err := httpload.New(p.servers[0], p.timeout)
-	return &service{conn: conn, admin: p.tokens.admin, buyer: p.tokens.of(0)}, err
+	return &service{conn: conn, tokens: &p.tokens}, err
 }
 
 func (s *service) close() { s.conn.Close() }
@@ -70,6 +69,7 @@ func (s *service) call(ctx context.Context, r httpload.Request, data any) (next 
 // voucher is a seckill voucher as the service shows it.
 type voucher struct {
 	ID               int64     `json:"id"`
+	ShopID           int64     `json:"shopId"`
 	Stock            *int64    `json:"stock"`
 	Issued           int64     `json:"issued"`
 	BeginTime        time.Time `json:"beginTime"`
@@ -78,8 +78,9 @@ type voucher struct {
 	PayWithinSeconds int64     `json:"payWithinSeconds"`
 }
 
+// voucher shows a voucher to the first buyer: a rehearsal is shown to its buyers only.
 func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) {
-	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.buyer}, &v)
+	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.tokens.of(0)}, &v)
 	if err == nil && v.Stock == nil {
 		err = fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
 	}
@@ -98,7 +99,7 @@ func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 		return 0, err
 	}
 	var v voucher
-	_, err = s.call(ctx, httpload.Request{Method: http.MethodPost, Path: "/voucher/seckill", Token: s.admin, Body: body}, &v)
+	_, err = s.call(ctx, httpload.Request{Method: http.MethodPost, Path: "/voucher/seckill", Token: s.tokens.admin(), Body: body}, &v)
 	return v.ID, err
 }
 
@@ -128,16 +129,15 @@ func (s *service) order(ctx context.Context, token string, id int64) (checker.Or
 	return o.order()
 }
 
-// orders returns all orders of a voucher that a path lists, page by page.
-func (s *service) orders(ctx context.Context, path, token string, voucherID int64) (list []checker.Order, err error) {
-	path += "?limit=100&voucherId=" + strconv.FormatInt(voucherID, 10)
+// orders returns all orders of a voucher that a path lists, page by page. Each page has a token of its own.
+func (s *service) orders(ctx context.Context, path string, token func() string, voucherID int64) (list []checker.Order, err error) {
 	for next := ""; ; {
 		page := path
 		if next != "" {
 			page += "&before=" + next
 		}
 		var views []orderView
-		if next, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: page, Token: token}, &views); err != nil {
+		if next, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: page, Token: token()}, &views); err != nil {
 			return nil, err
 		}
 		for _, view := range views {

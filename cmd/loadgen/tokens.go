@@ -17,18 +17,19 @@ import (
 // tokens gives each buyer a token: read from a file, or signed with the service's secret.
 type tokens struct {
 	secret    []byte
-	claims    string // of every token, without sub and role
+	claims    string // of every token but those that are its own: each with a comma before it
+	life      time.Duration
 	firstUser int64
 	file      []string // nil: they are signed
 	users     []int64  // of the tokens in file
-	admin     string   // "": no admin's token
+	adminFile string   // an admin's token that was given; "": it is signed
 }
 
 // minSecret is the least length of the service's secret, in bytes.
 const minSecret = 32
 
-// tokenLife is how long a signed token is valid: longer than any rehearsal.
-const tokenLife = 48 * time.Hour
+// tokenLife is how long a signed token is valid. Each request has a new one, so that none outlives its crowd for long.
+const tokenLife = 15 * time.Minute
 
 func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
 	t.secret, t.firstUser = []byte(getenv("SECKILL_JWT_SECRET")), firstUser
@@ -50,33 +51,47 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 		if err != nil {
 			return t, fmt.Errorf("-admin-token: %w", err)
 		}
-		t.admin = strings.TrimSpace(string(text))
-	} else if len(t.secret) > 0 {
-		t.admin = t.sign(1, `,"role":"admin"`)
+		t.adminFile = strings.TrimSpace(string(text))
 	}
 	return t, nil
 }
 
 // setClaims prepares the claims of every signed token, as the service's settings ask for them.
 func (t *tokens) setClaims(getenv func(string) string) error {
-	life, now := tokenLife, time.Now()
+	t.life = tokenLife
 	for _, name := range []string{"SECKILL_JWT_MAX_LIFE", "SECKILL_JWT_ADMIN_MAX_LIFE"} {
 		if longest, err := time.ParseDuration(cmp.Or(getenv(name), "0s")); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		} else if longest > 0 {
-			life = min(life, longest)
+			t.life = min(t.life, longest)
 		}
 	}
-	claims := map[string]any{"iat": now.Unix(), "exp": now.Unix() + int64(life/time.Second)}
-	if issuer := getenv("SECKILL_JWT_ISSUER"); issuer != "" {
-		claims["iss"] = issuer
+	for name, setting := range map[string]string{"iss": "SECKILL_JWT_ISSUER", "aud": "SECKILL_JWT_AUDIENCE"} {
+		if value := getenv(setting); value != "" {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("%s: %w", setting, err)
+			}
+			t.claims += `,"` + name + `":` + string(text)
+		}
 	}
-	if audience := getenv("SECKILL_JWT_AUDIENCE"); audience != "" {
-		claims["aud"] = audience
+	return nil
+}
+
+// admin returns an admin's token; "": there is none.
+func (t *tokens) admin() string {
+	if t.adminFile != "" || len(t.secret) == 0 {
+		return t.adminFile
 	}
-	text, err := json.Marshal(claims)
-	t.claims = strings.Trim(string(text), "{}")
-	return err
+	return t.sign(1, `,"role":"admin"`)
+}
+
+// crowd returns a token that may list the orders of a rehearsal and report what was measured, and nothing else; "": there is none.
+func (t *tokens) crowd(rehearsal int64) string {
+	if t.adminFile != "" || len(t.secret) == 0 {
+		return t.adminFile
+	}
+	return t.sign(rehearsalShop, `,"role":"crowd","voucher":`+strconv.FormatInt(rehearsal, 10))
 }
 
 // readFile reads buyers' tokens and their users. It does not check signatures; the service does.
@@ -119,7 +134,7 @@ func subject(token string) (int64, error) {
 
 // check checks that there is an admin's token if the plan needs one, and lowers the number of buyers to that of tokens.
 func (t *tokens) check(p *plan) error {
-	if p.voucher == 0 && t.admin == "" {
+	if p.voucher == 0 && t.admin() == "" {
 		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with -admin-token, or a voucher with -voucher")
 	}
 	if t.file != nil {
@@ -146,8 +161,10 @@ func (t *tokens) of(i int) string {
 
 // sign makes a token (HS256).
 func (t *tokens) sign(user int64, role string) string {
+	now := time.Now().Unix()
+	life := `,"iat":` + strconv.FormatInt(now, 10) + `,"exp":` + strconv.FormatInt(now+int64(t.life/time.Second), 10)
 	const header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." // {"alg":"HS256","typ":"JWT"}
-	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+`"`+role+`,`+t.claims+`}`))
+	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+`"`+role+life+t.claims+`}`))
 	mac := hmac.New(sha256.New, t.secret)
 	mac.Write([]byte(token)) // never fails, by its documentation
 	return token + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

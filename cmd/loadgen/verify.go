@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -145,12 +146,13 @@ func (v *verifier) readShown(ctx context.Context, e *checker.Evidence, found map
 
 // listOrders returns the list of all orders: the admin's, or without an admin the buyers' own lists together.
 func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
-	if v.service.admin != "" {
-		list, err := v.service.orders(ctx, "/admin/order", v.service.admin, v.before.ID)
+	if path, token := v.completeList(); token() != "" {
+		list, err := v.service.orders(ctx, path, token, v.before.ID)
 		if err == nil || !isRefused(err) {
 			return &checker.View{Name: "the admin's list", Orders: list, Complete: true}, err
 		}
 	}
+	ofBuyer := "/order?limit=100&voucherId=" + strconv.FormatInt(v.before.ID, 10)
 	view := checker.View{Name: "the buyers' lists", Complete: true}
 	buyers := map[int64]bool{}
 	for a := range v.record.entries() {
@@ -159,7 +161,7 @@ func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
 	var mu sync.Mutex
 	var failed error
 	v.each(slices.Collect(maps.Keys(buyers)), func(s *service, buyer int64) {
-		list, err := s.orders(ctx, "/order", v.plan.tokens.of(int(buyer)), v.before.ID)
+		list, err := s.orders(ctx, ofBuyer, func() string { return v.plan.tokens.of(int(buyer)) }, v.before.ID)
 		mu.Lock()
 		defer mu.Unlock()
 		view.Orders = append(view.Orders, list...)
@@ -169,4 +171,13 @@ func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
 		return nil, nil //nolint:nilnil // a list that must not be read is no error: the report says what it could not decide
 	}
 	return &view, failed
+}
+
+// completeList is where all orders of the voucher are listed, and with which token: of a rehearsal, with one that may do no more.
+func (v *verifier) completeList() (path string, token func() string) {
+	id := strconv.FormatInt(v.before.ID, 10)
+	if v.before.ShopID == rehearsalShop {
+		return "/rehearsal/" + id + "/order?limit=100", func() string { return v.plan.tokens.crowd(v.before.ID) }
+	}
+	return "/admin/order?limit=100&voucherId=" + id, v.plan.tokens.admin
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/rehearsal"
-	"seckill/internal/redisstore"
+	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -38,8 +37,6 @@ Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
 
 const (
 	maxBuyers = 1_000_000 // by default; -buyers may ask for more
-	// memoryEvery is how often Redis is asked for its memory meanwhile.
-	memoryEvery = 500 * time.Millisecond
 	// longestLoad is for how long buyers ask: the crowd ends that by itself, also if this process is killed. The rest of its sale's
 	// time, rehearsal.MaxLength, is for comparing all answers with all orders: soon after it they are removed, and would be missed.
 	longestLoad = 20 * time.Minute
@@ -82,15 +79,23 @@ func rehearse(ctx context.Context, env environment) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		if err := w.rehearsals.End(ctx, author, v.ID); err != nil {
+		if _, err := w.rehearsals.End(ctx, author, v.ID); err != nil {
 			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n", v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
 		}
 	}()
-	figures, err := w.play(ctx, env, c, v.Voucher, ends)
-	if err != nil {
+	if err := w.play(ctx, env, c, v.Voucher, ends); err != nil {
 		return err
 	}
-	return printForecast(env, c.voucher, figures.Forecast())
+	finding, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout) // also after Ctrl-C
+	defer cancel()
+	run, err := w.rehearsals.Find(finding, v.ID)
+	switch {
+	case err != nil:
+		return err
+	case !run.Done:
+		return errors.New("the crowd could not hand in what it has measured; its output says why")
+	}
+	return printForecast(env, c.voucher, preflight.Forecast(run.Figures))
 }
 
 func readCrowd(env environment) (c crowd, err error) {
@@ -149,33 +154,18 @@ func notRehearsed(id int64, err error) error {
 	}
 }
 
-// play has the crowd buy, until its sale ends at most, and measures meanwhile.
-func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) (rehearsal.Figures, error) {
-	report, err := os.CreateTemp("", "rehearsal-*.json")
-	if err != nil {
-		return rehearsal.Figures{}, err
-	}
-	defer func() { _ = os.Remove(report.Name()) }()
-	_ = report.Close() // loadgen writes it
-	idle, _, err := w.stores.redis.Memory(ctx)
-	if err != nil {
-		return rehearsal.Figures{}, err
-	}
-	args := c.args(v, report.Name())
+// play has the crowd buy, until its sale ends at most. What it measures it reports to the instances.
+func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) error {
+	args := c.args(v)
 	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n", v.ID, c.loadgen, strings.Join(args, " "))
-	measuring, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	memory := make(chan memoryPeak, 1)
-	go func() { memory <- watchMemory(measuring, w.stores.redis) }()
-	ran := runCrowd(ctx, env, ends, c.loadgen, args)
-	stop()
-	peak := <-memory
-	figures, err := readFigures(report.Name())
-	if err != nil {
-		return figures, errors.Join(fmt.Errorf("the crowd: %w", cmp.Or(ran, err)))
+	err := runCrowd(ctx, env, ends, c.loadgen, args)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		return nil // with findings, or because it was told to end: its report says so
 	}
-	figures.Stock, figures.MemoryIdle, figures.MemoryPeak, figures.MemoryMax = v.Sale.Issued, idle, max(idle, peak.used), peak.limit
-	return figures, nil
+	if err != nil {
+		return fmt.Errorf("the crowd: %w", err)
+	}
+	return nil
 }
 
 // errUnverified: the crowd was killed, because its sale has ended.
@@ -199,91 +189,18 @@ func runCrowd(ctx context.Context, env environment, ends time.Time, program stri
 }
 
 // args is the command line of the crowd.
-func (c crowd) args(v voucher.Voucher, report string) []string {
+func (c crowd) args(v voucher.Voucher) []string {
 	buyers := cmp.Or(c.buyers, min(20*v.Sale.Issued, maxBuyers))
 	return []string{
 		"-url", c.url, "-voucher", strconv.FormatInt(v.ID, 10), "-buyers", strconv.FormatInt(buyers, 10),
-		"-duration", c.duration.String(), "-longest", longestLoad.String(), "-connections", strconv.Itoa(c.connections), "-json", report,
+		"-duration", c.duration.String(), "-longest", longestLoad.String(), "-connections", strconv.Itoa(c.connections),
 	}
 }
-
-type memoryPeak struct{ used, limit int64 }
-
-// watchMemory returns the most memory that Redis has used until ctx ends.
-func watchMemory(ctx context.Context, redis *redisstore.Store) (peak memoryPeak) {
-	for {
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), memoryEvery)
-		used, limit, err := redis.Memory(call)
-		cancel()
-		if err == nil { // what it does not answer now it does the next time
-			peak = memoryPeak{max(peak.used, used), limit}
-		}
-		if ctx.Err() != nil {
-			return peak
-		}
-		order.Sleep(ctx, memoryEvery)
-	}
-}
-
-// crowdReport is what is read of loadgen's report.
-type crowdReport struct {
-	Issued      int64 `json:"issued"`
-	Buyers      int64 `json:"buyers"`
-	Requests    int64 `json:"requests"`
-	Total       int64 `json:"total"` // findings
-	Interrupted bool  `json:"interrupted"`
-	FromDue     struct {
-		P50 float64 `json:"p50"` // milliseconds
-		P99 float64 `json:"p99"`
-	} `json:"fromDue"`
-	Timeline []struct {
-		Accepted int64 `json:"accepted"`
-		Unclear  int64 `json:"unclear"`
-	} `json:"timeline"` // second by second
-}
-
-// readFigures reads loadgen's report.
-func readFigures(name string) (f rehearsal.Figures, err error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return f, err
-	}
-	var r crowdReport
-	if err := json.Unmarshal(text, &r); err != nil {
-		return f, fmt.Errorf("it has left no report: %w", err)
-	}
-	f.Buyers, f.Requests, f.Findings, f.Early = r.Buyers, r.Requests, int(r.Total), r.Interrupted
-	f.P50, f.P99 = millis(r.FromDue.P50), millis(r.FromDue.P99)
-	for second, s := range r.Timeline {
-		f.Accepted += s.Accepted
-		f.Unclear += s.Unclear
-		if f.SoldOut == 0 && f.Accepted >= r.Issued {
-			f.SoldOut = time.Duration(second+1) * time.Second
-		}
-	}
-	return f, nil
-}
-
-func millis(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
 
 // printForecast prints the forecast for the voucher's sale; errFound for no-go.
-func printForecast(env environment, id int64, f rehearsal.Forecast) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nForecast for the sale of voucher %d\n", id)
-	for _, line := range f.Lines {
-		fmt.Fprintf(&b, "  %s\n", line)
-	}
-	if len(f.NoGo) == 0 {
-		b.WriteString("GO\n")
-	}
-	for _, why := range f.NoGo {
-		fmt.Fprintf(&b, "NO-GO: %s\n", why)
-	}
-	if _, err := env.out.Write([]byte(b.String())); err != nil {
+func printForecast(env environment, id int64, lines []preflight.Line) error {
+	if _, err := fmt.Fprintf(env.out, "\nForecast for the sale of voucher %d\n", id); err != nil {
 		return err
 	}
-	if len(f.NoGo) > 0 {
-		return errFound
-	}
-	return nil
+	return printList(env, lines, preflight.English)
 }

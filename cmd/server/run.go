@@ -79,7 +79,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin, Templates: voucher.NewTemplates(stores.ledger),
-		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, Check: inspect.facts, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
+		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, Check: inspect.facts, Rehearsals: shop.rehearsals, Crowds: shop.rehearsals, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
 		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),

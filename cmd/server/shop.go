@@ -140,7 +140,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger, redis),
-		rehearsals:   rehearsal.New(ledger, redis, vouchers, locks),
+		rehearsals:   rehearsal.New(ledger, redis, vouchers, locks, ledger, redis.Memory),
 		emptier:      rehearsal.NewEmptier(ledger, locks, log),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,

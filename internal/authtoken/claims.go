@@ -31,7 +31,8 @@ var (
 type claims struct {
 	subject, issuer, role text
 	forAudience           bool // one of aud is the wanted one
-	shop, level, since    int64
+	shop, voucher         int64
+	level, since          int64
 	expires, notBefore    seconds
 	issued                seconds
 }
@@ -89,6 +90,8 @@ func readClaims(b []byte, audience string) (claims, error) {
 			c.role, err = v.text()
 		case "shop":
 			c.shop = v.whole(voucher.MaxID)
+		case "voucher":
+			c.voucher = v.whole(voucher.MaxID)
 		case "level":
 			c.level = v.whole(voucher.MaxID)
 		case "since":
@@ -127,6 +130,9 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	}
 	if string(c.role) == RoleTill {
 		who.Shop = c.shop
+	}
+	if string(c.role) == RoleCrowd {
+		who.Crowd = c.voucher
 	}
 	switch {
 	case !c.expires.given:

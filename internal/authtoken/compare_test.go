@@ -236,7 +236,7 @@ func (g *generator) claims() string {
 		return `{"sub":"42","iss":` + g.claim("iss") + `,"aud":` + g.claim("aud") + `,"exp":` + g.time(-40) + `,"iat":` + g.time(-600) + `}`
 	}
 	m := []string{g.member("sub", g.subject()), g.member("exp", g.time(-40))}
-	for _, name := range []string{"role", "shop", "level", "since", "iat", "iss", "aud", "nbf", "jti"} {
+	for _, name := range []string{"role", "shop", "voucher", "level", "since", "iat", "iss", "aud", "nbf", "jti"} {
 		if !g.rarely(3) {
 			m = append(m, g.member(name, g.claim(name)))
 		}
@@ -297,14 +297,14 @@ func (g *generator) claim(name string) string {
 	}
 	switch name {
 	case "role":
-		return g.one(`"till"`, `"till"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`, `"adm\u0069n"`, `"admin\u0000"`, `null`)
+		return g.one(`"till"`, `"till"`, `"crowd"`, `"crowd"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`, `"adm\u0069n"`, `"admin\u0000"`, `null`)
 	case "iss":
 		return g.one(`"https://login.example/优"`, `"https:\/\/login.example\/优"`, `"https://login.example/\u4f18"`, `"Login"`, `""`, `"\ud83d\ude00"`, `"\ud83d"`)
 	case "aud":
 		return g.one(`["shop"]`, `["x","shop"]`, `["sh\u006fp"]`, `[]`, `[""]`, `["shop",1]`, `["shop",null]`, `[["shop"]]`, `{"shop":1}`, `"Shop"`, ` [ "a" , "shop" ] `)
 	case "jti":
 		return g.one(`""`, `1`, `null`)
-	case "shop", "level", "since":
+	case "shop", "voucher", "level", "since":
 		return g.number()
 	default:
 		return g.time(-600)

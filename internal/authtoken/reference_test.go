@@ -66,6 +66,9 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if c.role == "till" {
 		who.Shop = c.shop
 	}
+	if c.role == "crowd" {
+		who.Crowd = c.voucher
+	}
 	if c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
 	}
@@ -80,8 +83,9 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 // referenceClaims are claims that are read strictly.
 type referenceClaims struct {
 	jwt.RegisteredClaims
-	role               string
-	shop, level, since int64
+	role          string
+	shop, voucher int64
+	level, since  int64
 }
 
 func (c *referenceClaims) UnmarshalJSON(b []byte) error {
@@ -107,6 +111,7 @@ func (c *referenceClaims) UnmarshalJSON(b []byte) error {
 		}
 	}
 	c.shop = wholeNumber(names["shop"], voucher.MaxID)
+	c.voucher = wholeNumber(names["voucher"], voucher.MaxID)
 	c.level = wholeNumber(names["level"], voucher.MaxID)
 	c.since = wholeNumber(names["since"], 253402300799)
 	return nil

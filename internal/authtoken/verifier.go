@@ -22,6 +22,8 @@ const (
 	RoleAdmin = "admin"
 	// RoleTill is the role that redeems coupons of the shop in the claim shop.
 	RoleTill = "till"
+	// RoleCrowd is the role of the crowd that rehearses a sale: it lists the orders of the rehearsal in the claim voucher, and reports.
+	RoleCrowd = "crowd"
 
 	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
 )
@@ -74,6 +76,7 @@ type Identity struct {
 	UserID  int64
 	Admin   bool
 	Shop    int64 // of a till; 0 for everybody else, and for a till without a shop
+	Crowd   int64 // the rehearsal whose crowd it is; 0 for everybody else
 	Expires time.Time
 	Level   int64     // of the account; 0 without the claim level
 	Since   time.Time // when the account was made; zero without the claim since

@@ -178,6 +178,13 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /admin/check":                    forAdmins,
 		"GET /admin/check":                     forAdmins,
 		"HEAD /admin/partition":                forAdmins,
+		"HEAD /admin/voucher/:id/rehearsal":    forAdmins,
+		"GET /admin/voucher/:id/rehearsal":     forAdmins,
+		"POST /admin/voucher/:id/rehearsal":    forAdmins,
+		"POST /admin/rehearsal/:id/end":        forAdmins,
+		"HEAD /rehearsal/:id/order":            forCrowds,
+		"GET /rehearsal/:id/order":             forCrowds,
+		"POST /rehearsal/:id/report":           forCrowds,
 		"HEAD /admin/template":                 forAdmins,
 		"GET /admin/partition":                 forAdmins,
 		"GET /admin/template":                  forAdmins,
@@ -271,15 +278,20 @@ func TestAccessOfEveryRoute(t *testing.T) {
 			if may == forAll {
 				outside = 0
 			}
-			if may == forAdmins {
+			if may == forAdmins || may == forCrowds {
 				role = http.StatusForbidden
 			}
 			if may == forTills {
 				role, boss = http.StatusForbidden, http.StatusForbidden
 				try("till", till, 0, "")
 			}
-			if may == forAdmins {
+			if may == forAdmins || may == forCrowds {
 				try("till", till, http.StatusForbidden, "FORBIDDEN")
+				try("crowd of another", crowdToken(t, a, 4711), http.StatusForbidden, "FORBIDDEN")
+				try("crowd of none", crowdToken(t, a, 0), http.StatusForbidden, "FORBIDDEN")
+			}
+			if may == forCrowds {
+				try("crowd", crowdToken(t, a, 5), 0, "")
 			}
 			try("no token", "", outside, "UNAUTHENTICATED")
 			for _, what := range slices.Sorted(maps.Keys(forged)) {
@@ -310,4 +322,17 @@ func TestTokenForms(t *testing.T) {
 		w := do(t, a, request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": fmt.Sprintf(form, good)}})
 		wantProblem(t, w, http.StatusUnauthorized, "UNAUTHENTICATED")
 	}
+}
+
+// crowdToken is a token of a rehearsal's crowd, under an API's rules.
+func crowdToken(t *testing.T, a *API, rehearsal int64) string {
+	t.Helper()
+	s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"sub": "8000000000000000", "role": authtoken.RoleCrowd, "voucher": rehearsal, "iss": a.cfg.Tokens.Issuer, "aud": a.cfg.Tokens.Audience,
+		"iat": noon.Unix(), "exp": noon.Add(time.Minute).Unix(),
+	}).SignedString(a.cfg.Tokens.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

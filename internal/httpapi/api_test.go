@@ -44,7 +44,7 @@ func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{}, Payments: fakePayments{},
 		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(), FindVoucher: findSeckill(),
-		Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{}, Webhooks: fakeWebhooks{}, Templates: fakeTemplates{},
+		Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{}, Webhooks: fakeWebhooks{}, Templates: fakeTemplates{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},

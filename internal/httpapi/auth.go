@@ -16,6 +16,7 @@ type identity struct {
 	userID  int64
 	admin   bool
 	shop    int64     // that a till stands in; 0: no till
+	crowd   int64     // the rehearsal that they play; 0: none
 	expires time.Time // the token's exp; what lasts longer ends then
 	claims  guard.Claims
 }
@@ -68,7 +69,7 @@ func (a *authenticator) verify(token string) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, expires: who.Expires, claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
+	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, crowd: who.Crowd, expires: who.Expires, claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

@@ -42,6 +42,8 @@ type Config struct {
 	Partitions     Partitions
 	Webhooks       Webhooks
 	Templates      Templates
+	Rehearsals     Rehearsals
+	Crowds         Crowds
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.

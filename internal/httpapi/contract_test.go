@@ -25,6 +25,7 @@ import (
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/preflight"
@@ -254,6 +255,28 @@ func routesDescribed() map[string]described {
 		"GET /admin/check": {
 			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/check?voucherId=x"}, refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
+		},
+		"GET /admin/voucher/:id/rehearsal": {
+			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/voucher/x/rehearsal"}, refusals: []error{unavailable},
+		},
+		"POST /admin/voucher/:id/rehearsal": {
+			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
+			invalid:  &request{target: "/admin/voucher/x/rehearsal"},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{}, order.ErrBusy, voucher.ErrOldInstances, unavailable},
+		},
+		"POST /admin/rehearsal/:id/end": {
+			good: request{target: "/admin/rehearsal/5/end"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/rehearsal/x/end"}, refusals: []error{rehearsal.ErrNone, unavailable},
+		},
+		"GET /rehearsal/:id/order": {
+			good: request{target: "/rehearsal/5/order"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/rehearsal/5/order?limit=0"}, refusals: []error{rehearsal.ErrNone, unavailable},
+		},
+		"POST /rehearsal/:id/report": {
+			good:     request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":200,"arrived":200,"requests":210,"accepted":40,"unclear":1,"soldOutMicros":900000,"p50Micros":1200,"p99Micros":8000}`},
+			succeeds: []func(*Config){asIs}, invalid: &request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":-1,"arrived":200,"requests":210,"accepted":40,"unclear":1}`},
+			refusals: []error{rehearsal.ErrNone, rehearsal.ErrOver, unavailable},
 		},
 		"GET /admin/template": {
 			good: request{target: "/admin/template?shopId=1"}, succeeds: []func(*Config){asIs},
@@ -538,6 +561,7 @@ func failing(err error) func(*Config) {
 		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Partitions = fakePartitions{err: err}
 		cfg.Templates = fakeTemplates{err: err}
+		cfg.Rehearsals, cfg.Crowds = fakeRehearsals{err}, fakeRehearsals{err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
@@ -559,7 +583,7 @@ func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Re
 	}
 	req.method = p.route.method
 	header := map[string]string{}
-	if p.route.access == forAdmins {
+	if p.route.access == forAdmins || p.route.access == forCrowds { // whose token is tried by TestAccess
 		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
 	}
 	if p.route.access == forTills {
@@ -639,7 +663,7 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 	p.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = testBodyLimit + 1 })
 	works := everything(t, d.succeeds...)
 	switch p.route.access {
-	case forAdmins, forTills:
+	case forAdmins, forTills, forCrowds:
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
 		fallthrough
 	case forBuyers:

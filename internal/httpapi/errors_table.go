@@ -12,6 +12,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
@@ -278,6 +279,11 @@ var rules = []rule{
 		english: "You may not do this.", chinese: "没有权限",
 	}},
 	{as[*order.LimitError], limitReached()},
+	{is(rehearsal.ErrNone), noRehearsal()},
+	{is(rehearsal.ErrOver), rehearsalOver()},
+	{as[*rehearsal.NearSaleError], nearSale()},
+	{is(errStarting), rehearsalRuns()},
+	{as[*rehearsal.RunningError], rehearsalRuns()},
 	{is(voucher.ErrNoTemplate), noTemplate()},
 	{is(voucher.ErrTemplateName), templateExists()},
 	{is(voucher.ErrTemplates), manyTemplates()},
@@ -344,7 +350,7 @@ var rules = []rule{
 	}},
 	{is(voucher.ErrOldInstances), failure{
 		code: "UPGRADING", status: http.StatusServiceUnavailable, retryAfter: "10", title: "An upgrade is under way",
-		detail:  "perUser above 1: an instance of an older version is running, which cannot read orders of several units. Nothing was created; try again once all are replaced.",
+		detail:  "perUser above 1, or a rehearsal: an instance of an older version is running, which does not know it. Nothing was created; try again once all are replaced.",
 		english: "An upgrade is under way. Please try again once it is done.", chinese: "系统正在升级，请稍后再试",
 	}},
 	{is(voucher.ErrNoPartition), failure{

@@ -34,7 +34,7 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now)}
+	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.Sale.rehearsal()}
 }
 
 func (f *Facts) ofRedis() []Line {
@@ -111,6 +111,24 @@ func (s *Sale) changed(now time.Time) Line {
 	}
 	return line("sale.changes", worse(false, late), say("%s", "%s", strings.Join(all, "; ")),
 		say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
+}
+
+// rehearsal says how the last one went. A change after it may have made it worthless.
+func (s *Sale) rehearsal() Line {
+	const name = "rehearsal"
+	if s.Rehearsed == nil {
+		return line(name, Warning, say("it was not rehearsed", "尚未演练"), say("rehearse it, up to an hour before a sale", "请演练一次（任何活动开始一小时前）"))
+	}
+	at := s.Rehearsed.At
+	stamp := at.Format("2006-01-02 15:04 MST")
+	changed := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.At.After(at) })
+	switch {
+	case !Go(Forecast(s.Rehearsed.Figures)):
+		return line(name, No, say("that of %s was a no-go", "%s 的演练结论为不可开始", stamp), say("see why on its page, and rehearse again", "查看原因并重新演练"))
+	case changed:
+		return line(name, Warning, say("go, at %s; the sale was changed since", "%s 的演练通过，但此后活动有修改", stamp), say("rehearse again if the change matters", "如修改有影响，请重新演练"))
+	}
+	return line(name, OK, say("go, at %s", "%s 的演练通过", stamp), text{})
 }
 
 func (r Redis) answers() Line {

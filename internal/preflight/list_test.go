@@ -23,7 +23,7 @@ func good() Facts {
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
 		},
 		Instances: []Instance{{Name: "a"}, {Name: "b"}}, PoolSize: 16, HasProvider: true,
-		Sale: &Sale{VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+		Sale: &Sale{Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
 	}
 }
 
@@ -78,12 +78,17 @@ func TestList(t *testing.T) {
 		"too few connections":       {func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42"},
 		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3s"},
 
-		"no instance":           {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
-		"one instance":          {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
-		"an old instance":       {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
-		"many orders wait":      {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
-		"a dead letter":         {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
-		"unknown backlog":       {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
+		"no instance":      {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
+		"one instance":     {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
+		"an old instance":  {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
+		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
+		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
+		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
+		"not rehearsed":    {func(f *Facts) { f.Sale.Rehearsed = nil }, "rehearsal", Warning, "not rehearsed"},
+		"a no-go":          {func(f *Facts) { f.Sale.Rehearsed.Figures.Findings = 1 }, "rehearsal", No, "no-go"},
+		"changed since": {func(f *Facts) {
+			f.Sale.Rehearsed.At, f.Sale.Changes = now.Add(-100*time.Hour), []Change{{now.Add(-50 * time.Hour), "stock", nil, 3}}
+		}, "rehearsal", Warning, "changed since"},
 		"the sale is not known": {func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused"},
 		"embedded":              {func(f *Facts) { f.Embedded, f.Redis.AppendOnly, f.Instances = true, "", nil }, "instances", Warning, "trying out"},
 		"more than one thing":   {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},

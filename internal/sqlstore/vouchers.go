@@ -56,6 +56,11 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 				return fmt.Errorf("sale: %w", err)
 			}
 			created.Sale = saleOf(row, shares)
+			if v.Rehearses != 0 {
+				if err := createRehearsal(tx, row.ID, v, by); err != nil {
+					return err
+				}
+			}
 		}
 		err = writeAuditEntry(tx, now, by, auditRow{
 			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),

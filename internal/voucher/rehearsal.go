@@ -40,7 +40,7 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 	}
 	shadow := Voucher{
 		ShopID: RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1, PayWithin: rehearsalPayWithin,
-		PerUser: v.PerUser, Kind: Seckill, Status: OnShelf,
+		PerUser: v.PerUser, Kind: Seckill, Status: OnShelf, Rehearses: of,
 		Sale: &Sale{Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end), Guards: dryRun(v.Sale.Guards)},
 	}
 	if shadow.Sale.Partition, err = s.beside(ctx, v.Sale); err != nil {

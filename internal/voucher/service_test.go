@@ -259,7 +259,7 @@ func TestCreateRehearsal(t *testing.T) {
 	}
 	want := Voucher{
 		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin, PerUser: 3,
-		Kind: Seckill, Status: OnShelf, Sale: &Sale{
+		Kind: Seckill, Status: OnShelf, Rehearses: 1, Sale: &Sale{
 			Stock: 5000, Issued: 5000, Begin: begin, End: end,
 			Guards: &guard.Settings{
 				Limits:  &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}, DryRun: true},

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/internal/voucher"
 )
 
 // Secret is the key that every server is started with, unless a test is about the secret itself.
@@ -21,6 +23,13 @@ func BuyerToken(user int64) string { return Sign(Secret, Claims(user, "")) }
 
 // AdminToken returns a token with the admin role, valid for three hours.
 func AdminToken() string { return Sign(Secret, Claims(AdminID, "admin")) }
+
+// CrowdToken returns a token of the crowd of a rehearsal, valid for three hours.
+func CrowdToken(rehearsal int64) string {
+	c := Claims(voucher.FirstRehearsalUser, "crowd")
+	c["voucher"] = rehearsal
+	return Sign(Secret, c)
+}
 
 // Claims returns the claims that the service requires; an empty role is left out.
 func Claims(user int64, role string) jwt.MapClaims {

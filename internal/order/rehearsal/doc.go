@@ -7,6 +7,9 @@
 //	              Emptier ◄── retired ◄── the reconciler, a minute after the end
 //	                 └──► Ledger.EmptyRehearsal: 500 orders in a transaction, and last the voucher
 //
+// Its crowd, loadgen, reports each second and when it has compared everything: a row of tb_rehearsal ([Run]), written together with the
+// voucher, keeps that when the sale is gone. The row decides nothing.
+//
 // A rehearsal is a voucher in voucher.RehearsalShop; nothing else marks it. It goes the way of every sale, because that is what is
 // to be measured: the script, the stream, the recorder, the connections. What keeps it apart:
 //
@@ -19,6 +22,8 @@
 //	the process that started it dies    its window ends by itself; the instances retire it and remove its rows
 //	an instance dies while it empties   another goes on: the voucher goes last, so it is found until all is gone
 //	a store is away                     nothing is removed; the next try comes seconds later
+//	the crowd dies, or never comes      the rehearsal ends by itself, without a result
+//	its last report's answer is lost    it reports again; the first one stays
 //	two are started at once             a lock lets one look and create at a time; the second is refused
 //	a rehearsal's row was moved by hand into another shop: it is an ordinary sale then, and nothing of it is removed
 package rehearsal

@@ -69,17 +69,25 @@ type Vouchers interface {
 	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
-// Rehearsals starts and ends rehearsals.
+// Memory returns how many bytes Redis uses and may use; 0 for without a limit.
+type Memory func(ctx context.Context) (used, limit int64, err error)
+
+// author is who ends a rehearsal whose crowd is through.
+var author = voucher.Author{Request: "crowd"}
+
+// Rehearsals starts and ends rehearsals, and keeps what they measure.
 type Rehearsals struct {
 	sales    Sales
 	clock    Clock
 	vouchers Vouchers
 	locker   order.Locker
+	runs     Runs
+	memory   Memory
 }
 
 // New returns rehearsals; it starts nothing.
-func New(sales Sales, clock Clock, vouchers Vouchers, locker order.Locker) *Rehearsals {
-	return &Rehearsals{sales: sales, clock: clock, vouchers: vouchers, locker: locker}
+func New(sales Sales, clock Clock, vouchers Vouchers, locker order.Locker, runs Runs, memory Memory) *Rehearsals {
+	return &Rehearsals{sales: sales, clock: clock, vouchers: vouchers, locker: locker, runs: runs, memory: memory}
 }
 
 // Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns *NearSaleError,
@@ -129,15 +137,27 @@ func refuse(sales []voucher.Voucher, now time.Time) error {
 	return nil
 }
 
-// End ends a rehearsal's sale now, so that it is emptied soon. Of one that has ended, or is about to, it changes nothing: it never sets
-// the end later.
-func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) error {
+// End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to, it changes nothing:
+// it never sets the end later. ErrNone.
+func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
+	run, err := r.runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+		run.endBy(now.Add(endAhead))
+		return nil
+	})
+	if err != nil {
+		return run, err
+	}
+	return run, r.endSale(ctx, by, voucherID)
+}
+
+// endSale ends the sale of a rehearsal, and of nothing else.
+func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID int64) error {
 	sales, err := r.sales.SalesToKeep(ctx)
 	if err != nil {
 		return err
 	}
 	end := time.Now().Add(endAhead)
-	if !slices.ContainsFunc(sales, func(v voucher.Voucher) bool { return v.ID == voucherID && v.Sale.End.After(end) }) {
+	if !slices.ContainsFunc(sales, func(v voucher.Voucher) bool { return v.ID == voucherID && v.Rehearsal() && v.Sale.End.After(end) }) {
 		return nil
 	}
 	_, _, err = r.vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})

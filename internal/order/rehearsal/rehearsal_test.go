@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -25,6 +26,23 @@ type fakeStores struct {
 	changed []int64
 	fails   error
 	hung    []int // the partitions whose nodes do not answer
+	run     Run
+	at      time.Time // by the ledger's clock; zero: now
+}
+
+func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, order.ErrUnavailable }
+
+func (f *fakeStores) Rehearsals(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, nil }
+
+func (f *fakeStores) Rehearsal(context.Context, int64) (Run, error) { return f.run, nil }
+
+func (f *fakeStores) ChangeRehearsal(_ context.Context, _ int64, change func(time.Time, *Run) error) (Run, error) {
+	at := f.at
+	if at.IsZero() {
+		at = time.Now()
+	}
+	err := change(at, &f.run)
+	return f.run, err
 }
 
 func (f *fakeStores) SalesToKeep(context.Context) ([]voucher.Voucher, error) { return f.sales, f.fails }
@@ -73,12 +91,12 @@ func offShelf(v voucher.Voucher) voucher.Voucher {
 	return v
 }
 
-// No rehearsal starts while a sale runs or begins within the hour, or another rehearsal has not ended; the error says which.
 func inPartition(n int, v voucher.Voucher) voucher.Voucher {
 	v.Sale.Partition = n
 	return v
 }
 
+// No rehearsal starts while a sale runs or begins within the hour, or another rehearsal has not ended; the error says which.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -105,7 +123,7 @@ func TestStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung}
-			_, err := New(f, f, f, f).Start(t.Context(), voucher.Author{}, 7)
+			_, err := New(f, f, f, f, f, noMemory).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" && (err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
 				t.Errorf("created %v, %v; want one of the greatest length", f.created, err)
@@ -133,13 +151,14 @@ func TestEnd(t *testing.T) {
 		"it has ended":            {sale: ends(-time.Second)},
 		"it ends in a moment":     {sale: ends(time.Second)},
 		"it is retired":           {sale: sale(7, 0, time.Hour)},
+		"it is a real sale":       {sale: func() voucher.Voucher { v := ends(time.Hour); v.ShopID = 1; return v }()},
 		"it is retired meanwhile": {sale: ends(time.Hour), change: voucher.ErrRetired, changed: true},
 		"it is removed meanwhile": {sale: ends(time.Hour), change: voucher.ErrNotFound, changed: true},
 		"without a ledger":        {sale: ends(time.Hour), read: order.ErrUnavailable, want: order.ErrUnavailable},
 		"the ledger fails":        {sale: ends(time.Hour), change: order.ErrUnavailable, changed: true, want: order.ErrUnavailable},
 	} {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
-		err := New(f, f, failing, f).End(t.Context(), voucher.Author{}, 107)
+		_, err := New(f, f, failing, f, f, noMemory).End(t.Context(), voucher.Author{}, 107)
 		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
 			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
 		}
@@ -190,36 +209,46 @@ func TestEmptier(t *testing.T) {
 	}
 }
 
-func TestForecast(t *testing.T) {
+// The crowd's reports are kept, with the most memory that Redis has used; the last one ends the sale, and nothing changes it any more.
+func TestReport(t *testing.T) {
 	t.Parallel()
-	good := Figures{
-		Stock: 100, Buyers: 1000, Requests: 1000, Accepted: 100, SoldOut: 2 * time.Second, P50: 5 * time.Millisecond, P99: 40 * time.Millisecond,
-		MemoryIdle: 10 << 20, MemoryPeak: 12 << 20, MemoryMax: 100 << 20,
+	v := rehearsed(sale(107, 0, 0))
+	v.Sale.End = time.Now().Add(time.Hour)
+	f := &fakeStores{sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: preflight.Figures{Stock: 40}}}
+	var used int64
+	r := New(f, f, f, f, f, func(context.Context) (int64, int64, error) { return used, 100, nil })
+	report := func(memory, requests int64, done bool, want State) {
+		t.Helper()
+		used = memory
+		if err := r.Report(t.Context(), 107, preflight.Figures{Requests: requests}, done); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.run.State(time.Now()); got != want {
+			t.Errorf("it is %s, want %s", got, want)
+		}
 	}
-	for name, tc := range map[string]struct {
-		change func(*Figures)
-		noGo   string
-	}{
-		"good":                    {func(*Figures) {}, ""},
-		"no limit of memory":      {func(f *Figures) { f.MemoryMax = 0 }, ""},
-		"too few buyers":          {func(f *Figures) { f.Buyers, f.Accepted, f.SoldOut = 50, 50, 0 }, ""},
-		"units left":              {func(f *Figures) { f.Accepted, f.SoldOut = 90, 0 }, "10 units were left, though 1000 buyers came"},
-		"slow":                    {func(f *Figures) { f.P99 = 3 * time.Second }, "waits for more than 2s"},
-		"without answers":         {func(f *Figures) { f.Unclear = 11 }, "1.1 % of the requests"},
-		"a few without answers":   {func(f *Figures) { f.Unclear = 10 }, ""},
-		"nearly full":             {func(f *Figures) { f.MemoryPeak = 81 << 20 }, "81 % of its maxmemory"},
-		"findings":                {func(f *Figures) { f.Findings = 2 }, "2 findings"},
-		"ended early":             {func(f *Figures) { f.Early, f.SoldOut, f.Accepted = true, 0, 3 }, "ended early"},
-		"nothing was sent at all": {func(f *Figures) { *f = Figures{Stock: 5} }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := good
-			tc.change(&f)
-			got := f.Forecast()
-			if why := strings.Join(got.NoGo, "; "); len(got.Lines) != 3 || (why == "") != (tc.noGo == "") || !strings.Contains(why, tc.noGo) {
-				t.Errorf("no-go %q; want %q\n%s", why, tc.noGo, strings.Join(got.Lines, "\n"))
-			}
-		})
+	if got := f.run.State(time.Now()); got != Waiting {
+		t.Errorf("it is %s", got)
+	}
+	report(10, 0, false, Running)
+	report(30, 50, false, Running)
+	report(20, 80, false, Running)
+	if len(f.changed) > 0 {
+		t.Error("the sale was ended while the crowd buys")
+	}
+	report(15, 90, true, Done)
+	report(50, 1, true, Done)
+	report(50, 1, false, Done)
+	want := preflight.Figures{Stock: 40, Requests: 90, MemoryIdle: 10, MemoryPeak: 30, MemoryMax: 100}
+	if f.run.Figures != want || len(f.changed) == 0 {
+		t.Errorf("kept %+v, ended %v; want %+v", f.run.Figures, f.changed, want)
+	}
+
+	late := &fakeStores{run: Run{VoucherID: 108, End: now}, at: now.Add(2 * time.Minute)}
+	if err := New(late, late, late, late, late, noMemory).Report(t.Context(), 108, preflight.Figures{}, true); !errors.Is(err, ErrOver) {
+		t.Errorf("two minutes after its end: %v", err)
+	}
+	if got := late.run.State(late.at); got != Lost {
+		t.Errorf("it is %s", got)
 	}
 }

@@ -1,11 +1,12 @@
 // @ts-check
-// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
+// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
 import { preferred } from '../words.js';
 import { Audit } from './audit.js';
 import { AdminClient } from './admin-client.js';
+import { Before } from './before.js';
 import { DeadLetters } from './dead-letters.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
@@ -29,7 +30,7 @@ const bar = { changed() {}, signOut() {} };
 const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
 
 /** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
-const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
+const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
 
 /** The section in the address, and for a page of one voucher or endpoint its number. */
 function section() {

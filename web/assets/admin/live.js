@@ -46,7 +46,7 @@ export function Live({ id, client, words }) {
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
-    ${shown.saleState === 'not_started' && html`<${Before} id=${id} t=${t} />`}
+    ${shown.saleState === 'not_started' && html`<${ToDo} id=${id} t=${t} />`}
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t('stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
@@ -77,10 +77,11 @@ export function Live({ id, client, words }) {
   `;
 }
 
-/** What to do before a sale: commands to be run where the service's settings are. @param {any} props */
-function Before({ id, t }) {
+/** What to do before a sale. @param {any} props */
+function ToDo({ id, t }) {
   return html`<section class="panel flat" data-before><h2>${t('before')}</h2>
-    ${['check', 'rehearse'].map((what) => html`<p key=${what}>${t(`before.${what}`)}<br /><code class="wrap command">server ${what} -voucher ${id}${what === 'rehearse' && ` -url ${location.origin}`}</code></p>`)}
+    <p>${t('before.says')}</p>
+    <p><a class="button quiet small" href=${`#/before/${id}`}>${t('before.open')}</a></p>
   </section>`;
 }
 

@@ -1,0 +1,127 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/preflight"
+)
+
+var (
+	// ErrNone: there is no such rehearsal.
+	ErrNone = errors.New("there is no such rehearsal")
+	// ErrOver: the rehearsal has ended, so that what its crowd reports now is of orders that may be gone.
+	ErrOver = errors.New("the rehearsal has ended")
+)
+
+const (
+	// reportGrace is for how long after its end a rehearsal takes its crowd's last report: its orders are there still.
+	reportGrace = time.Minute
+	// memoryTimeout is how long Redis has to say how much memory it uses, with each report.
+	memoryTimeout = 500 * time.Millisecond
+	// shownRuns is how many rehearsals of a sale are shown.
+	shownRuns = 20
+)
+
+// Run is a rehearsal as it is kept when its sale is gone.
+type Run struct {
+	VoucherID  int64 // of the rehearsal itself
+	Of         int64 // the voucher whose sale it rehearses
+	AdminID    int64 // who started it; 0: the command
+	Begin, End time.Time
+	ReportedAt time.Time // when its crowd reported last; zero: not yet
+	Done       bool      // the crowd is through, and the figures are final
+	Figures    preflight.Figures
+}
+
+// State is how far a rehearsal has got.
+type State string
+
+// The states.
+const (
+	Waiting State = "waiting" // for its crowd
+	Running State = "running"
+	Done    State = "done"
+	Lost    State = "lost" // it has ended, and the crowd did not say how it went
+)
+
+// State returns it at the time now.
+func (r Run) State(now time.Time) State {
+	switch {
+	case r.Done:
+		return Done
+	case now.After(r.End.Add(reportGrace)):
+		return Lost
+	case r.ReportedAt.IsZero():
+		return Waiting
+	default:
+		return Running
+	}
+}
+
+// endBy moves the end to a time, never to a later one.
+func (r *Run) endBy(end time.Time) {
+	if r.End.After(end) {
+		r.End = end
+	}
+}
+
+// Runs keeps rehearsals: the ledger. The row of each is written together with its voucher.
+type Runs interface {
+	// Rehearsals returns those of a voucher's sale, newest first, at most limit.
+	Rehearsals(ctx context.Context, of int64, limit int) ([]Run, error)
+	// Rehearsal returns one. ErrNone.
+	Rehearsal(ctx context.Context, voucherID int64) (Run, error)
+	// ChangeRehearsal changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what change returns.
+	ChangeRehearsal(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
+}
+
+// Of returns the rehearsals of a voucher's sale, newest first.
+func (r *Rehearsals) Of(ctx context.Context, voucherID int64) ([]Run, error) {
+	return r.runs.Rehearsals(ctx, voucherID, shownRuns)
+}
+
+// Find returns one rehearsal. ErrNone.
+func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
+	return r.runs.Rehearsal(ctx, voucherID)
+}
+
+// Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the figures are final.
+// A final report may come twice, and nothing changes it any more. The sale is ended with it. ErrNone, ErrOver.
+func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
+	used, limit := r.memoryNow(ctx)
+	run, err := r.runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+		switch {
+		case run.Done:
+			return nil
+		case now.After(run.End.Add(reportGrace)):
+			return ErrOver
+		}
+		f.Stock = run.Figures.Stock
+		f.MemoryIdle, f.MemoryPeak, f.MemoryMax = run.Figures.MemoryIdle, max(run.Figures.MemoryPeak, used), max(run.Figures.MemoryMax, limit)
+		if run.ReportedAt.IsZero() { // before its first buyer
+			f.MemoryIdle = used
+		}
+		run.Figures, run.ReportedAt, run.Done = f, now, done
+		if done {
+			run.endBy(now.Add(endAhead))
+		}
+		return nil
+	})
+	if err != nil || !run.Done {
+		return err
+	}
+	return r.endSale(ctx, author, voucherID)
+}
+
+// memoryNow returns 0 where Redis does not say it in time: the next report comes soon.
+func (r *Rehearsals) memoryNow(ctx context.Context) (used, limit int64) {
+	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
+	defer cancel()
+	used, limit, err := r.memory(ctx)
+	if err != nil {
+		return 0, 0
+	}
+	return used, limit
+}

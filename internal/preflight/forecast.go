@@ -1,0 +1,91 @@
+package preflight
+
+import (
+	"fmt"
+	"time"
+)
+
+// What a rehearsal must not exceed for a go.
+const (
+	maxP99 = 2 * time.Second
+	// maxUnclear is the share of requests without a clear answer.
+	maxUnclear = 0.01
+	// maxMemory is the share of Redis's memory that may be used.
+	maxMemory = 0.8
+)
+
+// Figures are what a rehearsal has measured.
+type Figures struct {
+	Stock    int64
+	Buyers   int64 // who were to come
+	Arrived  int64
+	Requests int64 // that were answered
+	Accepted int64
+	Unclear  int64 // requests whose answer was 429, 5xx, or none
+
+	SoldOut    time.Duration // from the first request to the last unit; 0: units are left
+	P50, P99   time.Duration // of an answer, from when its request was due
+	Findings   int64         // of the checker: orders that were lost, sold twice, and the like
+	Early      bool          // it was interrupted
+	MemoryIdle int64         // bytes of Redis before the crowd; 0: not known
+	MemoryPeak int64         // and at most
+	MemoryMax  int64         // its maxmemory; 0: none
+}
+
+// Forecast judges the figures: the sale will be as its rehearsal was, if its crowd is as large.
+func Forecast(f Figures) []Line {
+	return []Line{f.soldOut(), f.answers(), f.clear(), f.redis(), f.orders()}
+}
+
+func (f *Figures) soldOut() Line {
+	const name = "rehearsal.soldOut"
+	if f.SoldOut == 0 {
+		return line(name, worse(f.Buyers >= f.Stock && !f.Early, false),
+			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄", f.Accepted, f.Stock, f.Arrived),
+			say("see what the others were answered, in the crowd's output", "查看模拟买家输出中其余应答的原因"))
+	}
+	return line(name, OK, say("%d units within %s of the first press, by %d buyers", "%d 份在首次点击后 %s 内售罄，共 %d 位买家",
+		f.Stock, f.SoldOut.Round(10*time.Millisecond), f.Arrived), text{})
+}
+
+func (f *Figures) answers() Line {
+	return line("rehearsal.answers", worse(f.P99 > maxP99, false),
+		say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", ms(f.P50), ms(f.P99)),
+		say("one buyer in a hundred waits for more than %s: more instances, or a machine of its own for the crowd", "每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", maxP99))
+}
+
+func (f *Figures) clear() Line {
+	percent := 100 * float64(f.Unclear) / float64(max(1, f.Requests))
+	return line("rehearsal.clear", worse(percent > 100*maxUnclear, false),
+		say("%.1f %% of %d requests had no clear answer", "%.1f %% 的请求（共 %d 个）未得到明确应答", percent, f.Requests),
+		say("see why, in the crowd's output: 429 are limits, 503 too much at once, none a lost connection", "查看模拟买家的输出：429 为限流，503 为过载，无应答为连接中断"))
+}
+
+func (f *Figures) redis() Line {
+	const name, mib = "rehearsal.memory", 1 << 20
+	if f.MemoryPeak == 0 {
+		return line(name, OK, say("not measured", "未测量"), text{})
+	}
+	used := say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB", float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
+	if f.MemoryMax == 0 {
+		return line(name, OK, text{used[English] + "; it has no maxmemory, so nothing says when it is full", used[Chinese] + "；未设 maxmemory，无从判断上限"}, text{})
+	}
+	percent := 100 * float64(f.MemoryPeak) / float64(f.MemoryMax)
+	of := fmt.Sprintf("%.0f MiB (%.0f %%)", float64(f.MemoryMax)/mib, percent)
+	return line(name, worse(percent > 100*maxMemory, false), text{used[English] + " of " + of, used[Chinese] + "，上限 " + of},
+		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
+}
+
+func (f *Figures) orders() Line {
+	const name = "rehearsal.orders"
+	switch {
+	case f.Findings > 0:
+		return line(name, No, say("%d findings: orders and answers contradict each other", "%d 项不一致：订单与应答相矛盾", f.Findings),
+			say("do not hold the sale; the crowd's output has each, with its history", "请勿开始活动；模拟买家的输出列出各项及其经过"))
+	case f.Early:
+		return line(name, No, say("the rehearsal was ended early", "演练提前结束"), say("rehearse again", "重新演练"))
+	}
+	return line(name, OK, say("nothing lost, nothing sold twice", "无丢单，无超卖"), text{})
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond)) }

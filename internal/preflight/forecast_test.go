@@ -1,0 +1,50 @@
+package preflight
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestForecast(t *testing.T) {
+	t.Parallel()
+	good := Figures{
+		Stock: 100, Buyers: 1000, Arrived: 1000, Requests: 1000, Accepted: 100, SoldOut: 2 * time.Second, P50: 5 * time.Millisecond, P99: 40 * time.Millisecond,
+		MemoryIdle: 10 << 20, MemoryPeak: 12 << 20, MemoryMax: 100 << 20,
+	}
+	for name, tc := range map[string]struct {
+		change func(*Figures)
+		line   string // that is a no; "": go
+		says   string
+	}{
+		"good":                    {func(*Figures) {}, "", "100 units within 2s"},
+		"no limit of memory":      {func(f *Figures) { f.MemoryMax = 0 }, "", "no maxmemory"},
+		"memory not measured":     {func(f *Figures) { f.MemoryIdle, f.MemoryPeak, f.MemoryMax = 0, 0, 0 }, "", "not measured"},
+		"too few buyers":          {func(f *Figures) { f.Buyers, f.Arrived, f.Accepted, f.SoldOut = 50, 50, 50, 0 }, "", "50 of 100 units"},
+		"units left":              {func(f *Figures) { f.Accepted, f.SoldOut = 90, 0 }, "rehearsal.soldOut", "90 of 100 units went to 1000 buyers"},
+		"slow":                    {func(f *Figures) { f.P99 = 3 * time.Second }, "rehearsal.answers", "waits for more than 2s"},
+		"without answers":         {func(f *Figures) { f.Unclear = 11 }, "rehearsal.clear", "1.1 % of 1000 requests"},
+		"a few without answers":   {func(f *Figures) { f.Unclear = 10 }, "", ""},
+		"nearly full":             {func(f *Figures) { f.MemoryPeak = 81 << 20 }, "rehearsal.memory", "(81 %)"},
+		"findings":                {func(f *Figures) { f.Findings = 2 }, "rehearsal.orders", "2 findings"},
+		"ended early":             {func(f *Figures) { f.Early, f.SoldOut, f.Accepted = true, 0, 3 }, "rehearsal.orders", "ended early"},
+		"nothing was sent at all": {func(f *Figures) { *f = Figures{Stock: 5} }, "", "0 of 5 units"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := good
+			tc.change(&f)
+			lines := Forecast(f)
+			all := ""
+			for _, l := range lines {
+				all += l.What(English) + " → " + l.Do(English) + "\n"
+				if (l.Level == No) != (l.Name == tc.line) || strings.Contains(l.What(English)+l.What(Chinese)+l.Do(Chinese), "%!") {
+					t.Errorf("%s is %s: %s", l.Name, l.Level, l.What(English))
+				}
+			}
+			if Go(lines) != (tc.line == "") || !strings.Contains(all, tc.says) {
+				t.Errorf("no %q in\n%s", tc.says, all)
+			}
+		})
+	}
+}
