@@ -57,7 +57,7 @@ type record struct {
 	answered int
 	accepted int           // buyers who have a unit
 	issued   int64         // units that there are
-	soldOut  time.Duration // when the last of them had its buyer, since the record began; 0: not yet
+	soldOut  time.Duration // when the last of them had its buyer, or the first came who got none; 0: not yet
 	late     time.Duration // how late the last request was sent
 }
 
@@ -103,12 +103,22 @@ func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 	case checker.Accepted, checker.Held:
 		s.Accepted++
 		if r.accepted++; int64(r.accepted) == r.issued {
-			r.soldOut = received.Sub(r.began)
+			r.goneAt(received)
 		}
 	case checker.Refused:
 		s.Refused++
+		if res.code == "SOLD_OUT" { // whose answer was lost may have the last unit
+			r.goneAt(received)
+		}
 	case checker.Unknown, checker.Later:
 		s.Unclear++
+	}
+}
+
+// goneAt records from when on no unit is left.
+func (r *record) goneAt(at time.Time) {
+	if r.soldOut == 0 {
+		r.soldOut = at.Sub(r.began)
 	}
 }
 

@@ -24,6 +24,7 @@ type report struct {
 	Buyers      int64    `json:"buyers"` // who arrived
 	Requests    int      `json:"requests"`
 	Took        float64  `json:"seconds"`
+	SoldOut     float64  `json:"soldOutSeconds,omitempty"` // from the first buyer until no unit was left; 0: some are
 	Answers     []count  `json:"answers"`
 	FromDue     latency  `json:"fromDue"`  // from when a request was due
 	FromSent    latency  `json:"fromSent"` // from when it was sent
@@ -78,7 +79,7 @@ func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *repo
 		Settings: settings{
 			p.curve.name, p.duration.Seconds(), p.connections, p.retry, p.wait.Seconds(), p.think.Seconds(), p.seed,
 		},
-		Voucher: v.ID, Issued: v.Issued, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(),
+		Voucher: v.ID, Issued: v.Issued, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(), SoldOut: r.soldOut.Seconds(),
 		Answers: r.counts(), FromDue: newLatency(r.fromDue), FromSent: newLatency(r.fromSent), Timeline: r.seconds,
 	}
 }
@@ -102,6 +103,9 @@ func (r *report) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d buyers came within %.1f s and sent %d requests, %.0f a second.\n",
 		r.Buyers, r.Took, r.Requests, float64(r.Requests)/max(r.Took, 1e-3))
+	if r.SoldOut > 0 {
+		fmt.Fprintf(&b, "Sold out after %.2f s.\n", r.SoldOut)
+	}
 	for _, c := range r.Answers {
 		fmt.Fprintf(&b, "  %9d  %s\n", c.Count, c.name())
 	}

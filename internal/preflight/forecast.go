@@ -40,9 +40,12 @@ func Forecast(f Figures) []Line {
 func (f *Figures) soldOut() Line {
 	const name = "rehearsal.soldOut"
 	if f.SoldOut == 0 {
-		return line(name, worse(f.Buyers >= f.Stock && !f.Early, false),
-			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄", f.Accepted, f.Stock, f.Arrived),
-			say("see what the others were answered, in the crowd's output", "查看模拟买家输出中其余应答的原因"))
+		do := say("see what the others were answered, in the crowd's output", "查看模拟买家输出中其余应答的原因")
+		if f.Buyers < f.Stock {
+			do = say("more -buyers: the rush on the last units was not rehearsed", "增加 -buyers：未演练最后若干份的抢购")
+		}
+		return line(name, worse(f.Buyers >= f.Stock && !f.Early, f.Buyers < f.Stock),
+			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄", f.Accepted, f.Stock, f.Arrived), do)
 	}
 	return line(name, OK, say("%d units within %s of the first press, by %d buyers", "%d 份在首次点击后 %s 内售罄，共 %d 位买家",
 		f.Stock, f.SoldOut.Round(10*time.Millisecond), f.Arrived), text{})
@@ -67,6 +70,9 @@ func (f *Figures) redis() Line {
 		return line(name, OK, say("not measured", "未测量"), text{})
 	}
 	used := say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB", float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
+	if f.MemoryIdle == 0 {
+		used = say("%.1f MiB at the peak", "峰值 %.1f MiB", float64(f.MemoryPeak)/mib)
+	}
 	if f.MemoryMax == 0 {
 		return line(name, OK, text{used[English] + "; it has no maxmemory, so nothing says when it is full", used[Chinese] + "；未设 maxmemory，无从判断上限"}, text{})
 	}
