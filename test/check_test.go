@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		// The servers of the tests keep no append-only file.
 		expectOutput(t, s, 3, append([]string{"NO-GO", "redis.durability", "appendonly"}, words...), append(flags, args...)...)
 	}
-	check([]string{"40 units from", "ok       sale.units", "ok       redis.clock", "ok       ledger.clock", "nothing since it was created", "2: ", "payment.provider"})
+	check([]string{"40 units from", "ok       sale.units", "ok       redis.clock", "ok       ledger.clock", "nothing since it was created", "2: ", "ok       instances.versions", "payment.provider"})
 	check([]string{"共 40 份", "时钟", "2 个："}, "-lang", "zh")
 
 	box.NewClient(t).Must(t, http.StatusOK, box.Request{

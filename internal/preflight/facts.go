@@ -48,8 +48,9 @@ type Ledger struct {
 
 // Instance is a living instance.
 type Instance struct {
-	Name string
-	Old  bool // it does not say that it reads all formats that this version writes
+	Name    string
+	Version string // "": it does not say, as versions before this one did not
+	Old     bool   // it does not say that it reads all formats that this version writes
 }
 
 // Sale is the sale that is to go ahead.

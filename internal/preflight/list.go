@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ const (
 
 // List judges the facts at the time now, the most important lines first.
 func List(f Facts, now time.Time) []Line {
-	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), []Line{f.instances(), f.backlog()})
+	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), f.ofInstances(), []Line{f.backlog()})
 }
 
 func (f *Facts) ofSale(now time.Time) []Line {
@@ -55,6 +56,13 @@ func (f *Facts) ofLedger() []Line {
 		return []Line{f.Ledger.answers()}
 	}
 	return []Line{f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead)}
+}
+
+func (f *Facts) ofInstances() []Line {
+	if f.Embedded || f.InstancesErr != nil || len(f.Instances) == 0 {
+		return []Line{f.instances()}
+	}
+	return []Line{f.instances(), f.versions()}
 }
 
 // window says whether the sale is to come, by this machine's clock, which other lines compare with the stores'.
@@ -225,23 +233,38 @@ func (f *Facts) instances() Line {
 	case f.InstancesErr != nil:
 		return unknown(name, Warning, f.InstancesErr)
 	}
-	var names, old []string
+	var names []string
 	for _, i := range f.Instances {
 		names = append(names, i.Name)
-		if i.Old {
-			old = append(old, i.Name)
-		}
 	}
 	what := say("%d: %s", "%d 个：%s", len(names), strings.Join(names, ", "))
 	switch {
 	case len(names) == 0:
 		return line(name, No, say("none has sent a heartbeat lately", "近期没有实例上报心跳"), say("start some", "启动实例"))
-	case len(old) > 0:
-		return line(name, Warning, what, say("finish the upgrade: %s are of an older version", "完成升级：%s 为旧版本", strings.Join(old, ", ")))
 	case len(names) == 1:
 		return line(name, Warning, what, say("start a second one: while this one restarts, nobody can buy", "再启动一个实例：仅有的实例重启时无法购买"))
 	}
 	return line(name, OK, what, text{})
+}
+
+// versions warns of instances of several versions: that is for the minutes of a deployment, not for a sale.
+func (f *Facts) versions() Line {
+	var old, all []string
+	by := map[string][]string{}
+	for _, i := range f.Instances {
+		by[shown(i.Version)] = append(by[shown(i.Version)], i.Name)
+		if i.Old {
+			old = append(old, i.Name)
+		}
+	}
+	for _, version := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, fmt.Sprintf("%s (%s)", version, strings.Join(by[version], ", ")))
+	}
+	do := say("finish the upgrade, or go back: during the sale all should be of one version", "完成升级或回退：活动期间所有实例应为同一版本")
+	if len(old) > 0 {
+		do = say("finish the upgrade: %s do not read all that this version writes", "完成升级：%s 无法读取本版本写入的全部格式", strings.Join(old, ", "))
+	}
+	return line("instances.versions", worse(false, len(by) > 1 || len(old) > 0), say("%s", "%s", strings.Join(all, "; ")), do)
 }
 
 func (f *Facts) backlog() Line {

@@ -22,7 +22,7 @@ func good() Facts {
 		Ledger: Ledger{
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
 		},
-		Instances: []Instance{{Name: "a"}, {Name: "b"}}, PoolSize: 16, HasProvider: true,
+		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16, HasProvider: true,
 		Sale: &Sale{Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
 	}
 }
@@ -80,7 +80,9 @@ func TestList(t *testing.T) {
 
 		"no instance":      {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
 		"one instance":     {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
-		"an old instance":  {func(f *Facts) { f.Instances[1].Old = true }, "instances", Warning, "upgrade: b"},
+		"an old instance":  {func(f *Facts) { f.Instances[1].Old = true }, "instances.versions", Warning, "upgrade: b"},
+		"two versions":     {func(f *Facts) { f.Instances[1].Version = "v1.3.0" }, "instances.versions", Warning, "v1.2.3 (a); v1.3.0 (b)"},
+		"an unnamed one":   {func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "? (a); v1.2.3 (b)"},
 		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},

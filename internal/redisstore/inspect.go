@@ -82,7 +82,8 @@ func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
 	slices.Sort(names)
 	instances := make([]preflight.Instance, len(names))
 	for i, name := range names {
-		instances[i] = preflight.Instance{Name: partition.InstanceName(name), Old: !strings.HasSuffix(name, readsFormats)}
+		_, version := readHeartbeat(name)
+		instances[i] = preflight.Instance{Name: partition.InstanceName(name), Version: version, Old: !strings.HasSuffix(name, readsFormats)}
 	}
 	return instances, nil
 }

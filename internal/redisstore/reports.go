@@ -26,7 +26,7 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name ends with: this version knows shares of split sales and rehearsals, and can read packed entries (packed.go) and orders of several units
+// What a reporter's name in Redis ends with: this version knows shares of split sales and rehearsals, and can read packed entries (packed.go) and orders of several units
 // (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
 const (
 	readsQuantities = " quantity"
@@ -34,6 +34,17 @@ const (
 	knowsRehearsals = " rehearsal" + readsPacked
 	readsFormats    = " shares" + knowsRehearsals
 )
+
+// versionWord comes before the version of a reporter's build, which comes before what it can read. Older versions do not say it.
+const versionWord = " version="
+
+// heartbeatName returns the name under which a reporter is known in Redis.
+func (s *Store) heartbeatName(reporter string) string {
+	if s.options.Version != "" {
+		reporter += versionWord + strings.ReplaceAll(s.options.Version, " ", "_")
+	}
+	return reporter + readsFormats
+}
 
 // lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
 // it may not read.
@@ -76,14 +87,16 @@ func allRead(names []string, formats string) error {
 	return nil
 }
 
-// reporterOf returns a reporter's name without what its version can read.
-func reporterOf(reporter string) string {
+// readHeartbeat returns a reporter's name and the version of its build, "" if it does not say that, without what it can read.
+func readHeartbeat(name string) (reporter, version string) {
 	for _, word := range []string{readsFormats, knowsRehearsals, readsPacked, readsQuantities} {
-		if name, found := strings.CutSuffix(reporter, word); found {
-			return name
+		if rest, found := strings.CutSuffix(name, word); found {
+			name = rest
+			break
 		}
 	}
-	return reporter
+	reporter, version, _ = strings.Cut(name, versionWord)
+	return reporter, version
 }
 
 // InstancesIn implements partition.Instances. What a name ends with says what its instance can read.
@@ -109,7 +122,7 @@ func (s *Store) instancesAt(ctx context.Context, partition int, now time.Time) (
 // Heartbeat implements recovery.ReportStore.
 func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
 	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
-		reporter+readsFormats, stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
+		s.heartbeatName(reporter), stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
@@ -146,7 +159,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, reporter+readsFormats, report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %s: %w", len(report.Claims), round.Sale.SaleID, err)
 	}
@@ -210,7 +223,8 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		progress.Missing = append(progress.Missing, reporterOf(r.text()))
+		reporter, _ := readHeartbeat(r.text())
+		progress.Missing = append(progress.Missing, reporter)
 	}
 	return progress, r.err
 }

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
+	"seckill/internal/preflight"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -29,6 +30,7 @@ var reportsTests = behaviour{
 	"new stops":               testNewStops,
 	"a dead reporter":         testDeadReporter,
 	"who reads quantities":    testReadQuantities,
+	"versions":                testVersions,
 }
 
 // reporterHeartbeat sends a reporter's heartbeat, and returns the round of the rig's sale, if there is one.
@@ -257,6 +259,29 @@ func testDeadReporter(t *testing.T, r *rig) {
 	r.reporterHeartbeat("a")
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-reporterAlive-time.Second), "gone")).Err())
 	equal(t, []string{"a"}, r.progress(2).Missing)
+}
+
+// testVersions: a heartbeat tells the version of its build, which changes nothing else: the round waits for the reporter, and ends with its
+// report. One that tells none is none.
+func testVersions(t *testing.T, r *rig) {
+	r.reporterHeartbeat("b:1")
+	r.options.Version = "v1.2.3 dirty"
+	r.reporterHeartbeat("a:1")
+	instances, err := r.Instances(r.ctx())
+	r.must(err)
+	equal(t, []preflight.Instance{{Name: "a", Version: "v1.2.3_dirty"}, {Name: "b"}}, instances)
+	r.must(r.KnowShares(r.ctx()))
+	r.must(r.Begin(r.ctx(), r.sale, 2))
+	var round recovery.Round
+	eventually(t, func() bool { // a heartbeat is old after two seconds, which a busy machine may take
+		round = r.reporterHeartbeat("a:1")
+		return slices.Contains(r.progress(2).Missing, "a:1")
+	})
+	r.submit(round, "a:1", order.Mark{Epoch: 1, Sequence: 1})
+	r.reporterHeartbeat("a:1")
+	if missing := r.progress(2).Missing; slices.Contains(missing, "a:1") {
+		t.Errorf("missing %v, though it has reported", missing)
+	}
 }
 
 // restart kills the server and starts it again, with what its file has.

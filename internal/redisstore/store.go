@@ -19,6 +19,8 @@ type Options struct {
 	// Alone says that no other process uses this Redis, and that it began empty with this one: the embedded mode. A
 	// missing sale was never open then, and sells as soon as it is built.
 	Alone bool
+	// Version is that of this build. Each heartbeat tells it, for people who ask which versions run. Default: not told.
+	Version string
 	// Replicas must have an accepted order before its buyer is answered. Default: none, and no replica is asked.
 	Replicas Replicas
 }

@@ -95,6 +95,7 @@ export const TEXTS = {
   'check.ledger.connections': { en: 'Database: connections', zh: '数据库连接' },
   'check.ledger.clock': { en: 'Database: clock', zh: '数据库时钟' },
   'check.instances': { en: 'Instances', zh: '实例' },
+  'check.instances.versions': { en: 'Versions', zh: '版本' },
   'check.orders.waiting': { en: 'Waiting orders', zh: '待入库订单' },
   'check.rehearsal': { en: 'Rehearsal', zh: '演练' },
   'check.rehearsal.soldOut': { en: 'Sold out', zh: '售罄' },
