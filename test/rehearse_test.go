@@ -166,6 +166,28 @@ func TestRehearseByHTTP(t *testing.T) {
 	}
 }
 
+// TestRehearseEmbedded: who tries the service out rehearses beside its demonstration sale, which runs for a year.
+func TestRehearseEmbedded(t *testing.T) {
+	t.Parallel()
+	s := box.EmbeddedSite(t)
+	runs := func() []rehearsalShown {
+		t.Helper()
+		return box.Decode[[]rehearsalShown](t, s.Client.Must(t, http.StatusOK, box.Request{
+			Method: http.MethodGet, URL: s.URL("/admin/voucher/1/rehearsal"), Token: box.AdminToken(),
+		}))
+	}
+	s.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: s.URL("/admin/voucher/1/rehearsal"), Token: box.AdminToken()})
+	crowd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.URL(""), "-voucher", strconv.FormatInt(runs()[0].VoucherID, 10),
+		"-buyers", "150", "-duration", "1s", "-connections", "8")
+	crowd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
+	if out, err := crowd.CombinedOutput(); err != nil || !strings.Contains(string(out), "VERIFIED") {
+		t.Fatalf("the crowd: %v\n%s", err, out)
+	}
+	if r := runs()[0]; r.State != "done" || r.Accepted != 100 || r.SoldOut <= 0 {
+		t.Errorf("afterwards: %+v", r)
+	}
+}
+
 // rehearsalShown is what is read of a rehearsal.
 type rehearsalShown struct {
 	VoucherID, Rehearses, Accepted, Buyers int64

@@ -73,7 +73,8 @@ func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg conf
 
   the shop       %[1]s
   the console    %[2]s   (signs you in, once; on this machine)
-  the interface  %[1]s/docs`, url, link.at(url))
+  a till         %[1]s/till   (its token: server token -user 7 -role till -shop %[3]d)
+  the interface  %[1]s/docs`, url, link.at(url), demoShop)
 	}
 	try := "Nothing is on sale in shop 1 to try it with; create a sale in the console, or with the admin's token."
 	if demo != 0 {
@@ -101,12 +102,13 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 }
 
 // demoDrafts are the vouchers of the first start: one on sale, one whose sale begins while people look around, and an ordinary
-// one. The first is the one that the README buys.
+// one. The first is the one that the README buys; paid, it is a coupon for a till.
 func demoDrafts(now time.Time) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
 			ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
 			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00, PerUser: 1,
+			Redemption: voucher.Redemption{ByCode: true},
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",

@@ -15,7 +15,7 @@
 //
 //   - it has keys, rows and units of its own, as every sale has; no list and no sum of sales has it, and no webhook tells of it
 //   - only users from voucher.FirstRehearsalUser on may buy; for others there is no such voucher
-//   - none starts while a sale runs or begins within the hour, and one lasts half an hour at most
+//   - none starts while a sale runs or begins within the hour, but in the embedded mode, and one lasts half an hour at most
 //
 // What can go wrong, and what then happens:
 //

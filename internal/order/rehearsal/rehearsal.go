@@ -75,39 +75,43 @@ type Memory func(ctx context.Context) (used, limit int64, err error)
 // author is who ends a rehearsal whose crowd is through.
 var author = voucher.Author{Request: "crowd"}
 
-// Rehearsals starts and ends rehearsals, and keeps what they measure.
-type Rehearsals struct {
-	sales    Sales
-	clock    Clock
-	vouchers Vouchers
-	locker   order.Locker
-	runs     Runs
-	memory   Memory
+// Parts are what rehearsals need.
+type Parts struct {
+	Sales    Sales
+	Clock    Clock
+	Vouchers Vouchers
+	Locker   order.Locker
+	Runs     Runs
+	Memory   Memory
+	// Alone says that one process has everything inside: the embedded mode, which is for trying out, and whose demonstration sales run
+	// for a year. No sale that runs or is near keeps one from rehearsing there.
+	Alone bool
 }
 
+// Rehearsals starts and ends rehearsals, and keeps what they measure.
+type Rehearsals struct{ parts Parts }
+
 // New returns rehearsals; it starts nothing.
-func New(sales Sales, clock Clock, vouchers Vouchers, locker order.Locker, runs Runs, memory Memory) *Rehearsals {
-	return &Rehearsals{sales: sales, clock: clock, vouchers: vouchers, locker: locker, runs: runs, memory: memory}
-}
+func New(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
 // Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns *NearSaleError,
 // *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound, voucher.ErrNotSeckill or voucher.ErrOldInstances.
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = r.locker.TryDo(ctx, lockName, func(ctx context.Context) error {
-		sales, err := r.sales.SalesToKeep(ctx)
+	err = r.parts.Locker.TryDo(ctx, lockName, func(ctx context.Context) error {
+		sales, err := r.parts.Sales.SalesToKeep(ctx)
 		if err != nil {
 			return err
 		}
-		now, err := r.clock.TimeIn(ctx, partitionOf(voucherID, sales))
+		now, err := r.parts.Clock.TimeIn(ctx, partitionOf(voucherID, sales))
 		if err != nil {
 			return fmt.Errorf("the time where the sale is: %w", order.OrUnavailable(err))
 		}
-		if err := refuse(sales, now); err != nil {
+		if err := r.parts.refuse(sales, now); err != nil {
 			return err
 		}
-		shown, err = r.vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(MaxLength))
+		shown, err = r.parts.Vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(MaxLength))
 		return err
 	})
 	return shown, err
@@ -124,13 +128,13 @@ func partitionOf(voucherID int64, sales []voucher.Voucher) int {
 }
 
 // refuse returns why no rehearsal may start at the time now.
-func refuse(sales []voucher.Voucher, now time.Time) error {
+func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 	for _, v := range sales {
 		switch {
 		case !now.Before(v.Sale.End):
 		case v.Rehearsal():
 			return &RunningError{VoucherID: v.ID, End: v.Sale.End}
-		case v.Status == voucher.OnShelf && now.After(v.Sale.Begin.Add(-Near)):
+		case v.Status == voucher.OnShelf && !p.Alone && now.After(v.Sale.Begin.Add(-Near)):
 			return &NearSaleError{VoucherID: v.ID, Title: v.Title, Begin: v.Sale.Begin, End: v.Sale.End, Runs: !now.Before(v.Sale.Begin)}
 		}
 	}
@@ -140,7 +144,7 @@ func refuse(sales []voucher.Voucher, now time.Time) error {
 // End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to, it changes nothing:
 // it never sets the end later. ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
-	run, err := r.runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
 		run.endBy(now.Add(endAhead))
 		return nil
 	})
@@ -152,7 +156,7 @@ func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64
 
 // endSale ends the sale of a rehearsal, and of nothing else.
 func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID int64) error {
-	sales, err := r.sales.SalesToKeep(ctx)
+	sales, err := r.parts.Sales.SalesToKeep(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID i
 	if !slices.ContainsFunc(sales, func(v voucher.Voucher) bool { return v.ID == voucherID && v.Rehearsal() && v.Sale.End.After(end) }) {
 		return nil
 	}
-	_, _, err = r.vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
+	_, _, err = r.parts.Vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
 	if errors.Is(err, voucher.ErrRetired) || errors.Is(err, voucher.ErrNotFound) {
 		return nil
 	}

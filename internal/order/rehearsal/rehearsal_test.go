@@ -26,11 +26,16 @@ type fakeStores struct {
 	changed []int64
 	fails   error
 	hung    []int // the partitions whose nodes do not answer
+	alone   bool
 	run     Run
 	at      time.Time // by the ledger's clock; zero: now
 }
 
 func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, order.ErrUnavailable }
+
+func (f *fakeStores) parts() Parts {
+	return Parts{Sales: f, Clock: f, Vouchers: f, Locker: f, Runs: f, Memory: noMemory, Alone: f.alone}
+}
 
 func (f *fakeStores) Rehearsals(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, nil }
 
@@ -104,6 +109,7 @@ func TestStart(t *testing.T) {
 		sales []voucher.Voucher
 		busy  bool
 		hung  []int
+		alone bool
 		want  string // of the error; "": it starts
 	}{
 		"no sale":                     {},
@@ -114,6 +120,8 @@ func TestStart(t *testing.T) {
 		"just within the hour":        {sales: []voucher.Voucher{sale(3, 24*hour, 25*hour), sale(7, hour-time.Second, 2*hour)}, want: "the sale of voucher 7 (100 for 10) begins at 2026-06-01 18:59:59 UTC"},
 		"a sale runs":                 {sales: []voucher.Voucher{sale(7, -hour, hour)}, want: "voucher 7 (100 for 10) runs until 2026-06-01 19:00:00 UTC"},
 		"a sale has ended":            {sales: []voucher.Voucher{sale(7, -hour, 0)}},
+		"a sale runs, for trying out": {sales: []voucher.Voucher{sale(7, -hour, hour)}, alone: true},
+		"a rehearsal, for trying out": {sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, alone: true, want: "a rehearsal, voucher 7"},
 		"it is off the shelf":         {sales: []voucher.Voucher{offShelf(sale(7, -hour, hour))}},
 		"a rehearsal runs":            {sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, want: "a rehearsal, voucher 7, has not ended"},
 		"a rehearsal has ended":       {sales: []voucher.Voucher{rehearsed(sale(7, -hour, -time.Minute))}},
@@ -122,8 +130,8 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung}
-			_, err := New(f, f, f, f, f, noMemory).Start(t.Context(), voucher.Author{}, 7)
+			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung, alone: tc.alone}
+			_, err := New(f.parts()).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" && (err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
 				t.Errorf("created %v, %v; want one of the greatest length", f.created, err)
@@ -158,7 +166,9 @@ func TestEnd(t *testing.T) {
 		"the ledger fails":        {sale: ends(time.Hour), change: order.ErrUnavailable, changed: true, want: order.ErrUnavailable},
 	} {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
-		_, err := New(f, f, failing, f, f, noMemory).End(t.Context(), voucher.Author{}, 107)
+		parts := f.parts()
+		parts.Vouchers = failing
+		_, err := New(parts).End(t.Context(), voucher.Author{}, 107)
 		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
 			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
 		}
@@ -216,7 +226,9 @@ func TestReport(t *testing.T) {
 	v.Sale.End = time.Now().Add(time.Hour)
 	f := &fakeStores{sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: preflight.Figures{Stock: 40}}}
 	var used int64
-	r := New(f, f, f, f, f, func(context.Context) (int64, int64, error) { return used, 100, nil })
+	parts := f.parts()
+	parts.Memory = func(context.Context) (int64, int64, error) { return used, 100, nil }
+	r := New(parts)
 	report := func(memory, requests int64, done bool, want State) {
 		t.Helper()
 		used = memory
@@ -245,7 +257,7 @@ func TestReport(t *testing.T) {
 	}
 
 	late := &fakeStores{run: Run{VoucherID: 108, End: now}, at: now.Add(2 * time.Minute)}
-	if err := New(late, late, late, late, late, noMemory).Report(t.Context(), 108, preflight.Figures{}, true); !errors.Is(err, ErrOver) {
+	if err := New(late.parts()).Report(t.Context(), 108, preflight.Figures{}, true); !errors.Is(err, ErrOver) {
 		t.Errorf("two minutes after its end: %v", err)
 	}
 	if got := late.run.State(late.at); got != Lost {

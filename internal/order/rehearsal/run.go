@@ -79,19 +79,19 @@ type Runs interface {
 
 // Of returns the rehearsals of a voucher's sale, newest first.
 func (r *Rehearsals) Of(ctx context.Context, voucherID int64) ([]Run, error) {
-	return r.runs.Rehearsals(ctx, voucherID, shownRuns)
+	return r.parts.Runs.Rehearsals(ctx, voucherID, shownRuns)
 }
 
 // Find returns one rehearsal. ErrNone.
 func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
-	return r.runs.Rehearsal(ctx, voucherID)
+	return r.parts.Runs.Rehearsal(ctx, voucherID)
 }
 
 // Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the figures are final.
 // A final report may come twice, and nothing changes it any more. The sale is ended with it. ErrNone, ErrOver.
 func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
-	run, err := r.runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
 		switch {
 		case run.Done:
 			return nil
@@ -119,7 +119,7 @@ func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Fi
 func (r *Rehearsals) memoryNow(ctx context.Context) (used, limit int64) {
 	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()
-	used, limit, err := r.memory(ctx)
+	used, limit, err := r.parts.Memory(ctx)
 	if err != nil {
 		return 0, 0
 	}
