@@ -57,8 +57,8 @@ release: ## build dist/: archives for Linux and macOS, what is in them, checksum
 	@go run ./deploy/release -version '$(VERSION)' -out dist $(if $(TARGETS),-targets '$(TARGETS)')
 
 .PHONY: token
-token: build ## print a token for trying out: make token user=42 [role=admin]
-	@./bin/server token -user '$(or $(user),42)' $(if $(role),-role '$(role)')
+token: build ## print a token for trying out: make token user=42 [role=admin], or role=till shop=1
+	@./bin/server token -user '$(or $(user),42)' $(if $(role),-role '$(role)') $(if $(shop),-shop '$(shop)')
 
 .PHONY: migrate
 migrate: build ## bring the schema of SECKILL_MYSQL_DSN up to date
