@@ -140,9 +140,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger, redis),
-		rehearsals: rehearsal.New(rehearsal.Parts{
-			Sales: ledger, Clock: redis, Vouchers: vouchers, Locker: locks, Runs: ledger, Memory: redis.Memory, Alone: cfg.Embedded(),
-		}),
+		rehearsals:   rehearsal.New(rehearsal.Parts{Sales: ledger, Clock: redis, Vouchers: vouchers, Locker: locks, Runs: ledger, Memory: redis.Memory, Alone: cfg.Embedded()}),
 		emptier:      rehearsal.NewEmptier(ledger, locks, log),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,

@@ -152,9 +152,15 @@ func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 		name     string
 		is, most int64
 	}{
-		{"buyers", f.Buyers, math.MaxInt32}, {"arrived", f.Arrived, math.MaxInt32}, {"requests", f.Requests, math.MaxInt64},
-		{"accepted", f.Accepted, math.MaxInt64}, {"unclear", f.Unclear, math.MaxInt64}, {"findings", f.Findings, math.MaxInt64},
-		{"soldOutMicros", soldOut, longestMicros}, {"p50Micros", p50, longestMicros}, {"p99Micros", p99, longestMicros},
+		{"buyers", f.Buyers, math.MaxInt32},
+		{"arrived", f.Arrived, math.MaxInt32},
+		{"requests", f.Requests, math.MaxInt64},
+		{"accepted", f.Accepted, math.MaxInt64},
+		{"unclear", f.Unclear, math.MaxInt64},
+		{"findings", f.Findings, math.MaxInt64},
+		{"soldOutMicros", soldOut, longestMicros},
+		{"p50Micros", p50, longestMicros},
+		{"p99Micros", p99, longestMicros},
 	} {
 		if n.is < 0 || n.is > n.most {
 			problems = append(problems, &invalid.Problem{Field: n.name, Reason: "is out of range", Allowed: fmt.Sprintf("0 to %d", n.most)})

@@ -14,22 +14,23 @@ const (
 	maxMemory = 0.8
 )
 
-// Figures are what a rehearsal has measured.
+// Figures are what a rehearsal has measured. They are kept as JSON, times in nanoseconds.
 type Figures struct {
-	Stock    int64
-	Buyers   int64 // who were to come
-	Arrived  int64
-	Requests int64 // that were answered
-	Accepted int64
-	Unclear  int64 // requests whose answer was 429, 5xx, or none
+	Stock    int64 `json:"stock"`
+	Buyers   int64 `json:"buyers"` // who were to come
+	Arrived  int64 `json:"arrived"`
+	Requests int64 `json:"requests"` // that were answered
+	Accepted int64 `json:"accepted"`
+	Unclear  int64 `json:"unclear"` // requests whose answer was 429, 5xx, or none
 
-	SoldOut    time.Duration // from the first request to the last unit; 0: units are left
-	P50, P99   time.Duration // of an answer, from when its request was due
-	Findings   int64         // of the checker: orders that were lost, sold twice, and the like
-	Early      bool          // it was interrupted
-	MemoryIdle int64         // bytes of Redis before the crowd; 0: not known
-	MemoryPeak int64         // and at most
-	MemoryMax  int64         // its maxmemory; 0: none
+	SoldOut    time.Duration `json:"soldOut"` // from the first buyer until no unit was left; 0: units are left
+	P50        time.Duration `json:"p50"`     // of an answer, from when its request was due
+	P99        time.Duration `json:"p99"`
+	Findings   int64         `json:"findings"`   // of the checker: orders that were lost, sold twice, and the like
+	Early      bool          `json:"early"`      // it was interrupted
+	MemoryIdle int64         `json:"memoryIdle"` // bytes of Redis before the crowd; 0: not known
+	MemoryPeak int64         `json:"memoryPeak"` // and at most
+	MemoryMax  int64         `json:"memoryMax"`  // its maxmemory; 0: none
 }
 
 // Forecast judges the figures: the sale will be as its rehearsal was, if its crowd is as large.

@@ -72,9 +72,6 @@ type Vouchers interface {
 // Memory returns how many bytes Redis uses and may use; 0 for without a limit.
 type Memory func(ctx context.Context) (used, limit int64, err error)
 
-// author is who ends a rehearsal whose crowd is through.
-var author = voucher.Author{Request: "crowd"}
-
 // Parts are what rehearsals need.
 type Parts struct {
 	Sales    Sales
@@ -145,7 +142,7 @@ func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 // it never sets the end later. ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
 	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
-		run.endBy(now.Add(endAhead))
+		run.End = earlier(run.End, now.Add(endAhead))
 		return nil
 	})
 	if err != nil {

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"seckill/internal/preflight"
+	"seckill/internal/voucher"
 )
 
+// What a request for a rehearsal may meet.
 var (
 	// ErrNone: there is no such rehearsal.
 	ErrNone = errors.New("there is no such rehearsal")
@@ -60,11 +62,12 @@ func (r Run) State(now time.Time) State {
 	}
 }
 
-// endBy moves the end to a time, never to a later one.
-func (r *Run) endBy(end time.Time) {
-	if r.End.After(end) {
-		r.End = end
+// earlier returns the earlier time: an end is never moved to a later one.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
+	return b
 }
 
 // Runs keeps rehearsals: the ledger. The row of each is written together with its voucher.
@@ -105,14 +108,14 @@ func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Fi
 		}
 		run.Figures, run.ReportedAt, run.Done = f, now, done
 		if done {
-			run.endBy(now.Add(endAhead))
+			run.End = earlier(run.End, now.Add(endAhead))
 		}
 		return nil
 	})
 	if err != nil || !run.Done {
 		return err
 	}
-	return r.endSale(ctx, author, voucherID)
+	return r.endSale(ctx, voucher.Author{Request: "crowd"}, voucherID)
 }
 
 // memoryNow returns 0 where Redis does not say it in time: the next report comes soon.
