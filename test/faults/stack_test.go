@@ -221,10 +221,11 @@ func partitionStopped(r *run) {
 	other := r.createSale(10, map[string]any{"partition": r.partitions})
 	buyers := r.site.Buyers(other)
 	buyers.BuyAll(r.Context(), 4, r.newUsers(12))
-	if n := buyers.Record.Accepted(); n != 10 {
+	if n := len(buyers.Record.Winners()); n != 10 { // some may have asked again
 		r.Errorf("%d of 10 units were sold in the partition that was added; answers %v", n, buyers.Record.Counts())
 	}
 	r.finish()
+	beside.faultOver = time.Now() // long since: it was not looked at meanwhile
 	beside.finish()
 }
 
@@ -244,9 +245,13 @@ func (r *run) saleBeside(units int64) *run {
 func (r *run) expectBesideHung(sale, hung int64) {
 	r.Helper()
 	for i, srv := range r.site.Servers {
-		if a := r.site.Client.Must(r, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/readyz")}); !strings.Contains(string(a.Body), "degraded") {
-			r.Errorf("instance %d says %s, want degraded", i, a.Body)
-		}
+		box.Eventually(r, fmt.Sprintf("instance %d that is degraded", i), func() error {
+			a, err := r.site.Client.Do(r.Context(), box.Request{Method: http.MethodGet, URL: srv.URL("/readyz")})
+			if err == nil && (a.StatusCode != http.StatusOK || !strings.Contains(string(a.Body), "degraded")) {
+				err = fmt.Errorf("it says %d %s", a.StatusCode, a.Body)
+			}
+			return err
+		})
 		for id, want := range map[int64]int{sale: http.StatusOK, hung: http.StatusServiceUnavailable} {
 			r.site.Client.Must(r, want, box.Request{Method: http.MethodHead, URL: srv.URL(fmt.Sprintf("/admin/voucher/%d/live", id)), Token: box.AdminToken()})
 		}
