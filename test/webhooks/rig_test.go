@@ -96,16 +96,59 @@ func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load
 // leaps sets the clock ahead by d while nobody holds a lease. A clock that leaps during a turn ends its lease, and what was sent is
 // not settled: a test that leaps faster than the ledger writes would never end.
 func (r *rig) leaps(d time.Duration) {
+	r.tb.Helper()
 	r.leases.claims.Lock()
 	defer r.leases.claims.Unlock()
-	r.leases.held.Wait()
+	for deadline := time.Now().Add(5 * soon); !r.leases.free(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.tb.Fatalf("somebody holds an endpoint for %v", 5*soon)
+		}
+	}
 	r.ahead.Add(int64(d))
 }
 
 // leases knows the endpoints that the rig's instances hold.
 type leases struct {
 	claims sync.RWMutex // locked for reading by who claims
-	held   sync.WaitGroup
+
+	mu   sync.Mutex
+	held map[int64]held
+}
+
+// held is who holds an endpoint, and until when if they neither renew the lease nor release it: a deliverer on a busy machine may give
+// up before it has asked for either.
+type held struct {
+	owner string
+	until time.Time
+}
+
+func (l *leases) hold(owner string, endpointID int64, lease time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = make(map[int64]held)
+	}
+	l.held[endpointID] = held{owner, time.Now().Add(lease)}
+}
+
+func (l *leases) release(owner string, endpointID int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[endpointID].owner == owner {
+		delete(l.held, endpointID)
+	}
+}
+
+// free reports whether nobody holds an endpoint.
+func (l *leases) free() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.held {
+		if time.Now().Before(h.until) {
+			return false
+		}
+	}
+	return true
 }
 
 // leased is a queue whose leases the rig knows.
@@ -122,13 +165,21 @@ func (q leased) ClaimEndpoint(ctx context.Context, owner string, busy []int64, l
 	defer q.leases.claims.RUnlock()
 	id, ok, err := q.Queue.ClaimEndpoint(ctx, owner, busy, lease)
 	if ok && err == nil {
-		q.leases.held.Add(1)
+		q.leases.hold(owner, id, lease)
 	}
 	return id, ok, err
 }
 
+func (q leased) EventsToSend(ctx context.Context, owner string, endpointID int64, lease time.Duration, n int) (webhook.Work, error) {
+	w, err := q.Queue.EventsToSend(ctx, owner, endpointID, lease, n)
+	if err == nil {
+		q.leases.hold(owner, endpointID, lease)
+	}
+	return w, err
+}
+
 func (q leased) ReleaseEndpoint(ctx context.Context, owner string, endpointID int64) error {
-	defer q.leases.held.Done() // a deliverer releases what it has claimed once
+	defer q.leases.release(owner, endpointID)
 	return q.Queue.ReleaseEndpoint(ctx, owner, endpointID)
 }
 
