@@ -124,8 +124,8 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 	<-time.After(during)
 	tr.eventually("a purchase", func() bool { return bought.Load() > 0 })
 	tr.elapsed = time.Since(start)
+	over.Store(true) // before the fault, which may have a Redis answer again by its end
 	fault()
-	over.Store(true)
 	running.Wait()
 }
 
