@@ -76,6 +76,7 @@ func (w *Watcher) look(ctx context.Context, partition int, known map[string]*abs
 	here, errHere := w.instances.InstancesIn(ctx, partition)
 	if errors.Join(err, errHere) != nil { // what else asks them logs why
 		w.observer.SetMissingInstancesUnknown(partition)
+		clear(known) // an absence counts from when it is seen again: an instance may have come and gone meanwhile
 		return
 	}
 	names := missing(alive, here)

@@ -91,8 +91,13 @@ func TestWatcher(t *testing.T) {
 		after(10*watchEvery, "1", 1)
 		h.set(2)
 		after(watchEvery, "unknown", 1)
+		h.set(2, "a:1") // an absence begins anew after what is not known
+		after(missingAfter, "0", 1)
+		after(watchEvery, "1", 2)
+		h.set(2)
+		after(watchEvery, "unknown", 2)
 		h.set(2, "a:1", "old:2 reads")
-		after(watchEvery, "0", 1)
+		after(watchEvery, "0", 2)
 		stop()
 		synctest.Wait()
 		h.expect(t, "", 1)                            // this instance no longer works there
