@@ -11,7 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # What can be changed on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
-BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/(browser|faults)$$')
+BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/(browser|faults|alerts)$$')
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 COUNT     ?= 3
@@ -120,6 +120,11 @@ test-faults-full: ## F39 with 5,000 ended sales and F40 with 1,000 sales and a b
 .PHONY: webhooks-outage
 webhooks-outage: ## a webhook receiver is down for OUTAGE, ten real minutes, while orders go on
 	@SECKILL_TEST_OUTAGE='$(or $(OUTAGE),10m)' $(WITH_SERVICES) go test -count=1 -v -timeout 60m -run '^TestReceiverIsDown$$' $(TESTFLAGS) ./test/webhooks
+
+# Not in CI: alerts wait for minutes before they fire. CLEAN=30m for half an hour of the sale that fires none.
+.PHONY: test-alerts
+test-alerts: ## real faults, and which alerts Prometheus fires for them; a clean sale that fires none, of two minutes or CLEAN=30m
+	@$(WITH_SERVICES) env SECKILL_TEST_CLEAN='$(CLEAN)' go test -count=1 -v -parallel 5 -timeout 90m $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/alerts
 
 # Not in CI: it unpacks MySQL 9 from Debian unstable (60 MB, once), installs Galera's library, and fails where they cannot be had.
 # SEED=42 replays one; UPDATE=1 writes the rows into the document.
