@@ -124,7 +124,7 @@ webhooks-outage: ## a webhook receiver is down for OUTAGE, ten real minutes, whi
 # Not in CI: alerts wait for minutes before they fire. CLEAN=30m for half an hour of the sale that fires none.
 .PHONY: test-alerts
 test-alerts: ## real faults, and which alerts Prometheus fires for them; a clean sale that fires none, of two minutes or CLEAN=30m
-	@$(WITH_SERVICES) env SECKILL_TEST_CLEAN='$(CLEAN)' go test -count=1 -v -parallel 5 -timeout 90m $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/alerts
+	@$(WITH_SERVICES) env SECKILL_TEST_CLEAN='$(CLEAN)' go test -count=1 -v -parallel 8 -timeout 90m $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/alerts
 
 # Not in CI: it unpacks MySQL 9 from Debian unstable (60 MB, once), installs Galera's library, and fails where they cannot be had.
 # SEED=42 replays one; UPDATE=1 writes the rows into the document.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,9 +27,9 @@ const root = "../.."
 // prometheus is a Prometheus that watches a service with the project's rules.
 type prometheus struct{ url string }
 
-// watch starts Prometheus with the stack's own file, in which the targets are the given ones, and rules are evaluated every five
-// seconds instead of every minute.
-func watch(tb testing.TB, service, alertmanager string) prometheus {
+// watch starts Prometheus with the stack's own file, in which the targets are the site's instances and an Alertmanager, and rules are
+// evaluated every five seconds instead of every minute. It returns once the metrics of all instances are read.
+func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 	tb.Helper()
 	promtool, err := server.PromtoolProgram(tb.Context())
 	if err != nil {
@@ -36,8 +37,12 @@ func watch(tb testing.TB, service, alertmanager string) prometheus {
 	}
 	dir, at := tb.TempDir(), box.FreeAddr(tb)
 	file := read(tb, "deploy/prometheus/prometheus.yml")
+	targets := make([]string, len(site.Servers))
+	for i, s := range site.Servers {
+		targets[i] = s.OpsAddr
+	}
 	for from, to := range map[string]string{
-		"server-1:8081, server-2:8081": service, "alertmanager:9093": alertmanager, "localhost:9090": at,
+		"server-1:8081, server-2:8081": strings.Join(targets, ", "), "alertmanager:9093": alertmanager, "localhost:9090": at,
 		"scrape_timeout: 4s": "scrape_timeout: 4s\n  evaluation_interval: 5s",
 	} {
 		if !strings.Contains(file, from) {
@@ -52,7 +57,7 @@ func watch(tb testing.TB, service, alertmanager string) prometheus {
 	p := prometheus{"http://" + at}
 	box.Eventually(tb, "Prometheus reading the service's metrics", func() error {
 		found, err := p.ask(tb.Context(), `sum(up{job="seckill"})`)
-		if err == nil && !slices.Contains(found, "1") {
+		if err == nil && !slices.Contains(found, strconv.Itoa(len(targets))) {
 			err = fmt.Errorf("up is %v", found)
 		}
 		return err

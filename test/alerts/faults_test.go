@@ -1,0 +1,250 @@
+package alerts
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/test/box"
+	"seckill/test/webhooks/receiver"
+)
+
+// fault is one thing that goes wrong, with the alerts that it has to fire; it may fire others, too.
+type fault struct {
+	name    string
+	alerts  []string
+	on      deployment
+	provoke func(*rig)
+}
+
+// faults are all of them. TestAlertsNotSent has one more.
+func faults() []fault {
+	one := func(name, value string) deployment { return deployment{settings: map[string]string{name: value}} }
+	return []fault{
+		{"an instance dies", []string{"SeckillInstanceDown"}, deployment{}, instanceKilled},
+		{
+			"the database hangs in the middle of a sale",
+			[]string{
+				"SeckillOrdersNotRecorded", "SeckillRecordingBehind", "SeckillAuditStalled", "SeckillSalesNotCompared", "SeckillPurchasesSlow",
+				"SeckillConnectionsShed",
+			},
+			deployment{}, databaseHangs,
+		},
+		{"the database is away", []string{"SeckillOffersNotSeenTo"}, deployment{}, databaseAway},
+		{"Redis is away while a sale is paused", []string{"SeckillOperationsNotApplied"}, deployment{}, redisAway},
+		{"Redis's answers are lost", []string{"SeckillUnknownOutcomes"}, deployment{}, answersLost},
+		{
+			"Redis dies with its last writes, and an instance with it",
+			[]string{"SeckillRedisLostWrites", "SeckillOrdersUnaccounted"}, deployment{instances: 2}, redisAndInstanceKilled,
+		},
+		{"a table is missing", []string{"SeckillInternalErrors"}, deployment{}, tableMissing},
+		{"the database has fewer units than Redis sells", []string{"SeckillOrdersFailed", "SeckillUnitsUnaccounted"}, deployment{}, unitsMissing},
+		{"the database has units that nobody issued", []string{"SeckillSalePausedByAudit"}, deployment{}, unitsOfNowhere},
+		{"an entry of the stream is no order", []string{"SeckillDeadLetter"}, deployment{}, entryUnreadable},
+		{"a key of a partition is of another type", []string{"SeckillSaleNotAudited"}, one("SECKILL_PARTITIONS", "2"), keyOfAnotherType},
+		{"a sale has gone from Redis while its row is locked", []string{"SeckillRepairsWait", "SeckillRebuildFails"}, deployment{}, saleGone},
+		{
+			"an instance without its database does not learn of a partition",
+			[]string{"SeckillInstanceMissesPartition"}, deployment{instances: 2}, partitionNotLearned,
+		},
+		{"the payment provider was taken out of the settings", []string{"SeckillRefundsFail"}, deployment{}, providerRemoved},
+		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT", "10"), overloaded},
+		{"more connect than an instance has room for", []string{"SeckillConnectionsRefused"}, one("SECKILL_MAX_CONNECTIONS", "10"), crowded},
+		{
+			"a crowd of accounts that a guard stops", []string{"SeckillGuardsStop"},
+			deployment{sale: map[string]any{"guards": map[string]any{"conditions": map[string]any{"minAgeDays": 7}}}}, bots,
+		},
+		{"a webhook endpoint is away", []string{"SeckillWebhooksWait"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointAway},
+		{"a webhook endpoint refuses one event", []string{"SeckillWebhookDeadLetters"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointRefusesOne},
+	}
+}
+
+// notProvoked are the alerts that no fault here fires, with why. rules_test.yml has them with metrics that are made up.
+func notProvoked() map[string]string {
+	return map[string]string{
+		"SeckillPoolExhausted": "classes of callers share exactly as many connections as a pool has, so nobody waits in the pool itself: " +
+			"it would be a defect of the service, not a fault around it",
+	}
+}
+
+func instanceKilled(r *rig) { r.must(r.Servers[0].Kill()) }
+
+// databaseHangs has some buyers wait for their row, and admins read more at once than there are connections for.
+func databaseHangs(r *rig) {
+	r.toDB[0].Blackhole()
+	r.meanwhile(200*time.Millisecond, 1, r.buy)
+	r.meanwhile(200*time.Millisecond, 8, func() { r.buyAt(0, 10*time.Second) })
+	r.meanwhile(200*time.Millisecond, 40, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken(), nil) })
+}
+
+func databaseAway(r *rig) { r.toDB[0].Cut() }
+
+func redisAway(r *rig) {
+	r.toRedis[0].Cut()
+	r.admin(http.StatusAccepted, fmt.Sprintf("/voucher/%d/pause", r.sale), nil)
+}
+
+func answersLost(r *rig) {
+	r.toRedis[0].DropRepliesTo("evalsha", 1<<30)
+	r.meanwhile(100*time.Millisecond, 8, r.buy)
+}
+
+// redisAndInstanceKilled has an instance accept orders that nobody reads from the stream, and kills it and Redis; its last writes are cut off
+// its file, as in a power cut. The other instance has seen a later admission, so that it knows that there were some.
+func redisAndInstanceKilled(r *rig) {
+	const orders = 20
+	for i, p := range r.toRedis {
+		p.Refuse("xreadgroup")
+		box.Eventually(r, fmt.Sprintf("instance %d reading nothing", i), func() error {
+			if p.Refused() == 0 {
+				return fmt.Errorf("its last reading is under way")
+			}
+			return nil
+		})
+	}
+	file := r.appendOnlyFile()
+	before, err := os.Stat(file)
+	r.must(err)
+	for i := range orders + 1 {
+		if _, a := r.buyAt(1-i/orders, 0); a.StatusCode != http.StatusAccepted { // the last one at the other instance
+			r.Fatalf("a purchase: %d %s", a.StatusCode, a.Body)
+		}
+	}
+	r.must(r.Servers[1].Kill())
+	r.store.Kill()
+	r.must(os.Truncate(file, before.Size()))
+	r.meanwhile(20*time.Millisecond, 4, r.buy)
+	r.store.Start()
+	r.toRedis[0].Heal()
+}
+
+// appendOnlyFile returns the file to which Redis appends.
+func (r *rig) appendOnlyFile() string {
+	r.Helper()
+	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} { // since Redis 7, and before
+		files, err := filepath.Glob(filepath.Join(r.store.Dir, pattern))
+		r.must(err)
+		if len(files) > 0 {
+			return files[len(files)-1]
+		}
+	}
+	r.Fatalf("no append-only file in %s", r.store.Dir)
+	return ""
+}
+
+func tableMissing(r *rig) {
+	r.exec("RENAME TABLE tb_audit TO tb_audit_away")
+	r.meanwhile(time.Second, 1, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken(), nil) })
+}
+
+func unitsMissing(r *rig) {
+	r.meanwhile(200*time.Millisecond, 1, r.buy)
+	r.exec("UPDATE tb_seckill_voucher SET stock = 5 WHERE voucher_id = ?", r.sale)
+}
+
+func unitsOfNowhere(r *rig) {
+	r.exec("UPDATE tb_seckill_voucher SET stock = stock + 50 WHERE voucher_id = ?", r.sale)
+}
+
+func entryUnreadable(r *rig) {
+	r.must(r.Redis.XAdd(r.Context(), &redis.XAddArgs{
+		Stream: r.Redis.StreamKey(), Values: map[string]string{"v": fmt.Sprint(r.sale), "u": "forty-two", "o": "?"},
+	}).Err())
+}
+
+// keyOfAnotherType puts a text where a partition's dead letters are: its sales go on, and cannot be audited.
+func keyOfAnotherType(r *rig) {
+	r.create(map[string]any{"partition": 0})
+	r.create(map[string]any{"partition": 1})
+	r.Redis.Partition = 1
+	r.must(r.Redis.Set(r.Context(), r.Redis.DeadKey(), "x", 0).Err())
+}
+
+func saleGone(r *rig) {
+	r.Ledger.LockSale(r, r.sale)
+	r.must(r.Redis.Del(r.Context(), r.Redis.SaleKey(r.sale)).Err())
+	r.meanwhile(200*time.Millisecond, 1, r.buy)
+}
+
+func partitionNotLearned(r *rig) {
+	r.toDB[1].Cut()
+	r.exec("INSERT INTO tb_setting VALUES ('partition_1', 'open', UTC_TIMESTAMP(3))")
+}
+
+// providerRemoved has a buyer of a paid order want their money back from a provider that the service no longer knows.
+func providerRemoved(r *rig) {
+	user, a := r.buyAt(0, 30*time.Second)
+	order := orderOf(a)
+	if paid := r.pay(user, order); paid.StatusCode != http.StatusOK {
+		r.Fatalf("paying for order %q: %d %s", order, paid.StatusCode, paid.Body)
+	}
+	server := r.Servers[0]
+	server.Settings = maps.Clone(server.Settings)
+	server.Settings["SECKILL_PAYMENT_PROVIDER"] = "none"
+	r.must(server.KillAndStart())
+	r.Client.Must(r, http.StatusAccepted, box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
+}
+
+func overloaded(r *rig) {
+	r.toRedis[0].Delay(200 * time.Millisecond)
+	r.meanwhile(50*time.Millisecond, 64, r.buy)
+}
+
+// crowded opens connections whose header never ends.
+func crowded(r *rig) {
+	r.meanwhile(time.Second, 40, func() {
+		conn, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Servers[0].Addr)
+		if err != nil {
+			return // it is full
+		}
+		defer func() { _ = conn.Close() }()                                         // nothing is expected of it
+		_, _ = fmt.Fprintf(conn, "GET /voucher/%d HTTP/1.1\r\nHost: x\r\n", r.sale) // it may be refused already
+		select {
+		case <-r.Context().Done():
+		case <-time.After(3 * time.Second):
+		}
+	})
+}
+
+// bots have tokens without the age of their account: a hundred and more ask in a second.
+func bots(r *rig) { r.meanwhile(100*time.Millisecond, 16, r.buy) }
+
+// endpoint makes a receiver an endpoint of the sale's shop.
+func (r *rig) endpoint(to *receiver.Receiver) {
+	r.Helper()
+	r.admin(http.StatusCreated, "/admin/webhook", map[string]any{"shopId": 1, "url": to.URL()})
+}
+
+func endpointAway(r *rig) {
+	to := receiver.New(r)
+	r.endpoint(to)
+	to.Stop()
+	r.meanwhile(time.Second, 1, r.buy)
+}
+
+// endpointRefusesOne takes all events but those of one order. The nine attempts to send that take eight hours, so the database is told again
+// and again that the next one is due.
+func endpointRefusesOne(r *rig) {
+	to := receiver.New(r)
+	refused := ""
+	to.Answers(func(id string) int { // called by one at a time
+		if refused == "" {
+			refused = id
+		}
+		if id == refused {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	})
+	r.endpoint(to)
+	r.meanwhile(time.Second, 1, r.buy)
+	r.meanwhile(2*time.Second, 1, func() {
+		_, _ = r.Ledger.DB.ExecContext(r.Context(), "UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)") // again in two seconds
+	})
+}

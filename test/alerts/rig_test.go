@@ -1,0 +1,161 @@
+package alerts
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/testkit"
+	"seckill/test/box"
+)
+
+// rig is the service on stores of its own, each behind proxies that can break, with a sale that is on.
+type rig struct {
+	testing.TB
+	*box.Site
+
+	store         *testkit.RedisServer
+	toRedis, toDB []*testkit.Proxy // of each instance
+	sale          int64
+	user          atomic.Int64 // the last one who has asked
+}
+
+// deployment is how the service runs.
+type deployment struct {
+	instances int // default: 1
+	settings  map[string]string
+	sale      map[string]any // besides what a valid one has
+}
+
+// units of the sale: more than are sold.
+const units = 1_000_000
+
+// newRig starts the service.
+func newRig(tb testing.TB, d deployment) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, store: testkit.StartRedis(tb, "--appendonly", "yes")}
+	dsn := testkit.MySQL(tb)
+	r.Site = box.EmptySite(tb, r.store.Addr, "", dsn)
+	c, err := mysql.ParseDSN(dsn)
+	r.must(err)
+	server := c.Addr
+	for range max(1, d.instances) {
+		toRedis, toDB := testkit.NewProxy(tb, r.store.Addr), testkit.NewProxy(tb, server)
+		r.toRedis, r.toDB = append(r.toRedis, toRedis), append(r.toDB, toDB)
+		c.Addr = toDB.Addr
+		r.Add(tb, toRedis.Addr, c.FormatDSN(), d.settings)
+	}
+	r.Start(tb)
+	r.sale = r.create(d.sale)
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// create creates a sale that is on, with more fields than it needs. While no partition can take it, it is asked for again.
+func (r *rig) create(more map[string]any) int64 {
+	r.Helper()
+	body := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(24*time.Hour))
+	maps.Copy(body, more)
+	v := box.Decode[box.Voucher](r, r.admin(http.StatusCreated, "/voucher/seckill", body))
+	r.AwaitState(r, v.ID, "on_sale")
+	return v.ID
+}
+
+// ask sends a request to an instance; without an answer it returns the zero one.
+func (r *rig) ask(instance int, method, path, token string, body any) box.Reply {
+	a, err := r.Client.Do(r.Context(), box.Request{Method: method, URL: r.Servers[instance].URL(path), Token: token, Body: body})
+	if err != nil {
+		return box.Reply{} // the fault that is tried, or the end of the test
+	}
+	return a
+}
+
+// admin has an admin post something, and expects the status.
+func (r *rig) admin(want int, path string, body any) box.Reply {
+	r.Helper()
+	return r.Client.Must(r, want, box.Request{Method: http.MethodPost, URL: r.URL(path), Token: box.AdminToken(), Body: body})
+}
+
+// buyAt has the next user buy at an instance; wait is how long they wait for their row.
+func (r *rig) buyAt(instance int, wait time.Duration) (user int64, a box.Reply) {
+	user = r.user.Add(1)
+	path := fmt.Sprintf("/voucher/seckill/%d", r.sale)
+	if wait > 0 {
+		path += "?wait=" + wait.String()
+	}
+	return user, r.ask(instance, http.MethodPost, path, box.BuyerToken(user), nil)
+}
+
+// buy has the next user buy.
+func (r *rig) buy() { r.buyAt(0, 0) }
+
+// orderOf returns the order that a purchase was answered with, "" for none.
+func orderOf(a box.Reply) string {
+	var placed box.Placed
+	_ = json.Unmarshal(a.Data, &placed) // a refusal has none
+	return placed.OrderID
+}
+
+// pay pays for an order, and returns the sandbox's answer.
+func (r *rig) pay(user int64, order string) box.Reply {
+	var begun struct{ PayURL string }
+	if err := json.Unmarshal(r.ask(0, http.MethodPost, "/order/"+order+"/pay", box.BuyerToken(user), nil).Data, &begun); err != nil {
+		return box.Reply{} // no answer
+	}
+	return r.ask(0, http.MethodPost, begun.PayURL, "", nil)
+}
+
+// changeMind has somebody buy, pay, and want their money back; and somebody buy and cancel. What of it takes place, the caller sees in
+// the metrics.
+func (r *rig) changeMind() {
+	user, a := r.buyAt(0, 10*time.Second)
+	if order := orderOf(a); order != "" {
+		r.pay(user, order)
+		r.ask(1, http.MethodPost, "/order/"+order+"/refund", box.BuyerToken(user), nil)
+	}
+	user, a = r.buyAt(1, 10*time.Second)
+	if order := orderOf(a); order != "" {
+		r.ask(0, http.MethodPost, "/order/"+order+"/cancel", box.BuyerToken(user), nil)
+	}
+}
+
+// meanwhile does something every so often, by so many at once, until the test ends.
+func (r *rig) meanwhile(every time.Duration, callers int, do func()) {
+	for range callers {
+		done := make(chan struct{})
+		ctx := r.Context()
+		go func() {
+			defer close(done)
+			again := time.NewTicker(every)
+			defer again.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-again.C:
+					do()
+				}
+			}
+		}()
+		r.Cleanup(func() { <-done })
+	}
+}
+
+// exec runs a statement in the database, past the service.
+func (r *rig) exec(statement string, args ...any) {
+	r.Helper()
+	_, err := r.Ledger.DB.ExecContext(r.Context(), statement, args...)
+	r.must(err)
+}
