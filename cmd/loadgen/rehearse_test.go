@@ -70,6 +70,7 @@ func TestRehearsal(t *testing.T) {
 			return tamperer{}
 		}, exitVerified, []string{"50  accepted"}},
 		{"every fourth answer is lost", nil, lostAnswers, exitVerified, []string{"50 live orders", "held", "unknown connection lost"}},
+		{"units are added meanwhile", nil, func() tamperer { return addsUnits(t, at) }, exitVerified, []string{"60 units issued (+10 meanwhile), 60 live orders"}},
 		{"busy at first", nil, busy, exitVerified, []string{"3  later UNAVAILABLE", "50  accepted"}},
 		{"every outcome is unknown", []string{"-retry", "1"}, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -174,6 +175,25 @@ func busy() tamperer {
 		}
 		w.Header().Set("Retry-After", "1")
 		return answer(w, http.StatusServiceUnavailable, `{"success":false,"code":"UNAVAILABLE"}`)
+	}}
+}
+
+// addsUnits has an admin add ten units before the first purchase.
+func addsUnits(t *testing.T, at string) tamperer {
+	t.Helper()
+	first, client := once(), box.NewClient(t)
+	return tamperer{before: func(_ http.ResponseWriter, r *http.Request) bool {
+		if !isPurchase(r) || !first() {
+			return false
+		}
+		reply, err := client.Do(t.Context(), box.Request{
+			Method: http.MethodPost, URL: at + strings.Replace(r.URL.Path, "/seckill/", "/", 1) + "/stock", Token: box.AdminToken(),
+			Header: map[string]string{"Idempotency-Key": "more"}, Body: map[string]any{"delta": 10},
+		})
+		if err != nil || reply.StatusCode >= http.StatusMultipleChoices {
+			t.Errorf("adding units: %d %s, %v", reply.StatusCode, reply.Body, err)
+		}
+		return false
 	}}
 }
 

@@ -20,7 +20,6 @@ type report struct {
 	checker.Report
 	Settings    settings `json:"settings"`
 	Voucher     int64    `json:"voucher"`
-	Issued      int64    `json:"issued"`
 	Buyers      int64    `json:"buyers"` // who arrived
 	Requests    int      `json:"requests"`
 	Took        float64  `json:"seconds"`
@@ -79,7 +78,7 @@ func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *repo
 		Settings: settings{
 			p.curve.name, p.duration.Seconds(), p.connections, p.retry, p.wait.Seconds(), p.think.Seconds(), p.seed,
 		},
-		Voucher: v.ID, Issued: v.Issued, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(), SoldOut: r.soldOut.Seconds(),
+		Voucher: v.ID, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(), SoldOut: r.soldOut.Seconds(),
 		Answers: r.counts(), FromDue: newLatency(r.fromDue), FromSent: newLatency(r.fromSent), Timeline: r.seconds,
 	}
 }
@@ -111,8 +110,12 @@ func (r *report) print(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "Latency from due    %s\n", r.FromDue)
 	fmt.Fprintf(&b, "        from sent   %s\n", r.FromSent)
-	fmt.Fprintf(&b, "Voucher %d: %d units issued, %d live orders, %d shown as left; %d orders found by their owners, %d in the list of all.\n",
-		r.Voucher, r.Issued, r.Live, r.Stock, r.Owners, r.Listed)
+	changed := ""
+	if r.Added != 0 {
+		changed = fmt.Sprintf(" (%+d meanwhile)", r.Added)
+	}
+	fmt.Fprintf(&b, "Voucher %d: %d units issued%s, %d live orders, %d shown as left; %d orders found by their owners, %d in the list of all.\n",
+		r.Voucher, r.Issued, changed, r.Live, r.Stock, r.Owners, r.Listed)
 	if len(r.Undecided) > 0 {
 		b.WriteString("Not looked at, or not to be decided from here:\n")
 		for _, g := range r.Undecided {

@@ -30,6 +30,8 @@ type verifier struct {
 
 // observed is what the service showed in the end.
 type observed struct {
+	Issued int64 `json:"issued"` // units of the sale
+	Added  int64 `json:"added"`  // of them since the load began; below 0 where some were taken
 	Live   int64 `json:"live"`   // orders that hold a unit
 	Stock  int64 `json:"stock"`  // units shown as left
 	Owners int   `json:"owners"` // orders that were looked up by their owners
@@ -140,6 +142,7 @@ func (v *verifier) readShown(ctx context.Context, e *checker.Evidence, found map
 	if payWithin := time.Duration(now.PayWithinSeconds) * time.Second; payWithin > 0 && time.Since(v.record.began) > payWithin {
 		e.Expires = true
 	}
+	v.observed.Issued, v.observed.Added = now.Issued, now.Issued-v.before.Issued
 	v.observed.Stock, v.observed.Live = *now.Stock, e.Live()
 	return nil
 }
