@@ -331,8 +331,12 @@ clients: ## generate clients/ from web/openapi.yaml
 	@cd tools/clients && { [ -x node_modules/.bin/openapi-typescript ] || npm ci --no-audit --no-fund --loglevel=error; } && \
 		node_modules/.bin/openapi-typescript ../../web/openapi.yaml -o ../../clients/typescript/schema.d.ts >/dev/null
 
+.PHONY: openapi-lint
+openapi-lint: ## lint web/openapi.yaml: neither errors nor warnings
+	@cd tools/clients && { [ -d node_modules/@redocly/openapi-core ] || npm ci --no-audit --no-fund --loglevel=error; } && node lint.mjs ../../web/openapi.yaml
+
 .PHONY: clients-check
-clients-check: ## fail when clients/ is not what make clients makes, and try the clients on the real service
+clients-check: openapi-lint ## fail when clients/ is not what make clients makes, and try the clients on the real service
 	@before=$$(sha256sum $(GENERATED)); $(MAKE) clients; \
 	if [ "$$before" != "$$(sha256sum $(GENERATED))" ]; then echo 'clients/ was not what web/openapi.yaml makes; commit what make clients has made' >&2; exit 1; fi
 	@cd clients/go && go vet ./... && go test -count=1 -timeout 15m $(TESTFLAGS) ./...
