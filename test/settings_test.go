@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,29 @@ func TestUnreachableStores(t *testing.T) {
 	}
 	if all := s.Log.String(); strings.Contains(all, "hunter2") || strings.Contains(all, box.Secret) {
 		t.Errorf("the log has a secret:\n%s", all)
+	}
+}
+
+// TestTakenPort: an address that is taken ends the start, with the setting to change.
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	for _, setting := range []string{"SECKILL_HTTP_ADDR", "SECKILL_OPS_ADDR"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			settings := map[string]string{
+				"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
+			}
+			settings[setting] = taken.Addr().String()
+			got := box.Command(t, settings, "serve")
+			if all := got.Stdout + got.Stderr; got.Code == 0 || !strings.Contains(all, "set "+setting+" to another port") {
+				t.Errorf("exit code %d, want a failure that names %s:\n%s", got.Code, setting, all)
+			}
+		})
 	}
 }
 

@@ -30,6 +30,11 @@ func TestWelcome(t *testing.T) {
 	if !strings.Contains(strings.ToLower(srv.Log.String()), "embedded") {
 		t.Errorf("it does not mention the embedded mode:\n%s", srv.Log)
 	}
+	for _, place := range []string{"the shop       " + srv.URL(""), "the console    " + srv.URL("/admin#sign-in="), "the interface  " + srv.URL("/docs")} {
+		if !strings.Contains(srv.Log.String(), place) {
+			t.Errorf("the welcome does not name %q:\n%s", place, srv.Log)
+		}
+	}
 	c := box.NewClient(t)
 	r := c.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: line[1], Header: map[string]string{"Authorization": line[2]}})
 	if placed := box.Decode[box.Placed](t, r); placed.OrderID == "" || placed.Status != "unpaid" {
