@@ -1486,7 +1486,10 @@ export interface paths {
     };
     "/sandbox/pay/{ticket}": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description From there, too. It holds the voucher's title, signed. */
+                for?: string;
+            };
             header?: never;
             path: {
                 /** @description From the `payUrl` of the sandbox. It holds what is to be paid, signed. */
@@ -6177,7 +6180,10 @@ export interface operations {
     };
     showSandboxPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description From there, too. It holds the voucher's title, signed. */
+                for?: string;
+            };
             header?: never;
             path: {
                 /** @description From the `payUrl` of the sandbox. It holds what is to be paid, signed. */
@@ -6202,7 +6208,10 @@ export interface operations {
     };
     paySandboxPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description From there, too. It holds the voucher's title, signed. */
+                for?: string;
+            };
             header?: never;
             path: {
                 /** @description From the `payUrl` of the sandbox. It holds what is to be paid, signed. */

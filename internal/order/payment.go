@@ -14,7 +14,8 @@ type Payment struct {
 	OrderID    int64
 	UserID     int64
 	VoucherID  int64
-	Amount     int64 // cents, the order's
+	Amount     int64  // cents, the order's
+	Title      string // of the voucher, for the page where it is paid; not stored, and empty where it is not needed or not known
 	State      PaymentState
 	Provider   string // who moves the money; "" for what costs nothing, and for payments of versions that knew one provider only
 	Reference  string // the provider's own id of it; "" until the provider has told one

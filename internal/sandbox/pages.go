@@ -38,8 +38,8 @@ type Pages struct {
 	page     *template.Template
 }
 
-// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is the link for
-// a buyer who has paid, "" for none.
+// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where a buyer
+// goes on who has paid, or does not want to, "" for nowhere.
 func NewPages(p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
@@ -60,22 +60,24 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t, err := p.provider.tickets.open(strings.TrimPrefix(r.URL.Path, Path))
+	sealed := strings.TrimPrefix(r.URL.Path, Path)
+	t, err := p.provider.tickets.open(sealed)
+	title := p.provider.tickets.openTitle(sealed, r.URL.Query().Get(titleParam))
 	switch {
 	case err != nil:
-		p.show(w, r, http.StatusNotFound, unknown, t)
+		p.show(w, r, http.StatusNotFound, view{Stage: unknown})
 	case r.Method == http.MethodGet, r.Method == http.MethodHead:
-		p.show(w, r, http.StatusOK, asking, t)
+		p.show(w, r, http.StatusOK, viewOf(t, title, asking))
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
 		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
 			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order", t.OrderID, "error", err)
-			p.show(w, r, http.StatusBadGateway, failing, t)
+			p.show(w, r, http.StatusBadGateway, viewOf(t, title, failing))
 			return
 		}
-		p.show(w, r, http.StatusOK, paid, t)
+		p.show(w, r, http.StatusOK, viewOf(t, title, paid))
 	}
 }
 
@@ -119,16 +121,18 @@ func (p *Pages) callOnce(ctx context.Context, n order.Notice) error {
 type view struct {
 	Chinese bool
 	Stage   stage
+	Title   string // of the voucher; "" where it is not known
 	Amount  string
 	OrderID int64
 	Back    string
 }
 
-func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, s stage, t ticket) {
-	v := view{
-		Chinese: prefersChinese(r), Stage: s, OrderID: t.OrderID, Back: p.back,
-		Amount: fmt.Sprintf("%d.%02d", t.Amount/100, t.Amount%100),
-	}
+func viewOf(t ticket, title string, s stage) view {
+	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: fmt.Sprintf("¥%d.%02d", t.Amount/100, t.Amount%100)}
+}
+
+func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {
+	v.Chinese, v.Back = prefersChinese(r), p.back
 	var b bytes.Buffer
 	if err := p.page.Execute(&b, v); err != nil {
 		p.log.ErrorContext(r.Context(), "the sandbox's page", "error", err)

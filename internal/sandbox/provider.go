@@ -45,7 +45,7 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 	if err != nil {
 		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", pay.ID, err)
 	}
-	return service.Checkout{URL: Path + t}, nil
+	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, pay.Title)}, nil
 }
 
 // Refund logs that the money would go back now.

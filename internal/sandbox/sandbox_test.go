@@ -182,7 +182,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 
 func TestPaying(t *testing.T) {
 	t.Parallel()
-	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 10_05}
+	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 10_05, Title: "Noodles & tea"}
 	for name, tc := range map[string]struct {
 		method   string
 		language string
@@ -192,7 +192,9 @@ func TestPaying(t *testing.T) {
 		says     string
 		calls    int
 	}{
-		"looking":              {method: http.MethodGet, status: 200, says: "10.05"},
+		"looking":              {method: http.MethodGet, status: 200, says: "¥10.05"},
+		"what it is for":       {method: http.MethodGet, status: 200, says: "Noodles &amp; tea"},
+		"not now":              {method: http.MethodGet, status: 200, says: `href="/"`},
 		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
 		"paying":               {method: http.MethodPost, status: 200, says: `href="/"`, calls: 1},
 		"paying, in Chinese":   {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
@@ -200,6 +202,7 @@ func TestPaying(t *testing.T) {
 		"a shop that is down":  {method: http.MethodPost, answers: []int{500, 500, 500}, status: 502, says: "Please try again", calls: 3},
 		"a shop that refuses":  {method: http.MethodPost, answers: []int{409}, status: 502, says: "Please try again", calls: 1},
 		"another address":      {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
+		"a way out of it":      {method: http.MethodGet, damage: "x", status: 404, says: `href="/"`},
 		"another method":       {method: http.MethodDelete, status: 405, says: "GET shows"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +212,8 @@ func TestPaying(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := openShop(t, tc.answers...)
-			r := httptest.NewRequestWithContext(t.Context(), tc.method, at.URL+tc.damage, http.NoBody)
+			address, title, _ := strings.Cut(at.URL, "?")
+			r := httptest.NewRequestWithContext(t.Context(), tc.method, address+tc.damage+"?"+title, http.NoBody)
 			r.Header.Set("Accept-Language", tc.language)
 			w := httptest.NewRecorder()
 			s.pages(t).ServeHTTP(w, r)
@@ -246,5 +250,30 @@ func TestTicketsCannotBeAltered(t *testing.T) {
 	notices := noticesAt(t, time.Now())
 	if notices.key.verify([]byte("x"), k.sign([]byte("x"))) || bytes.Equal(k, notices.key) {
 		t.Error("what is signed for one purpose is good for another")
+	}
+}
+
+// A title is shown on the page of its own ticket only, as the provider wrote it; a long one is cut.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	k := providerOf(t).tickets
+	for name, tc := range map[string]struct{ title, want string }{
+		"none":       {"", ""},
+		"one":        {"Noodles for two", "Noodles for two"},
+		"Chinese":    {"双人牛肉面", "双人牛肉面"},
+		"a long one": {strings.Repeat("面", 255), strings.Repeat("面", maxTitle-1) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sealed := strings.TrimPrefix(k.sealTitle("ticket", tc.title), "?"+titleParam+"=")
+			if got := k.openTitle("ticket", sealed); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			for _, other := range []struct{ of, sealed string }{{"another", sealed}, {"ticket", "x" + sealed}, {"ticket", sealed + "A"}} {
+				if got := k.openTitle(other.of, other.sealed); got != "" {
+					t.Errorf("%q of %+v", got, other)
+				}
+			}
+		})
 	}
 }

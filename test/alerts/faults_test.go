@@ -193,7 +193,7 @@ func providerRemoved(r *rig) {
 
 func overloaded(r *rig) {
 	r.toRedis[0].Delay(200 * time.Millisecond)
-	r.meanwhile(50*time.Millisecond, 64, r.buy)
+	r.meanwhile(200*time.Millisecond, 64, r.buy)
 }
 
 // crowded opens connections whose header never ends.

@@ -56,6 +56,8 @@ func TestBuying(t *testing.T) {
 					t.Errorf("%d orders were sent, want 1", got)
 				}
 				w.click(button("unpaid"))
+				w.sees(".what", map[bool]string{true: "100 for 10", false: "50 for 10"}[embedded])
+				w.accessible()
 				w.click("form[method=post] button")
 				w.sees(".paid", "The shop has been told")
 				w.accessible()
@@ -299,6 +301,7 @@ func TestKeyboard(t *testing.T) {
 	tabTo(".order [data-act=cancel]")
 	w.keys(kb.Enter)
 	w.sees("dialog", "Cancel this order?")
+	w.accessible()
 	tabTo("dialog .button.danger")
 	w.keys(" ")
 	w.sees(".order .tag", "Cancelled")

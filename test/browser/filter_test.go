@@ -106,6 +106,7 @@ func TestConsoleSignInWaits(t *testing.T) {
 	w.click("form .button.primary")
 	w.sees("form .button.primary", "Asking the service")
 	w.sees("form [role=status]", "No answer yet")
+	w.accessible()
 	p.Heal()
 	w.getsIn()
 }

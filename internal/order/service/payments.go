@@ -70,7 +70,17 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment orde
 		payment, err = p.receive(ctx, order.Notice{PaymentID: payment.ID, Provider: payment.Provider})
 		return payment, "", err
 	}
+	payment.Title = p.title(ctx, payment.VoucherID)
 	return p.begin(ctx, payment)
+}
+
+// title is what a provider tells the buyer that they pay for. A payment does not fail for want of it.
+func (p *Payments) title(ctx context.Context, voucherID int64) string {
+	v, err := p.parts.Lookup.catalog.Find(ctx, voucherID)
+	if err != nil {
+		return ""
+	}
+	return v.Title
 }
 
 // begin makes the payment's provider expect it. The buyer gets the address only once the provider's reference is stored: a
