@@ -34,14 +34,17 @@ func faults() []fault {
 				"SeckillOrdersNotRecorded", "SeckillRecordingBehind", "SeckillAuditStalled", "SeckillSalesNotCompared", "SeckillPurchasesSlow",
 				"SeckillConnectionsShed",
 			},
-			deployment{}, databaseHangs,
+			deployment{},
+			databaseHangs,
 		},
 		{"the database is away", []string{"SeckillOffersNotSeenTo"}, deployment{}, databaseAway},
 		{"Redis is away while a sale is paused", []string{"SeckillOperationsNotApplied"}, deployment{}, redisAway},
 		{"Redis's answers are lost", []string{"SeckillUnknownOutcomes"}, deployment{}, answersLost},
 		{
 			"Redis dies with its last writes, and an instance with it",
-			[]string{"SeckillRedisLostWrites", "SeckillOrdersUnaccounted"}, deployment{instances: 2}, redisAndInstanceKilled,
+			[]string{"SeckillRedisLostWrites", "SeckillOrdersUnaccounted"},
+			deployment{instances: 2},
+			redisAndInstanceKilled,
 		},
 		{"a table is missing", []string{"SeckillInternalErrors"}, deployment{}, tableMissing},
 		{"the database has fewer units than Redis sells", []string{"SeckillOrdersFailed", "SeckillUnitsUnaccounted"}, deployment{}, unitsMissing},
@@ -51,14 +54,18 @@ func faults() []fault {
 		{"a sale has gone from Redis while its row is locked", []string{"SeckillRepairsWait", "SeckillRebuildFails"}, deployment{}, saleGone},
 		{
 			"an instance without its database does not learn of a partition",
-			[]string{"SeckillInstanceMissesPartition"}, deployment{instances: 2}, partitionNotLearned,
+			[]string{"SeckillInstanceMissesPartition"},
+			deployment{instances: 2},
+			partitionNotLearned,
 		},
 		{"the payment provider was taken out of the settings", []string{"SeckillRefundsFail"}, deployment{}, providerRemoved},
 		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT", "10"), overloaded},
 		{"more connect than an instance has room for", []string{"SeckillConnectionsRefused"}, one("SECKILL_MAX_CONNECTIONS", "10"), crowded},
 		{
-			"a crowd of accounts that a guard stops", []string{"SeckillGuardsStop"},
-			deployment{sale: map[string]any{"guards": map[string]any{"conditions": map[string]any{"minAgeDays": 7}}}}, bots,
+			"a crowd of accounts that a guard stops",
+			[]string{"SeckillGuardsStop"},
+			deployment{sale: map[string]any{"guards": map[string]any{"conditions": map[string]any{"minAgeDays": 7}}}},
+			bots,
 		},
 		{"a webhook endpoint is away", []string{"SeckillWebhooksWait"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointAway},
 		{"a webhook endpoint refuses one event", []string{"SeckillWebhookDeadLetters"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointRefusesOne},
@@ -80,7 +87,7 @@ func databaseHangs(r *rig) {
 	r.toDB[0].Blackhole()
 	r.meanwhile(200*time.Millisecond, 1, r.buy)
 	r.meanwhile(200*time.Millisecond, 8, func() { r.buyAt(0, 10*time.Second) })
-	r.meanwhile(200*time.Millisecond, 40, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken(), nil) })
+	r.meanwhile(200*time.Millisecond, 40, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken()) })
 }
 
 func databaseAway(r *rig) { r.toDB[0].Cut() }
@@ -140,7 +147,7 @@ func (r *rig) appendOnlyFile() string {
 
 func tableMissing(r *rig) {
 	r.exec("RENAME TABLE tb_audit TO tb_audit_away")
-	r.meanwhile(time.Second, 1, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken(), nil) })
+	r.meanwhile(time.Second, 1, func() { r.ask(0, http.MethodGet, "/admin/audit", box.AdminToken()) })
 }
 
 func unitsMissing(r *rig) {

@@ -74,8 +74,8 @@ func (r *rig) create(more map[string]any) int64 {
 }
 
 // ask sends a request to an instance; without an answer it returns the zero one.
-func (r *rig) ask(instance int, method, path, token string, body any) box.Reply {
-	a, err := r.Client.Do(r.Context(), box.Request{Method: method, URL: r.Servers[instance].URL(path), Token: token, Body: body})
+func (r *rig) ask(instance int, method, path, token string) box.Reply {
+	a, err := r.Client.Do(r.Context(), box.Request{Method: method, URL: r.Servers[instance].URL(path), Token: token})
 	if err != nil {
 		return box.Reply{} // the fault that is tried, or the end of the test
 	}
@@ -95,7 +95,7 @@ func (r *rig) buyAt(instance int, wait time.Duration) (user int64, a box.Reply) 
 	if wait > 0 {
 		path += "?wait=" + wait.String()
 	}
-	return user, r.ask(instance, http.MethodPost, path, box.BuyerToken(user), nil)
+	return user, r.ask(instance, http.MethodPost, path, box.BuyerToken(user))
 }
 
 // buy has the next user buy.
@@ -111,10 +111,10 @@ func orderOf(a box.Reply) string {
 // pay pays for an order, and returns the sandbox's answer.
 func (r *rig) pay(user int64, order string) box.Reply {
 	var begun struct{ PayURL string }
-	if err := json.Unmarshal(r.ask(0, http.MethodPost, "/order/"+order+"/pay", box.BuyerToken(user), nil).Data, &begun); err != nil {
+	if err := json.Unmarshal(r.ask(0, http.MethodPost, "/order/"+order+"/pay", box.BuyerToken(user)).Data, &begun); err != nil {
 		return box.Reply{} // no answer
 	}
-	return r.ask(0, http.MethodPost, begun.PayURL, "", nil)
+	return r.ask(0, http.MethodPost, begun.PayURL, "")
 }
 
 // changeMind has somebody buy, pay, and want their money back; and somebody buy and cancel. What of it takes place, the caller sees in
@@ -123,11 +123,11 @@ func (r *rig) changeMind() {
 	user, a := r.buyAt(0, 10*time.Second)
 	if order := orderOf(a); order != "" {
 		r.pay(user, order)
-		r.ask(1, http.MethodPost, "/order/"+order+"/refund", box.BuyerToken(user), nil)
+		r.ask(1, http.MethodPost, "/order/"+order+"/refund", box.BuyerToken(user))
 	}
 	user, a = r.buyAt(1, 10*time.Second)
 	if order := orderOf(a); order != "" {
-		r.ask(0, http.MethodPost, "/order/"+order+"/cancel", box.BuyerToken(user), nil)
+		r.ask(0, http.MethodPost, "/order/"+order+"/cancel", box.BuyerToken(user))
 	}
 }
 
