@@ -91,7 +91,7 @@ func (s *stores) openRedis(cfg config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	s.redis, err = redisstore.New(s.clients, redisstore.Options{
-		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: build().Version,
+		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(),
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	return err

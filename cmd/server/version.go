@@ -26,3 +26,13 @@ func build() telemetry.Build {
 	}
 	return b
 }
+
+// versionShown is the version that heartbeats tell: of a build without one, the revision of its source.
+func versionShown() string {
+	const untold, digits = "(devel)", 12 // of a revision, which has forty
+	b := build()
+	if b.Version != untold {
+		return b.Version
+	}
+	return "devel-" + b.Revision[:min(digits, len(b.Revision))]
+}

@@ -258,7 +258,7 @@ func (f *Facts) versions() Line {
 		}
 	}
 	for _, version := range slices.Sorted(maps.Keys(by)) {
-		all = append(all, fmt.Sprintf("%s (%s)", version, strings.Join(by[version], ", ")))
+		all = append(all, fmt.Sprintf("%s: %s", version, strings.Join(by[version], ", ")))
 	}
 	do := say("finish the upgrade, or go back: during the sale all should be of one version", "完成升级或回退：活动期间所有实例应为同一版本")
 	if len(old) > 0 {
