@@ -50,6 +50,7 @@ func TestWelcome(t *testing.T) {
 		t.Errorf("shop 1 shows %s, want a sale that is on, one that is to come, and an ordinary voucher", list.Body)
 	}
 	signsInOnce(t, c, srv)
+	signsInATill(t, c, srv)
 	// The second start finds the demonstration vouchers and makes no others.
 	if _, err := srv.Terminate(); err != nil {
 		t.Fatal(err)
@@ -66,6 +67,20 @@ func TestWelcome(t *testing.T) {
 	list = c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/voucher/list/1")})
 	if vouchers := box.Decode[[]box.Voucher](t, list); len(vouchers) != len(states) {
 		t.Errorf("after a restart shop 1 shows %s, want what it showed before", list.Body)
+	}
+}
+
+// signsInATill runs the command that the server has printed for a till's token, which is of a till.
+func signsInATill(t *testing.T, c *box.Client, srv *box.Server) {
+	t.Helper()
+	command := regexp.MustCompile(`its token: (\S+) (token [^)]+)\)`).FindStringSubmatch(srv.Log.String())
+	if command == nil || command[1] != box.Binary(t) {
+		t.Fatalf("no command for a till's token, %q:\n%s", command, srv.Log)
+	}
+	token := strings.TrimSpace(box.Command(t, srv.Settings, strings.Fields(command[2])...).Stdout)
+	validate := box.Request{Method: http.MethodPost, URL: srv.URL("/till/validate"), Token: token, Body: map[string]string{"code": "0000-0000-0000-0000"}}
+	if r := c.Must(t, http.StatusNotFound, validate); !strings.Contains(string(r.Body), "COUPON") {
+		t.Errorf("the till is answered %s, want that there is no such coupon", r.Body)
 	}
 }
 

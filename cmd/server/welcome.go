@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
 	"slices"
 	"time"
 
@@ -73,8 +74,8 @@ func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg conf
 
   the shop       %[1]s
   the console    %[2]s   (signs you in, once; on this machine)
-  a till         %[1]s/till   (its token: server token -user 7 -role till -shop %[3]d)
-  the interface  %[1]s/docs`, url, link.at(url), demoShop)
+  a till         %[1]s/till   (its token: %[4]s token -user 7 -role till -shop %[3]d)
+  the interface  %[1]s/docs`, url, link.at(url), demoShop, os.Args[0])
 	}
 	try := "Nothing is on sale in shop 1 to try it with; create a sale in the console, or with the admin's token."
 	if demo != 0 {
@@ -93,11 +94,11 @@ runs on Redis and MySQL (see the README). Ctrl-C stops it.
 
 %s
 
-An admin's token (the buyer's above and it are valid for a day at most; others: server token --help):
+An admin's token (the buyer's above and it are valid for a day at most; others: %s token --help):
 
   %s
 
-`, s.home.SQLitePath, open, try, admin)
+`, s.home.SQLitePath, open, try, os.Args[0], admin)
 	return err
 }
 

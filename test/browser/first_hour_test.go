@@ -1,0 +1,85 @@
+package browser
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/test/box"
+)
+
+// TestFirstHour goes the way of somebody new, as docs/first-hour.md describes it: a coupon is bought and paid on the shop's page, a sale
+// for tomorrow is created in the console, checked and rehearsed there with the command that it shows, the interface is looked at, a till
+// redeems the coupon, and the report has it. It logs how long each step took.
+func TestFirstHour(t *testing.T) {
+	s := embeddedShop(t)
+	began := time.Now()
+	step := func(name string) {
+		t.Helper()
+		t.Logf("%6.1f s  %s", time.Since(began).Seconds(), name)
+		began = time.Now()
+	}
+	buyer := open(t, s.url("/"), phone())
+	buyer.click(button("grab"))
+	buyer.click("[data-act=demo]")
+	buyer.click(button("unpaid"))
+	step("the first coupon is bought")
+	buyer.click("form[method=post] button")
+	buyer.click("a.back")
+	buyer.sees(".order .tag", "Paid")
+	step("and paid")
+
+	console := open(t, s.url(s.signInLink()), desktop())
+	console.sees("h1", "Vouchers")
+	step("the console is open")
+	console.click("[data-act=create]")
+	console.sees("dialog", "New voucher")
+	for field, value := range map[string]string{"title": "Noodles for two", "payValue": "10", "actualValue": "100", "stock": "50"} {
+		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = '', true", field))
+		console.enter("#f-"+field, value)
+	}
+	for field, hours := range map[string]int{"beginTime": 24, "endTime": 26} {
+		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = new Date(Date.now() + %d * 3600e3).toISOString().slice(0, 19), true", field, hours))
+	}
+	console.click("[data-act=save]")
+	console.sees(".tag", "Not started")
+	step("a sale for tomorrow is created")
+	console.click("[data-before] a")
+	console.sees("[data-line='sale.window'][data-level=ok]", "50 units from")
+	step("and checked")
+	console.click("[data-act=rehearse]")
+	console.click("[data-act=yes]")
+	console.sees("[data-state=waiting] .command", "loadgen -url")
+	words := strings.Fields(evaluate[string](console, "document.querySelector('.command').innerText"))
+	crowd := exec.CommandContext(t.Context(), box.Loadgen(t), words[1:]...)
+	crowd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
+	if out, err := crowd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", words, err, out)
+	}
+	console.sees("[data-state=done] [data-line='rehearsal.soldOut'][data-level=ok]", "50 units within")
+	step("and rehearsed")
+	console.picture("first-hour-rehearsed-desktop", true)
+
+	docs := console.tab(s.url("/docs"))
+	docs.sees("h1", "HTTP interface")
+	step("the interface is looked at")
+
+	buyer.click(".order [data-act=code]")
+	buyer.sees(".coupon-code", "-")
+	code := evaluate[string](buyer, "document.querySelector('.coupon-code').innerText")
+	till := open(t, s.url("/till"), s.asTill(phone()))
+	till.enter("#code", code)
+	till.click("[data-act=check]")
+	till.click("[data-act=redeem]")
+	till.sees(".result.good .says", "Redeemed")
+	buyer.sees(".coupon-used", "Redeemed")
+	step("the coupon is redeemed")
+
+	console.visit(s.url("/admin#/sales"))
+	console.click("[data-sale='1'] a")
+	console.sees("h1", "Report: 100 for 10")
+	console.sees(tile("sold"), "1")
+	step("and stands in the report")
+}
