@@ -263,6 +263,10 @@ bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has 
 bench-partitions: ## what an order costs the busiest Redis master, with one and with four partitions: docs/benchmarks.md
 	@go test -run '^$$' -bench '^BenchmarkPartitions$$' -benchtime 200000x -count $(or $(ROUNDS),5) $(TESTFLAGS) ./internal/redisstore
 
+.PHONY: bench-rehearsal
+bench-rehearsal: ## ROUNDS rehearsals and then their sales, with what was forecast beside what came: docs/rehearsal.md
+	@go test -run '^$$' -bench '^BenchmarkRehearsal$$' -benchtime $(or $(ROUNDS),5)x -timeout 1h $(TESTFLAGS) ./test
+
 .PHONY: split-brain
 split-brain: ## a master cut off with its clients, under each setting: orders that are lost; writes the table of docs/durability.md
 	@SECKILL_TEST_SPLIT='$(or $(DURING),12s)' SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 15m -run '^TestSplitBrain$$' $(TESTFLAGS) ./test/faults
