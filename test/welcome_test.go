@@ -74,7 +74,7 @@ func TestWelcome(t *testing.T) {
 func signsInATill(t *testing.T, c *box.Client, srv *box.Server) {
 	t.Helper()
 	command := regexp.MustCompile(`its token: (\S+) (token [^)]+)\)`).FindStringSubmatch(srv.Log.String())
-	if command == nil || command[1] != box.Binary(t) {
+	if len(command) == 0 || command[1] != box.Binary(t) {
 		t.Fatalf("no command for a till's token, %q:\n%s", command, srv.Log)
 	}
 	token := strings.TrimSpace(box.Command(t, srv.Settings, strings.Fields(command[2])...).Stdout)
