@@ -226,7 +226,7 @@ func (h *history) operation() order.Operation {
 	}
 	kinds := 8
 	if h.m.moved != nil {
-		kinds = 10 // a share also moves units
+		kinds = 14 // a share also moves units
 	}
 	switch rapid.IntRange(0, kinds).Draw(h.t, "kind") {
 	case 0, 1:
@@ -239,7 +239,7 @@ func (h *history) operation() order.Operation {
 		op.Kind, op.Offered, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
 	case 8:
 		op.Kind, op.Delta, op.Offered = order.Unoffering, 1, -1
-	case 9, 10:
+	case 9, 10, 11, 12, 13, 14:
 		op.Kind = order.Move
 		op.Delta = rapid.SampledFrom([]int64{-3, -2, -1, 1, 2}).Draw(h.t, "moved")
 	case 2, 3:

@@ -64,6 +64,8 @@ type Stores struct {
 	Gate    Gate
 	Holders HolderLister
 	Rows    order.Reader
+	Looker  ShareLooker
+	Mover   UnitMover
 }
 
 // New returns an admission that accepts nobody while maxBacklog orders wait to be recorded.
@@ -92,7 +94,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 		a.batchers.Delete(sale.SaleID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
 	}
-	b := a.batcher(sale)
+	b := a.batcher(v, sale)
 	if tooEarly(b.latest.Load()) {
 		b.counts.notStartedFromCache.Add(1)
 		return unlessHidden(v, order.ErrNotStarted)
@@ -107,6 +109,11 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	case askRedis:
 	}
 	result, err := b.join(ctx, request, recorded)
+	if err == nil && b.pulls != nil && lacksUnits(result) {
+		result, err = b.pulls.admit(ctx, request.Quantity.Units(), func(ctx context.Context) (order.Result, error) {
+			return b.join(ctx, request, recorded)
+		})
+	}
 	if err != nil {
 		return unlessHidden(v, err)
 	}
@@ -163,7 +170,7 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 		}
 		return order.ErrBarred
 	}
-	b := a.batcher(sale)
+	b := a.batcher(v, sale)
 	recorded := order.Mark{Epoch: share.Epoch, Sequence: share.Sequence}
 	if tooEarly(b.latest.Load()) {
 		return order.ErrBarred
@@ -227,13 +234,17 @@ func (a *Admission) release(b *batcher) {
 	b.kept = kept
 }
 
-func (a *Admission) batcher(sale order.SaleRef) *batcher {
+// batcher returns the batcher of a voucher's sale; of a split one, of one share.
+func (a *Admission) batcher(v voucher.Voucher, sale order.SaleRef) *batcher {
 	if found, ok := a.batchers.Load(sale.SaleID); ok {
 		return found.(*batcher)
 	}
 	b := newBatcher(sale, a.limit, a.recent, &a.running, a.admit)
 	b.cache = soldOutCache{
 		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing, backOff: order.NewBackOff(),
+	}
+	if shares := order.SalesOf(v); len(shares) > 1 {
+		b.pulls = newPuller(a.stores.Looker, a.stores.Mover, shares, sale.Share, &b.counts, &a.running, a.log)
 	}
 	found, _ := a.batchers.LoadOrStore(sale.SaleID, b)
 	return found.(*batcher)

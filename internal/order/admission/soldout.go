@@ -76,6 +76,8 @@ func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
 	switch {
 	case age >= order.SoldOutTTL, !seen.soldOut(), seen.view.Mark != winners.mark, seen.view.Mark.Before(recorded):
 		return askRedis
+	case b.pulls != nil && !b.pulls.soldOut(): // other shares may have units
+		return askRedis
 	case seen.view.Buyers > int64(len(winners.users)): // not all holders could be read
 		return askRedis
 	case winners.has(user):

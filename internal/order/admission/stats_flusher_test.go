@@ -119,7 +119,7 @@ func TestOutcomeCounts(t *testing.T) {
 		want[o.Answer()]++
 	}
 	delete(want, order.NoAnswer)
-	c.outcomes(results)
+	c.outcomes(results, false)
 	c.add(outcomeOf(fmt.Errorf("call: %w", order.ErrUnavailable)), 2)
 	c.add(outcomeOf(errors.New("no reply")), 3)
 	c.soldOutFromCache.Add(10)

@@ -82,6 +82,7 @@ type flushes = batch.Batcher[struct{}, struct{}]
 // Stores are the stores of an Outbox, and what shows what they hold.
 type Stores struct {
 	Ledger OperationLedger
+	Moves  MoveLedger
 	Redis  OperationApplier
 	Lists  voucher.Lists // notified of changed windows and shelf statuses; nil: nobody is
 }

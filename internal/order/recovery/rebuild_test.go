@@ -35,6 +35,10 @@ func TestPlanOfARebuild(t *testing.T) {
 		o.Extra = extra
 		return o
 	}
+	share := ordertest.SaleVoucher(3)
+	share.Sale.SplitIn, share.Sale.MovedOut, share.Sale.MovedIn = 2, 5, 6
+	movedOpening := opening(3, order.SaleOpen)
+	movedOpening.Moved = &order.Moved{Out: 5, In: 6}
 	paused := ordertest.SaleVoucher(2)
 	paused.Sale.Paused = true
 	off := ordertest.SaleVoucher(2)
@@ -62,6 +66,10 @@ func TestPlanOfARebuild(t *testing.T) {
 			holders: one(map[int64]int64{1: 11, 3: 13}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11})},
 			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
+		},
+		"a share counts what was moved, as the ledger has it": {
+			ledger: order.Snapshot{Voucher: share},
+			want:   rebuildPlan{opening: movedOpening},
 		},
 		"an order of which only the holder is left is requeued": {
 			holders: one(map[int64]int64{4: 14}),
