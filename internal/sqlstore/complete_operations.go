@@ -51,7 +51,7 @@ func (s *Store) complete(tx *gorm.DB, id order.SaleID, results []order.Operation
 	if c.orders, err = lockOrders(tx, revived(ops)); err != nil {
 		return nil, err
 	}
-	if c.sale, err = lockSale(tx, id); err != nil {
+	if err = c.lock(id, ops); err != nil {
 		return nil, err
 	}
 	// Once more, now that no other transaction can complete them.
@@ -114,18 +114,21 @@ func markOperations(tx *gorm.DB, id order.SaleID, ops []operationRow, state oper
 }
 
 // completion completes operations of one sale of which some take units. The orders that they revive are locked, and then
-// the sale.
+// the sale, with the shares to which units move.
 type completion struct {
 	store  *Store
 	tx     *gorm.DB
 	now    time.Time
 	orders map[int64]*orderRow
 	sale   saleRow
+	peers  map[order.SaleID]saleRow // the other shares to which operations move units
 
 	applied, refused []operationRow
-	units, issued    int64      // to be subtracted from the sale's
-	offered          int64      // likewise
-	passing          []placeRow // whose units go to the next
+	units, issued    int64                           // to be subtracted from the sale's
+	offered          int64                           // likewise
+	passing          []placeRow                      // whose units go to the next
+	moved            int64                           // of units, those that move to other shares
+	moves            map[order.SaleID][]operationRow // what gives them there
 	conflict         error
 }
 
@@ -144,8 +147,12 @@ func (c *completion) complete(op operationRow, taken bool) error {
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
 			order.ErrConflict, c.sale.Stock-c.units, op.Number, -op.Delta)
-	case taken:
-		c.issued -= op.Delta
+	case taken && op.movesAway():
+		lacking = c.move(op)
+		taken = lacking == nil
+	}
+	if taken && op.changesIssued() {
+		c.issued -= min(0, op.Delta)
 	}
 	if err != nil {
 		return err
@@ -222,11 +229,14 @@ func (c *completion) finish() error {
 			return err
 		}
 	}
+	if err := c.giveMoved(); err != nil {
+		return err
+	}
 	if c.units == 0 && c.offered == 0 {
 		return nil
 	}
-	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? WHERE voucher_id = ? AND share = ?",
-		c.units, c.issued, c.offered, c.sale.VoucherID, c.sale.Share).Error
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ?, moved_out = moved_out + ? WHERE voucher_id = ? AND share = ?",
+		c.units, c.issued, c.offered, c.moved, c.sale.VoucherID, c.sale.Share).Error
 	if err != nil {
 		return fmt.Errorf("taking %d units of voucher %s: %w", c.units, c.sale.id(), err)
 	}

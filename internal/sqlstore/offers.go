@@ -58,8 +58,10 @@ func (r saleRow) offers(now time.Time) bool {
 // over reports whether the sale's window has ended.
 func (r saleRow) over(now time.Time) bool { return !now.Before(r.EndTime) }
 
-// returns reports whether the operation puts units on sale that have not been offered yet.
-func (r operationRow) returns() bool { return r.Delta > 0 && r.Kind != order.Unoffering }
+// returns reports whether the operation puts units on sale that have not been offered yet, and were not on sale elsewhere.
+func (r operationRow) returns() bool {
+	return r.Delta > 0 && r.Kind != order.Unoffering && r.Kind != order.Move
+}
 
 // offer offers units to the heads of a locked sale's waiting list and returns how many it could; attempts is how often each
 // unit was offered before.

@@ -50,6 +50,9 @@ func (r operationRow) operation() order.Operation {
 		VoucherID: r.VoucherID, Share: r.Share, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
 		Mode: r.Mode, Begin: at(r.BeginTime), End: at(r.EndTime),
 	}
+	if r.Peer != nil {
+		op.Peer = *r.Peer
+	}
 	if r.OrderID != nil && r.UserID != nil {
 		op.OrderID, op.UserID = *r.OrderID, *r.UserID
 	}
@@ -58,6 +61,9 @@ func (r operationRow) operation() order.Operation {
 
 // takes reports whether the operation takes units.
 func (r operationRow) takes() bool { return r.operation().Takes() }
+
+// changesIssued reports whether the operation changes how many units the sale has issued, and not only where they are.
+func (r operationRow) changesIssued() bool { return r.Kind == order.Restock || r.Kind == order.Move }
 
 // orderOperation is an operation that concerns an order.
 func orderOperation(row orderRow, kind order.OperationKind, delta int64, by order.Actor) operationRow {
@@ -71,7 +77,7 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 	if err := s.keepForWaiting(tx, sale, ops, now); err != nil {
 		return err
 	}
-	last, given, issued, offered := sale.LastOperation, int64(0), int64(0), int64(0)
+	last, given, issued, offered, moved := sale.LastOperation, int64(0), int64(0), int64(0), int64(0)
 	for i := range ops {
 		op := &ops[i]
 		last++
@@ -83,15 +89,18 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 			continue
 		}
 		given, offered = given+op.Delta, offered+op.Offered
-		if op.Kind == order.Restock {
+		if op.changesIssued() {
 			issued += op.Delta + op.Offered
+		}
+		if op.Kind == order.Move {
+			moved += op.Delta
 		}
 	}
 	if err := createAll(tx, ops); err != nil {
 		return fmt.Errorf("writing %d operations of voucher %s: %w", len(ops), sale.id(), err)
 	}
-	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, last_operation = ? WHERE voucher_id = ? AND share = ?",
-		given, issued, offered, last, sale.VoucherID, sale.Share).Error
+	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, moved_in = moved_in + ?, last_operation = ? WHERE voucher_id = ? AND share = ?",
+		given, issued, offered, moved, last, sale.VoucherID, sale.Share).Error
 	if err != nil {
 		return fmt.Errorf("giving %d units to voucher %s: %w", given, sale.id(), err)
 	}

@@ -193,15 +193,15 @@ func (s *Store) LedgerTotals(ctx context.Context, id order.SaleID, applied int64
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
 		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
-		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
+		"(SELECT COALESCE(SUM(CASE WHEN p.kind IN (@restock, @move) THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
 		"WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
 		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.share = s.share AND p.number > @applied) AS ahead, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share "+
-		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
+		"AND p.number <= @applied AND (p.kind IN (@restock, @move) AND p.delta < 0 OR p.kind = @accept)) AS open "+
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
 		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.share = @share AND o.live = 1) l WHERE s.voucher_id = @voucher AND s.share = @share",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID, "share": id.Share,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "move": order.Move, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID, "share": id.Share,
 		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %s", id)
 	switch {

@@ -9,8 +9,8 @@ import (
 
 // MoveLedger has the moves of units between the shares of a split sale.
 type MoveLedger interface {
-	// RequestMove writes, as pending, that units are to be taken from one share and given to another; nothing where such a
-	// move is pending already, however many units it has. Completing it writes what gives.
+	// RequestMove writes, as pending, that units are to be taken from one share and given to another; nothing where a move
+	// between the two is pending already, however many units it has. Completing what takes writes what gives.
 	RequestMove(ctx context.Context, from order.SaleID, to int, units int64) error
 }
 
