@@ -94,7 +94,7 @@ func (f *faults) call(name string, do func() error) error {
 	}
 }
 
-// calls are the calls that faults can be planned for.
+// calls are the calls that faults can be planned for, in a sale that is not split.
 func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
@@ -119,6 +119,10 @@ func (l ledger) Settle(ctx context.Context, claims []order.Claim, decide func(or
 
 func (l ledger) CompleteOperations(ctx context.Context, sale order.SaleID, results []order.OperationResult) error {
 	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
+}
+
+func (l ledger) RequestMove(ctx context.Context, from order.SaleID, to int, units int64) error {
+	return l.faults.call("request move", func() error { return l.Store.RequestMove(ctx, from, to, units) })
 }
 
 func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor, why string) (o order.Order, err error) {

@@ -169,7 +169,10 @@ func (p *puller) fetch(ctx context.Context, look split.Look, open []*batch.Item[
 		wanted, fewest = wanted+it.Request, min(fewest, it.Request)
 	}
 	own := look[p.share]
-	if own.Known && own.Sellable >= fewest {
+	switch {
+	case !own.Known: // what came here now could not be sold here, nor where it came from
+		return false, nil
+	case own.Sellable >= fewest:
 		return true, nil
 	}
 	pull, ok := look.PullFor(p.share, wanted-own.Sellable)

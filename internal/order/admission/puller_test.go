@@ -236,6 +236,7 @@ func TestPullAnswers(t *testing.T) {
 		"too few in all":               {units: []int64{1, 1}, quantity: 3, want: order.Result{Outcome: order.NotEnough, Left: 2}},
 		"a unit is on its way":         {units: []int64{0, 0}, quantity: 1, spoil: func(f *fakeShares) { f.shares[1].MovedOut = 1 }, want: order.Result{Outcome: order.Paused}},
 		"another is being rebuilt":     {units: []int64{0, 0}, quantity: 1, spoil: func(f *fakeShares) { f.shares[1].Known = false }, want: order.Result{Outcome: order.Paused}},
+		"its own cannot be read":       {units: []int64{0, 9}, quantity: 1, spoil: func(f *fakeShares) { f.unread[0] = true }, want: order.Result{Outcome: order.Paused}},
 		"another cannot be read":       {units: []int64{0, 0}, quantity: 1, spoil: func(f *fakeShares) { f.unread[1] = true }, want: order.Result{Outcome: order.Paused}},
 		"that one, and a third gives":  {units: []int64{0, 0, 4}, quantity: 1, spoil: func(f *fakeShares) { f.unread[1] = true }, want: order.Result{Outcome: order.Accepted}, moves: 1},
 		"another sells later":          {units: []int64{0, 9}, quantity: 1, spoil: func(f *fakeShares) { f.shares[1].Open = false }, want: order.Result{Outcome: order.Paused}},
