@@ -188,13 +188,11 @@ func TestPullsSellTheLastUnit(t *testing.T) {
 								sold++
 							}
 							f.mu.Unlock()
-							switch result.Outcome {
-							case order.Paused:
+							if result.Outcome == order.Paused {
 								continue // the buyer comes back
-							case order.SoldOut:
-								if none.IsZero() {
-									t.Error("SOLD_OUT while there are units")
-								}
+							}
+							if result.Outcome == order.SoldOut && none.IsZero() {
+								t.Error("SOLD_OUT while there are units")
 							}
 							return
 						}
