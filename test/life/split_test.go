@@ -2,6 +2,7 @@ package life
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,16 +23,7 @@ func TestSplitSale(t *testing.T) {
 	p := newProcess(e.stores, func(order.Batch) {})
 	t.Cleanup(func() { p.shutdown(t.Context()) })
 	const shares, units = 4, 40
-	now := time.Now()
-	v := &voucher.Voucher{
-		ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PayWithin: time.Hour, Kind: voucher.Seckill, Status: voucher.OnShelf,
-		Sale: &voucher.Sale{Stock: units, Issued: units, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Shares: make([]voucher.Share, shares)},
-	}
-	for i, n := range voucher.Level(make([]int64, shares), units) {
-		v.Sale.Shares[i] = voucher.Share{Stock: n, Issued: n}
-	}
-	must(t, e.stores.sql.CreateVoucher(t.Context(), v, admin))
-	must(t, p.reconciler.Open(t.Context(), v.ID))
+	v := e.splitSale(t, p, shares, units)
 
 	// Half of the units, to users as they come.
 	const buyers = units / 2
@@ -106,6 +98,134 @@ func TestSplitSale(t *testing.T) {
 	}
 }
 
+// TestSkewedBuyers: all buyers of a split sale are in one share, and get the units of the others, whatever happens to the calls that
+// move them. SOLD_OUT is said once nothing is left, and a unit that comes back in one share sells in another.
+func TestSkewedBuyers(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	const shares, units = 3, 12
+	for name, f := range map[string]struct {
+		call string
+		kind fault
+	}{
+		"no fault":                    {},
+		"a request's answer is lost":  {"request move", answerLost},
+		"Redis's answer is lost":      {"apply", answerLost},
+		"the ledger's answer is lost": {"complete operations", answerLost},
+		"it dies before Redis":        {"apply", diesBefore},
+		"it dies after Redis":         {"apply", diesAfter},
+		"it dies before the ledger":   {"complete operations", diesBefore},
+		"it dies after the ledger":    {"complete operations", diesAfter},
+	} {
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they have one stream
+			b := splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
+			defer func() { b.dead = append(b.dead, b.p) }()
+			v := e.splitSale(t, b.p, shares, units)
+			if f.call != "" {
+				b.p.faults.plan(f.call, f.kind)
+			}
+			buyers := usersOf(v.ID, shares, 0, units+1)
+			var last order.Order
+			for _, user := range buyers[:units] {
+				last = b.gets(t, user, v.ID)
+			}
+			b.getsNone(t, buyers[units], v.ID)
+			b.getsNone(t, usersOf(v.ID, shares, 1, 1)[0], v.ID)
+
+			b.record(t)
+			_, err := b.p.orders.Cancel(t.Context(), last.UserID, last.ID)
+			must(t, err)
+			must(t, b.p.outbox.Flush(t.Context(), v.ID))
+			b.gets(t, usersOf(v.ID, shares, 2, 1)[0], v.ID, order.ErrSoldOut) // before it can be sold
+			b.record(t)
+			must(t, b.p.outbox.Flush(t.Context(), v.ID))
+			e.splitStocks(t, b.p, v.ID, units, units)
+			now, err := e.stores.sql.Voucher(t.Context(), v.ID)
+			must(t, err)
+			if now.Sale.MovedIn != now.Sale.MovedOut || now.Sale.MovedIn <= units-units/shares {
+				t.Errorf("%d units went and %d came", now.Sale.MovedOut, now.Sale.MovedIn)
+			}
+		})
+	}
+}
+
+// splitBuyers buy of a split sale, from one process after the other.
+type splitBuyers struct {
+	*env
+	p *process
+}
+
+// gets buys until the user has a unit. A sale that is sold out is said to be so only if that is among the allowed errors.
+func (b *splitBuyers) gets(t *testing.T, user, voucherID int64, allowed ...error) order.Order {
+	t.Helper()
+	allowed = append(allowed, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome)
+	for end := time.Now().Add(quiesceTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		o, err := b.p.buy(t.Context(), user, voucherID, order.OneUnit, 0)
+		var already *order.AlreadyBoughtError
+		switch {
+		case err == nil:
+			return o
+		case errors.As(err, &already):
+			return order.Order{ID: already.OrderID, UserID: user}
+		case b.p.faults.isDead(): // the next one finds what it had begun
+			b.dead = append(b.dead, b.p)
+			b.p = newProcess(b.stores, func(order.Batch) {})
+		case !slices.ContainsFunc(allowed, func(a error) bool { return errors.Is(err, a) }):
+			t.Fatalf("user %d: %v", user, err)
+		}
+	}
+	t.Fatalf("user %d gets no unit within %s", user, quiesceTimeout)
+	return order.Order{}
+}
+
+// getsNone asks until the user is told that nothing is left.
+func (b *splitBuyers) getsNone(t *testing.T, user, voucherID int64) {
+	t.Helper()
+	for end := time.Now().Add(quiesceTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		_, err := b.p.buy(t.Context(), user, voucherID, order.OneUnit, 0)
+		switch {
+		case errors.Is(err, order.ErrSoldOut):
+			return
+		case !errors.Is(err, order.ErrPaused) && !errors.Is(err, order.ErrUnavailable):
+			t.Fatalf("user %d, once nothing is left: %v", user, err)
+		}
+	}
+	t.Fatalf("user %d is not told within %s that nothing is left", user, quiesceTimeout)
+}
+
+// record has all orders recorded.
+func (b *splitBuyers) record(t *testing.T) {
+	t.Helper()
+	b.p.run(t.Context(), b.p.newRecorder().Run, quiesceTimeout, func() bool { return b.queued(t) == 0 })
+}
+
+// splitSale opens a sale in so many shares, with the units level.
+func (e *env) splitSale(t *testing.T, p *process, shares int, units int64) *voucher.Voucher {
+	t.Helper()
+	now := time.Now()
+	v := &voucher.Voucher{
+		ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PayWithin: time.Hour, Kind: voucher.Seckill, Status: voucher.OnShelf,
+		Sale: &voucher.Sale{Stock: units, Issued: units, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Shares: make([]voucher.Share, shares)},
+	}
+	for i, n := range voucher.Level(make([]int64, shares), units) {
+		v.Sale.Shares[i] = voucher.Share{Stock: n, Issued: n}
+	}
+	must(t, e.stores.sql.CreateVoucher(t.Context(), v, admin))
+	must(t, p.reconciler.Open(t.Context(), v.ID))
+	return v
+}
+
+// usersOf returns n users whose share it is.
+func usersOf(voucherID int64, shares, share, n int) []int64 {
+	var users []int64
+	for user := int64(1); len(users) < n; user++ {
+		if split.ShareOf(voucherID, user, shares) == share {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
 // queued returns how many entries wait in the stream.
 func (e *env) queued(t *testing.T) int64 {
 	n, err := e.rdb.XLen(t.Context(), e.prefix+"{p0}:orders").Result()
@@ -127,12 +247,15 @@ func (e *env) splitStocks(t *testing.T, p *process, voucherID, units, live int64
 	}
 	all, err := auditor.All(t.Context())
 	must(t, err)
-	stocks := make([]int64, len(all))
-	for i, b := range all {
-		if b.Share != i || b.Finding != audit.Balanced {
+	var stocks []int64
+	for _, b := range all {
+		if b.VoucherID != voucherID {
+			continue
+		}
+		if b.Share != len(stocks) || b.Finding != audit.Balanced {
 			t.Errorf("share %d is %s: %s", b.Share, b.Finding, b.Why)
 		}
-		stocks[i] = b.Redis.Stock
+		stocks = append(stocks, b.Redis.Stock)
 	}
 	return stocks
 }
