@@ -34,7 +34,11 @@ func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.E
 	}
 	e.LedgerStock, e.ShownStock = &stock, shown.Stock
 	if s.Redis != nil {
-		v, err := s.Redis.Sale(ctx, b.Voucher)
+		shares, err := s.Ledger.Shares(ctx, b.Voucher)
+		if err != nil {
+			return e, err
+		}
+		v, err := s.Redis.Sale(ctx, b.Voucher, shares...)
 		if err != nil {
 			return e, err
 		}

@@ -60,7 +60,7 @@ func (r *Record) put(a checker.Answer) []func() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers = append(r.answers, a)
-	if a.Outcome != checker.Accepted {
+	if a.Outcome != checker.Accepted || a.Action != checker.Buy {
 		return nil
 	}
 	r.accepted++
@@ -91,7 +91,7 @@ func (r *Record) Answers() []checker.Answer {
 func (r *Record) Winners() map[int64]int64 {
 	won := map[int64]int64{}
 	for _, a := range r.Answers() {
-		if a.Outcome == checker.Accepted || a.Outcome == checker.Held {
+		if a.Action == checker.Buy && (a.Outcome == checker.Accepted || a.Outcome == checker.Held) {
 			won[a.User] = a.Order
 		}
 	}
@@ -103,6 +103,9 @@ func (r *Record) Counts() map[string]int {
 	n := map[string]int{}
 	for _, a := range r.Answers() {
 		key := a.Outcome.String()
+		if a.Action != checker.Buy {
+			key = a.Action.String() + " " + key
+		}
 		if a.Outcome == checker.Refused || a.Outcome == checker.Later {
 			key += " " + a.Code
 		}
