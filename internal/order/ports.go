@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"seckill/internal/order/split"
 	"seckill/internal/voucher"
 )
 
@@ -60,6 +61,13 @@ type HolderReader interface {
 	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where they are
 	// none that can be read, in one round trip.
 	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
+}
+
+// ShareLooker reads all shares of a split sale: redisstore.Store.
+type ShareLooker interface {
+	// Look reads the shares, given by number, between the call and its return. Those that cannot be read are not Known; the
+	// error says why, and the others are right all the same.
+	Look(ctx context.Context, shares []SaleRef) (split.Look, error)
 }
 
 // ErrBusy says that another instance holds the lock.

@@ -68,7 +68,7 @@ func (s *Store) KnowRehearsals(ctx context.Context) error {
 	return allRead(names, knowsRehearsals)
 }
 
-// KnowShares returns nil if all living instances know shares of split sales, else voucher.ErrOldInstances, wrapped.
+// KnowShares implements voucher.Instances.
 func (s *Store) KnowShares(ctx context.Context) error {
 	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
 	if err != nil {

@@ -36,19 +36,19 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
-	all := audit.LiveStats{View: views[0], Answers: order.Counts{}}
+	all := audit.LiveStats{View: views[0], Answers: order.Counts{}, State: stateOf(views[0], v.Status)}
+	if v.Sale.Shares != nil {
+		all.Shares = sharesOf(v, views)
+		all.View, all.State = joined(v, views, all.Shares)
+	}
 	asked := make(map[int]bool, 1) // partitions whose backlog it has
 	for i, sale := range sales {
 		of, err := s.liveStats(ctx, sale, views[i])
 		if err != nil {
 			return audit.LiveStats{}, err
 		}
-		all.State = jointState(all.State, stateOf(views[i], v.Status))
 		for answer, n := range of.Answers {
 			all.Answers[answer] += n
-		}
-		if i > 0 {
-			all.View.Stock, all.View.Buyers, all.View.Extra = all.View.Stock+views[i].Stock, all.View.Buyers+views[i].Buyers, all.View.Extra+views[i].Extra
 		}
 		if !asked[sale.Partition] {
 			asked[sale.Partition] = true
@@ -58,6 +58,39 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	}
 	all.Guards, err = s.GuardFigures(ctx, sales[0]) // they are the voucher's
 	return all, err
+}
+
+// sharesOf are the stats of a split sale's shares. What a retired one had stands in the ledger.
+func sharesOf(v voucher.Voucher, views []order.SaleView) []audit.ShareStats {
+	stats := make([]audit.ShareStats, len(views))
+	for i, share := range v.Sale.Shares {
+		live := liveIn(v, share.Stock, views[i])
+		of := audit.ShareStats{
+			Partition: share.Partition, State: live.State, Stock: live.Stock, Held: views[i].Buyers + views[i].Extra,
+			Issued: share.Issued, MovedIn: share.MovedIn, MovedOut: share.MovedOut,
+		}
+		if share.Retired {
+			of.State, of.Stock, of.Held = voucher.StateEnded, share.Stock, share.Issued-share.Stock-share.Offered
+		}
+		stats[i] = of
+	}
+	return stats
+}
+
+// joined is the view of a split sale with its state: the sums over its shares, and the window of one that Redis holds. Its time is that
+// of share 0.
+func joined(v voucher.Voucher, views []order.SaleView, shares []audit.ShareStats) (order.SaleView, voucher.SaleState) {
+	all := order.SaleView{Begin: v.Sale.Begin, End: v.Sale.End, Now: views[0].Now}
+	state := voucher.SaleState("")
+	for i, view := range views {
+		state = jointState(state, shares[i].State)
+		all.Mark.Epoch, all.Mark.Sequence = all.Mark.Epoch+view.Mark.Epoch, all.Mark.Sequence+view.Mark.Sequence
+		all.Stock, all.Buyers = all.Stock+shares[i].Stock, all.Buyers+shares[i].Held
+		if view.Mode != order.SaleMissing {
+			all.Begin, all.End = view.Begin, view.End
+		}
+	}
+	return all, state
 }
 
 // liveStats are the stats of one sale but its state and guards.

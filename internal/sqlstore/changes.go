@@ -196,17 +196,21 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 		if err != nil {
 			return err
 		}
-		before, err := requested(tx, id, key)
+		before, err := requested(tx, id, delta, key)
+		// What a share of a split sale has refused, others may have had: it is begun again.
+		again := len(shares) > 1 && len(before) > 0 && stateOfStock(before) == voucher.StockRefused
 		switch {
 		case err != nil:
 			return err
-		case len(before) > 0 && restocked(before) != delta:
-			return fmt.Errorf("%w: %d", voucher.ErrKeyReused, restocked(before))
-		case len(before) > 0:
+		case len(before) > 0 && !again:
 			ops = before
 			return nil
 		case slices.ContainsFunc(shares, func(share saleRow) bool { return share.Retired }):
 			return voucher.ErrRetired
+		case again:
+			if err := freeKey(tx, id, key); err != nil {
+				return err
+			}
 		}
 		now, err := s.ledgerTime(tx)
 		if err != nil {
@@ -220,11 +224,28 @@ func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 	if err != nil {
 		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 	}
-	return voucher.StockChange{Delta: restocked(ops), Number: ops[0].Number, State: stateOfStock(ops)}, nil
+	return stockChange(ops), nil
+}
+
+// FindStockChange implements voucher.Changes.
+func (s *Store) FindStockChange(ctx context.Context, id, delta int64, key string) (change voucher.StockChange, found bool, err error) {
+	ops, err := requested(s.read(ctx), id, delta, key)
+	switch {
+	case err != nil:
+		return change, false, readError(fmt.Sprintf("looking for a change of the stock of voucher %d", id), err)
+	case len(ops) == 0:
+		return change, false, nil
+	}
+	return stockChange(ops), true, nil
+}
+
+// stockChange is the change of stock that has these operations.
+func stockChange(ops []operationRow) voucher.StockChange {
+	return voucher.StockChange{Delta: restocked(ops), Number: ops[0].Number, State: stateOfStock(ops)}
 }
 
 // restock writes the operation that changes the stock of a sale, for each of its locked shares that gets some of it; share 0 has one
-// always.
+// always. What takes is share 0's: units of other shares were moved there before.
 func (s *Store) restock(tx *gorm.DB, shares []saleRow, op operationRow, now time.Time) ([]operationRow, error) {
 	var issued int64
 	stocks := make([]int64, len(shares))
@@ -235,12 +256,9 @@ func (s *Store) restock(tx *gorm.DB, shares []saleRow, op operationRow, now time
 	if err := voucher.CheckIssued(issued, op.Delta); err != nil {
 		return nil, err
 	}
-	if len(shares) == 1 {
+	if len(shares) == 1 || op.Delta < 0 {
 		ops := []operationRow{op}
 		return ops, s.appendOperations(tx, &shares[0], ops, now)
-	}
-	if op.Delta < 0 {
-		return nil, fmt.Errorf("%w: taking stock of a split sale", errors.ErrUnsupported)
 	}
 	var written []operationRow
 	for i, units := range voucher.Level(stocks, op.Delta) {
@@ -266,13 +284,27 @@ func restocked(ops []operationRow) (delta int64) {
 	return delta
 }
 
-// requested returns the operations that were asked for with the key, one for each share that they change.
-func requested(tx *gorm.DB, voucherID int64, key string) ([]operationRow, error) {
+// requested returns the operations that were asked for with the key, one for each share that they change; voucher.ErrKeyReused if they
+// change the stock by another delta.
+func requested(tx *gorm.DB, voucherID, delta int64, key string) ([]operationRow, error) {
 	var ops []operationRow
 	if err := tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Order("share").Find(&ops).Error; err != nil {
 		return nil, fmt.Errorf("looking for the request: %w", err)
 	}
+	if len(ops) > 0 && restocked(ops) != delta {
+		return nil, fmt.Errorf("%w: %d", voucher.ErrKeyReused, restocked(ops))
+	}
 	return ops, nil
+}
+
+// freeKey lets a change of stock be begun anew under the key of one that was refused.
+func freeKey(tx *gorm.DB, voucherID int64, key string) error {
+	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND idempotency_key = ? AND state = ?", voucherID, key, operationRefused).
+		Update("idempotency_key", nil).Error
+	if err != nil {
+		return fmt.Errorf("freeing a refused request's key: %w", err)
+	}
+	return nil
 }
 
 // stateOfStock returns the state of a change of stock: it is pending until no share's operation is.

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -251,6 +252,70 @@ func TestRestockOfShares(t *testing.T) {
 	})
 }
 
+// What takes stock takes it in share 0, whatever others have. Once refused it may be begun again under the same key, and is done once.
+func TestTakeStockOfShares(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.split(t, 3, 9)
+		zero := order.SaleID{VoucherID: v}
+		find := func(key string) (state string) {
+			c, found, err := l.FindStockChange(t.Context(), v, -2, key)
+			if err != nil || found != (c.Delta == -2) {
+				t.Errorf("%q: %+v, %t, %v", key, c, found, err)
+			}
+			if found {
+				state = c.State.String()
+			}
+			return state
+		}
+		decide := func(taken bool) {
+			t.Helper()
+			ops, _, err := l.Pending(t.Context(), zero, 10)
+			if err == nil {
+				err = l.CompleteOperations(t.Context(), zero, results(ops, taken))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		states := []string{find("a")}
+		l.restock(t, v, -2, "a")
+		states = append(states, find("a"))
+		decide(false)
+		states = append(states, find("a"))
+		l.restock(t, v, -2, "a")
+		again := l.restock(t, v, -2, "a")
+		states = append(states, find("a"))
+		if again.Number != 2 {
+			t.Errorf("begun again as %+v, want operation 2", again)
+		}
+		decide(true)
+		if done := l.restock(t, v, -2, "a"); done.Number != 2 || done.State != voucher.StockDone {
+			t.Errorf("asked again once it is done: %+v", done)
+		}
+		if diff := cmp.Diff([]string{"", "pending", "refused", "pending", "done"}, append(states, find("a"))); diff != "" {
+			t.Errorf("states (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]int64{1, 3, 3}, l.stocks(t, v)); diff != "" || l.sale(t, v).Issued != 7 {
+			t.Errorf("%d issued, stocks (-want +got):\n%s", l.sale(t, v).Issued, diff)
+		}
+		if _, _, err := l.FindStockChange(t.Context(), v, -3, "a"); !errors.Is(err, voucher.ErrKeyReused) {
+			t.Errorf("another delta: %v", err)
+		}
+		entries, err := l.Entries(t.Context(), voucher.AuditFilter{VoucherID: v}, voucher.MaxID, 2)
+		if err != nil || entries[0].Outcome != voucher.StockDone || entries[1].Outcome != voucher.StockRefused || entries[0].Delta != -2 {
+			t.Errorf("audit trail %+v, %v", entries, err)
+		}
+		// A rebuild of share 0 makes what is pending void.
+		l.restock(t, v, -2, "b")
+		if _, err := l.Snapshot(t.Context(), zero, 1); err != nil {
+			t.Fatal(err)
+		}
+		if state := find("b"); state != "" {
+			t.Errorf("after a rebuild: %s", state)
+		}
+	})
+}
+
 // Shares are retired one by one; the sale is once all are.
 func TestRetireShares(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -268,8 +333,10 @@ func TestRetireShares(t *testing.T) {
 		if !l.sale(t, v).Retired {
 			t.Error("not retired once both shares are")
 		}
-		if _, err := l.ChangeStock(t.Context(), v, admin, 1, "a"); err == nil {
-			t.Error("a retired sale was restocked")
+		for _, delta := range []int64{1, -1} {
+			if _, err := l.ChangeStock(t.Context(), v, admin, delta, "a"); !errors.Is(err, voucher.ErrRetired) {
+				t.Errorf("%+d of a retired sale: %v", delta, err)
+			}
 		}
 	})
 }

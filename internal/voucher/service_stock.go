@@ -3,6 +3,7 @@ package voucher
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only
@@ -26,14 +27,9 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 	attempt := func(ctx context.Context) (StockChange, error) {
 		return s.changes.ChangeStock(ctx, id, by, delta, key)
 	}
-	change, err := attempt(ctx)
+	change, err := s.changeStock(ctx, id, delta, key, attempt)
 	if err != nil {
 		return Shown{}, false, err
-	}
-	if delta < 0 {
-		if change, err = s.decide(ctx, id, change, attempt); err != nil {
-			return Shown{}, false, err
-		}
 	}
 	// The change is committed: an error from here on must not mean that nothing happened.
 	v, err := s.ledger.Voucher(ctx, id)
@@ -48,6 +44,26 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 		return Shown{}, false, &InsufficientStockError{Delta: delta, Left: shown.Live.Stock}
 	}
 	return shown, applied, nil
+}
+
+// changeStock begins the change, and has one that takes units decided.
+func (s *Service) changeStock(
+	ctx context.Context, id, delta int64, key string, attempt func(context.Context) (StockChange, error),
+) (StockChange, error) {
+	if delta < 0 {
+		v, err := s.ledger.Voucher(ctx, id)
+		if err != nil {
+			return StockChange{}, err
+		}
+		if v.Sale != nil && v.Sale.Split() && !slices.ContainsFunc(v.Sale.Shares, func(share Share) bool { return share.Retired }) {
+			return s.takeFromShares(ctx, id, delta, key, attempt)
+		}
+	}
+	change, err := attempt(ctx)
+	if err != nil || delta > 0 {
+		return change, err
+	}
+	return s.decide(ctx, id, change, attempt)
 }
 
 // CheckIssued returns *invalid.Error if a sale that has issued so many units may not issue delta more: in all it has
@@ -80,4 +96,41 @@ func (s *Service) decide(
 		}
 	}
 	return change, nil
+}
+
+// takeFromShares takes units of a split sale. Its share 0 gives them, after units of the others were moved there, and nothing is begun
+// while that has too few: so a change is refused once all shares together had too few at one moment. One that share 0 refused, because
+// its buyers were faster, is begun again. It returns the change as done, *InsufficientStockError, or ErrUndecided.
+func (s *Service) takeFromShares(
+	ctx context.Context, id, delta int64, key string, attempt func(context.Context) (StockChange, error),
+) (StockChange, error) {
+	within, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	for flushed := error(nil); ; flushed = s.outbox.Flush(within, id) {
+		change, begun, err := s.changes.FindStockChange(ctx, id, delta, key)
+		switch pending := begun && change.State == StockPending; {
+		case err != nil || begun && change.State == StockDone:
+			return change, err
+		case pending && flushed != nil:
+			return change, fmt.Errorf("%w: %w", ErrUndecided, flushed)
+		case pending:
+			continue
+		}
+		if err := s.gatherAndTake(within, id, -delta, attempt); err != nil {
+			return change, err
+		}
+	}
+}
+
+// gatherAndTake has units of all shares gathered in share 0, and begins the change that takes them there.
+func (s *Service) gatherAndTake(ctx context.Context, id, units int64, attempt func(context.Context) (StockChange, error)) error {
+	left, err := s.outbox.Gather(ctx, id, units)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUndecided, err)
+	case left < units:
+		return &InsufficientStockError{Delta: -units, Left: left}
+	}
+	_, err = attempt(ctx)
+	return err
 }

@@ -122,3 +122,80 @@ func TestErrorAfterTheCommit(t *testing.T) {
 		t.Errorf("error = %v, want ErrUndecided", err)
 	}
 }
+
+// Units of a split sale are gathered in its share 0, which gives them; it is refused only if all shares together have too few.
+func TestAddStockToShares(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change   func(*fakeChanges)
+		delta    int64
+		left     [2]int64 // in share 0 and in the others
+		gathered int
+		err      error
+	}{
+		"some more":                    {delta: 3, left: [2]int64{8, 4}},
+		"some that share 0 has":        {delta: -2, left: [2]int64{3, 4}, gathered: 1},
+		"some that it does not have":   {delta: -7, left: [2]int64{0, 2}, gathered: 1},
+		"all":                          {delta: -9, gathered: 1},
+		"more than all have":           {delta: -10, left: [2]int64{5, 4}, err: &InsufficientStockError{Delta: -10, Left: 9}},
+		"buyers are faster":            {change: func(f *fakeChanges) { f.buyers = 1 }, delta: -7, left: [2]int64{0, 1}, gathered: 2},
+		"they leave too few":           {change: func(f *fakeChanges) { f.buyers = 3 }, delta: -7, left: [2]int64{4, 2}, gathered: 1, err: &InsufficientStockError{Delta: -7, Left: 6}},
+		"share 0 is rebuilt":           {change: func(f *fakeChanges) { f.voids = 2 }, delta: -7, left: [2]int64{0, 2}, gathered: 3},
+		"Redis is away":                {change: func(f *fakeChanges) { f.away = true }, delta: -2, left: [2]int64{5, 4}, err: ErrUndecided},
+		"the ledger is away":           {change: func(f *fakeChanges) { f.fails = errAway }, delta: -2, left: [2]int64{5, 4}, err: errAway},
+		"one of its shares is retired": {change: func(f *fakeChanges) { f.voucher.Sale.Shares[1].Retired, f.fails = true, ErrRetired }, delta: -2, left: [2]int64{5, 4}, err: ErrRetired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeShares()
+			if tc.change != nil {
+				tc.change(f)
+			}
+			_, applied, err := f.service().AddStock(t.Context(), author, 1, tc.delta, "k")
+			insufficient, refused := errors.AsType[*InsufficientStockError](err)
+			if refused {
+				if diff := cmp.Diff(tc.err, error(insufficient)); diff != "" {
+					t.Error(diff)
+				}
+			} else if !errors.Is(err, tc.err) {
+				t.Errorf("error = %v, want %v", err, tc.err)
+			}
+			if left := [2]int64{f.units, f.others}; left != tc.left || f.gathered != tc.gathered || applied != (tc.err == nil) {
+				t.Errorf("%v left, gathered %d times, applied %t; want %v, %d times", left, f.gathered, applied, tc.left, tc.gathered)
+			}
+		})
+	}
+}
+
+// Repeating a change of a split sale with the same key changes nothing twice and gathers nothing for it; one that was refused may
+// succeed once there are units again.
+func TestAddStockToSharesAgain(t *testing.T) {
+	t.Parallel()
+	f := newFakeShares()
+	s := f.service()
+	for range 3 {
+		if _, applied, err := s.AddStock(t.Context(), author, 1, -7, "less"); err != nil || !applied || f.units != 0 || f.others != 2 || f.gathered != 1 {
+			t.Errorf("applied %t, %d and %d units, gathered %d times, %v", applied, f.units, f.others, f.gathered, err)
+		}
+	}
+	if _, _, err := s.AddStock(t.Context(), author, 1, -8, "less"); !errors.Is(err, ErrKeyReused) {
+		t.Errorf("another delta: %v", err)
+	}
+	for range 2 {
+		_, _, err := s.AddStock(t.Context(), author, 1, -3, "more")
+		if e, ok := errors.AsType[*InsufficientStockError](err); !ok || e.Left != 2 {
+			t.Errorf("error = %v, want 2 left", err)
+		}
+	}
+	f.others++
+	if _, _, err := s.AddStock(t.Context(), author, 1, -3, "more"); err != nil || f.units+f.others != 0 {
+		t.Errorf("with a unit more: %v, %d and %d units", err, f.units, f.others)
+	}
+}
+
+// newFakeShares is newFakeChanges of a sale split in two, with 5 units in share 0 and 4 in the other.
+func newFakeShares() *fakeChanges {
+	f := newFakeChanges()
+	f.voucher.Sale.SplitIn, f.voucher.Sale.Shares, f.others = 2, make([]Share, 2), 4
+	return f
+}

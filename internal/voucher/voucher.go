@@ -21,7 +21,8 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
-	// ErrOldInstances: an instance is running of a version that does not know what is asked for: orders of several units, or rehearsals.
+	// ErrOldInstances: an instance is running of a version that does not know what is asked for: orders of several units, rehearsals, or
+	// split sales.
 	ErrOldInstances = errors.New("an instance of an older version is running")
 	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
@@ -120,6 +121,30 @@ type Share struct {
 
 // Split reports whether the sale has several shares.
 func (s *Sale) Split() bool { return s.SplitIn > 1 }
+
+// place puts a new sale into partitions: a share into each, the units level over them, or the whole of it where there is one.
+func (s *Sale) place(partitions []int) {
+	s.Partition = partitions[0]
+	if len(partitions) == 1 {
+		return
+	}
+	s.SplitIn, s.Shares = len(partitions), make([]Share, len(partitions))
+	for i, units := range Level(make([]int64, len(partitions)), s.Stock) {
+		s.Shares[i] = Share{Stock: units, Issued: units, Partition: partitions[i]}
+	}
+}
+
+// partitions returns where the sale is, for each of its shares.
+func (s *Sale) partitions() []int {
+	if s.Shares == nil {
+		return []int{s.Partition}
+	}
+	partitions := make([]int, len(s.Shares))
+	for i, share := range s.Shares {
+		partitions[i] = share.Partition
+	}
+	return partitions
+}
 
 // At returns the numbers of one share; of a sale that has no other, its own.
 func (s *Sale) At(number int) Share {

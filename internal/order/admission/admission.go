@@ -64,7 +64,7 @@ type Stores struct {
 	Gate    Gate
 	Holders HolderLister
 	Rows    order.Reader
-	Looker  ShareLooker
+	Looker  order.ShareLooker
 	Mover   UnitMover
 }
 

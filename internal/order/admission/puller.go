@@ -14,13 +14,6 @@ import (
 	"seckill/internal/order/split"
 )
 
-// ShareLooker reads all shares of a split sale: redisstore.Store.
-type ShareLooker interface {
-	// Look reads the shares, given by number, between the call and its return. Those that cannot be read are not Known; the
-	// error says why, and the others are right all the same.
-	Look(ctx context.Context, shares []order.SaleRef) (split.Look, error)
-}
-
 // UnitMover moves units between the shares of a split sale: outbox.Outbox.
 type UnitMover interface {
 	// Move returns nil once the units have moved, or once it is certain that they do not: the giving share had too few by then.
@@ -38,7 +31,7 @@ const (
 // puller finds units for one share of a split sale whose own have run out: it looks at all shares, has units moved here, or tells
 // that there are none. One pull is under way at a time; who comes meanwhile shares the next.
 type puller struct {
-	looker ShareLooker
+	looker order.ShareLooker
 	mover  UnitMover
 	shares []order.SaleRef // of the sale, by number
 	share  int             // the one that pulls
@@ -59,7 +52,7 @@ type pulled struct {
 }
 
 // newPuller returns the puller of one share. running counts its goroutines, for a clean stop.
-func newPuller(looker ShareLooker, mover UnitMover, shares []order.SaleRef, share int, counts *outcomeCounts, running *sync.WaitGroup, log *slog.Logger) *puller {
+func newPuller(looker order.ShareLooker, mover UnitMover, shares []order.SaleRef, share int, counts *outcomeCounts, running *sync.WaitGroup, log *slog.Logger) *puller {
 	p := &puller{looker: looker, mover: mover, shares: shares, share: share, counts: counts, log: log}
 	p.pulls = batch.New(batch.Options{Size: MaxBatch, Calls: 1, Running: running}, p.pull)
 	return p

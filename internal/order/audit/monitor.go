@@ -13,13 +13,25 @@ import (
 
 // LiveStats are the stats of a sale in Redis, at about one moment.
 type LiveStats struct {
-	View          order.SaleView
+	View          order.SaleView // of a split sale the sums over its shares, epochs and sequences too: they change when one of them does
 	State         voucher.SaleState
 	Answers       order.Counts  // by all instances
 	Guards        guard.Figures // by all instances
 	Waiting       int64         // entries of accepted orders of the sale's partition that have no row yet
 	OldestWaiting time.Duration // how long the first of them has waited
 	DeadLetters   int64         // dead letters of the partition
+	Shares        []ShareStats  // of a split sale, by number
+}
+
+// ShareStats are the stats of one share of a split sale.
+type ShareStats struct {
+	Partition int
+	State     voucher.SaleState
+	Stock     int64 // units left to sell
+	Held      int64 // units that holders have
+
+	Issued            int64 // units in all, those included that came from other shares; as the ledger has it, and so are:
+	MovedIn, MovedOut int64 // units that came from other shares, and went to them
 }
 
 // LiveStatsReader reads the stats of sales in Redis.

@@ -93,11 +93,8 @@ func TestMove(t *testing.T) {
 				t.Run(fault+" fails "+when+" with "+name, func(t *testing.T) {
 					t.Parallel()
 					f := &fakeMoves{Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}, pending: map[int][]order.Operation{}, redis: [2]int64{units, 0}}
-					share := ordertest.VoucherAt(1, 0)
-					share.Sale.SplitIn = 2
-					other, sale := share, *share.Sale
-					sale.Share, other.Sale = 1, &sale
-					catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{voucher.Whole([]voucher.Voucher{share, other})}, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}})
+					v := twoShares()
+					catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}})
 					t.Cleanup(catalog.Close)
 					stores := ordertest.NewFakeStores(0)
 					o := New(Stores{Ledger: f, Moves: f, Redis: f}, catalog, stores, stores, &ordertest.CountingObserver{}, ordertest.Quiet())
@@ -106,7 +103,7 @@ func TestMove(t *testing.T) {
 					} else {
 						f.After[fault] = 1
 					}
-					sales := order.SalesOf(voucher.Whole([]voucher.Voucher{share, other}))
+					sales := order.SalesOf(v)
 					err := o.Move(t.Context(), sales[0], sales[1], 2)
 					if failed := fault != "none"; failed != errors.Is(err, order.ErrUnavailable) {
 						t.Errorf("error = %v", err)

@@ -84,6 +84,7 @@ type Stores struct {
 	Ledger OperationLedger
 	Moves  MoveLedger
 	Redis  OperationApplier
+	Looker order.ShareLooker
 	Lists  voucher.Lists // notified of changed windows and shelf statuses; nil: nobody is
 }
 

@@ -30,7 +30,8 @@ type Instances interface {
 }
 
 // Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in which all living
-// instances work. That is round robin while no sale ends, whichever instances are asked.
+// instances work. That is round robin while no sale ends, whichever instances are asked. The shares of a split sale, each of which counts
+// as one, go to these partitions in turn, so that as few as possible lie in one.
 //
 // Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
 // its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
@@ -46,33 +47,55 @@ func NewPlacer(ledger PlaceLedger, instances Instances) *Placer {
 }
 
 // Place implements voucher.Placer.
-func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
+func (p *Placer) Place(ctx context.Context, shares int, wanted *int64) ([]int, error) {
 	all, err := p.ledger.Partitions(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	open := openOnes(all)
 	if wanted != nil {
-		return p.wanted(ctx, all, open, *wanted)
+		n, err := p.wanted(ctx, all, open, *wanted)
+		return slices.Repeat([]int{n}, shares), err
 	}
 	if len(open) > 1 {
 		sales, err := p.ledger.SalesIn(ctx)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(sales[a], sales[b]) })
 	}
+	usable, err := p.usable(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	placed := make([]int, shares)
+	for i := range placed {
+		placed[i] = usable[i%len(usable)]
+	}
+	return placed, nil
+}
+
+// usable returns those of the partitions in which all living instances work, or why none is one.
+func (p *Placer) usable(ctx context.Context, open []int) ([]int, error) {
+	if len(open) == 0 {
+		return nil, fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
+	}
 	working := p.working(ctx, open)
-	var last error
+	var (
+		usable []int
+		last   error
+	)
 	for _, n := range open {
-		if last = everywhere(n, working); last == nil {
-			return n, nil
+		if err := everywhere(n, working); err != nil {
+			last = err
+		} else {
+			usable = append(usable, n)
 		}
 	}
-	if last == nil {
-		return 0, fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
+	if len(usable) == 0 {
+		return nil, last
 	}
-	return 0, last
+	return usable, nil
 }
 
 // wanted checks the partition that an admin has asked for.

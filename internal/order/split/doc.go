@@ -5,6 +5,7 @@
 //	AtMost    how many units two looks at all shares show that there were at most at one moment
 //	SoldOut   whether two looks at all shares show that there was nothing to sell at one moment
 //	PullFor   from which share a share that has too little takes units, and how many
+//	GatherFor the same for units that are to be taken off the sale
 //
 // Units move between shares by numbered operations, so each store and each share alone sees steps that it knows. What none of
 // them sees alone is whether the whole sale is sold out: a unit may leave the second share after the first was read, or arrive

@@ -62,6 +62,15 @@ func (s Share) gainedNothingSince(earlier Share) bool {
 		s.MovedOut == earlier.MovedOut && s.MovedIn == earlier.MovedIn && s.Waiting == earlier.Waiting
 }
 
+// Waiting is how many units of the shares came back or are reserved, and cannot be sold yet.
+func (l Look) Waiting() int64 {
+	var units int64
+	for _, s := range l {
+		units += s.Waiting
+	}
+	return units
+}
+
 // Sellable is how many units the shares can sell between them.
 func (l Look) Sellable() int64 {
 	var units int64

@@ -89,6 +89,25 @@ func TestPullFor(t *testing.T) {
 			}
 		})
 	}
+	for name, tc := range map[string]struct {
+		look   split.Look
+		wanted int64
+		want   split.Pull
+	}{
+		"no more than is wanted":             {split.Look{has(0), has(10), has(40)}, 3, split.Pull{From: 2, Units: 3}},
+		"all of it, if that is not enough":   {split.Look{has(0), has(10), has(40)}, 50, split.Pull{From: 2, Units: 40}},
+		"from one that is closed":            {split.Look{has(0), closed}, 1, split.Pull{From: 1, Units: 1}},
+		"not what was just given":            {split.Look{has(0), kept, has(2)}, 1, split.Pull{From: 2, Units: 1}},
+		"not from one that nobody can judge": {split.Look{has(0), unknown}, 1, split.Pull{}},
+		"nothing wanted":                     {split.Look{has(0), has(5)}, 0, split.Pull{}},
+	} {
+		t.Run("gathered: "+name, func(t *testing.T) {
+			t.Parallel()
+			if got, ok := tc.look.GatherFor(0, tc.wanted); got != tc.want || ok != (tc.want.Units > 0) {
+				t.Errorf("GatherFor = %+v, %t, want %+v", got, ok, tc.want)
+			}
+		})
+	}
 	if got := (split.Look{has(2), closed, unknown, kept}).Sellable(); got != 102 {
 		t.Errorf("Sellable = %d, want 102", got)
 	}

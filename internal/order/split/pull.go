@@ -16,15 +16,30 @@ type Pull struct {
 // the lowest of several. It is half of what that share has, so that the next is needed later, but no less than is wanted, as far
 // as there is as much. It is false where no other share can give any now.
 func (l Look) PullFor(share int, wanted int64) (Pull, bool) {
-	pull, most := Pull{}, int64(0)
-	for i, s := range l {
-		if i != share && s.Known && s.Open && !s.Kept && s.Sellable > most {
-			pull.From, most = i, s.Sellable
-		}
-	}
+	from, most := l.richest(share, func(s Share) bool { return s.Open })
 	if most == 0 || wanted < 1 {
 		return Pull{}, false
 	}
-	pull.Units = min(most, max(wanted, most/2))
-	return pull, true
+	return Pull{From: from, Units: min(most, max(wanted, most/2))}, true
+}
+
+// GatherFor returns the pull of a share that is to give up so many units more than it has: from the share that has most, and no more
+// than are wanted. A share gives them whether it is open or not, as nobody is to buy them.
+func (l Look) GatherFor(share int, wanted int64) (Pull, bool) {
+	from, most := l.richest(share, func(Share) bool { return true })
+	if most == 0 || wanted < 1 {
+		return Pull{}, false
+	}
+	return Pull{From: from, Units: min(most, wanted)}, true
+}
+
+// richest returns which of the other shares that may give now has most to sell, the lowest of several, and how much; 0 where none has
+// any.
+func (l Look) richest(but int, may func(Share) bool) (share int, most int64) {
+	for i, s := range l {
+		if i != but && s.Known && !s.Kept && s.Sellable > most && may(s) {
+			share, most = i, s.Sellable
+		}
+	}
+	return share, most
 }
