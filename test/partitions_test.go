@@ -12,13 +12,13 @@ import (
 	"seckill/test/box"
 )
 
-// partitioned starts two instances with so many partitions.
-func partitioned(t *testing.T, partitions int) *box.Site {
+// partitioned starts instances with so many partitions.
+func partitioned(t *testing.T, instances, partitions int) *box.Site {
 	t.Helper()
 	_, prefix := testkit.Redis(t)
 	addr, dsn := testkit.RedisAddr(t), testkit.MySQL(t)
 	s := box.EmptySite(t, addr, prefix, dsn)
-	for range 2 {
+	for range instances {
 		s.Add(t, addr, dsn, map[string]string{"SECKILL_PARTITIONS": strconv.Itoa(partitions)})
 	}
 	s.Start(t)
@@ -28,11 +28,17 @@ func partitioned(t *testing.T, partitions int) *box.Site {
 // saleIn creates a sale in a partition, once all instances work there, or answers why there is none.
 func saleIn(t *testing.T, s *box.Site, partition, stock int) int64 {
 	t.Helper()
+	return saleWith(t, s, stock, "partition", partition)
+}
+
+// saleWith creates a sale with one more field, once all instances can have it.
+func saleWith(t *testing.T, s *box.Site, stock int, field string, value any) int64 {
+	t.Helper()
 	draft := box.SeckillDraft(1, int64(stock), time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
-	draft["partition"] = partition
+	draft[field] = value
 	request := box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
 	var created box.Reply
-	box.Eventually(t, fmt.Sprintf("a sale in partition %d", partition), func() (err error) {
+	box.Eventually(t, fmt.Sprintf("a sale with %s %v", field, value), func() (err error) {
 		if created, err = s.Client.Do(t.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", created.StatusCode, created.Body)
 		}
@@ -47,7 +53,7 @@ func saleIn(t *testing.T, s *box.Site, partition, stock int) int64 {
 func TestSalesInPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, units = 3, 20
-	s := partitioned(t, partitions)
+	s := partitioned(t, 2, partitions)
 	for n := range partitions {
 		b := s.Buyers(saleIn(t, s, n, units))
 		b.BuyAll(t.Context(), 8, box.Users(int64(1000*n+1), units+5))
@@ -61,7 +67,7 @@ func TestSalesInPartitions(t *testing.T) {
 // An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; everything that is wrong is said.
 func TestPartitionCommand(t *testing.T) {
 	t.Parallel()
-	s := partitioned(t, 4)
+	s := partitioned(t, 2, 4)
 	id := saleIn(t, s, 2, 5)
 	const usage, refused = 2, 1
 	for _, wrong := range []struct {

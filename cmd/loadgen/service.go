@@ -90,11 +90,15 @@ func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) 
 // create creates a voucher that is on sale now and for longer than the rehearsal lasts.
 func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 	now := time.Now()
-	body, err := json.Marshal(map[string]any{
+	draft := map[string]any{
 		"shopId": p.shop, "title": "Rehearsal " + now.UTC().Format(time.DateTime), "rules": "Made by loadgen.",
 		"payValue": 1000, "actualValue": 10_000, "stock": p.stock,
 		"beginTime": now.Add(-time.Minute), "endTime": now.Add(2*p.duration + p.settle + 24*time.Hour),
-	})
+	}
+	if p.shares > 1 {
+		draft["shares"] = p.shares
+	}
+	body, err := json.Marshal(draft)
 	if err != nil {
 		return 0, err
 	}

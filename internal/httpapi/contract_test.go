@@ -213,7 +213,7 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/live": {
-			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce}, invalid: &request{target: "/admin/voucher/x/live"},
+			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce(saleStats()), withStatsOnce(splitStats())}, invalid: &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, errUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/report": {
@@ -416,14 +416,16 @@ func withAudit(action voucher.Action) func(*Config) {
 }
 
 // withStatsOnce has a sale whose stats can be read once.
-func withStatsOnce(cfg *Config) {
-	var asked atomic.Bool
-	withSaleStats(func(int64) (audit.SaleStats, error) {
-		if asked.Swap(true) {
-			return audit.SaleStats{}, voucher.ErrNotFound
-		}
-		return saleStats(), nil
-	})(cfg)
+func withStatsOnce(stats audit.SaleStats) func(*Config) {
+	return func(cfg *Config) {
+		var asked atomic.Bool
+		withSaleStats(func(int64) (audit.SaleStats, error) {
+			if asked.Swap(true) {
+				return audit.SaleStats{}, voucher.ErrNotFound
+			}
+			return stats, nil
+		})(cfg)
+	}
 }
 
 func sells(s order.Status) func(*Config) {

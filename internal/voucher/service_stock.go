@@ -13,6 +13,8 @@ const stockRounds = 3
 // AddStock adds delta units to a sale, or takes -delta of those that are left, once for each key. It returns the
 // voucher, and whether Redis has applied the change; added units that are not applied yet go on sale later.
 //
+// Units of a split sale are taken of all shares together. What is refused there is not kept: the same key may succeed later.
+//
 // It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than are to be
 // taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
 // enough units: repeating the call with the same key tells.

@@ -8,17 +8,19 @@ import (
 	"seckill/test/box"
 )
 
-// severalUnits creates a sale of two units to a buyer, which is refused while an instance of the version before is alive: it
-// could not read the orders. Sales of one unit are created all the time. Once the old instance has gone, the sale is created
-// and sells; when the old version comes back, the next one is refused again.
+// severalUnits creates a sale of two units to a buyer in two shares, which is refused while an instance of the version before is alive, for
+// each of the two: it could not read the orders. Sales without are created all the time. Once the old instance has gone, the sale is
+// created and sells; when the old version comes back, the next one is refused again.
 func severalUnits(t *testing.T, old, now release) {
 	s := sharedStores(t)
 	a, b := s.start(old, "a"), s.start(now, "b")
-	several := map[string]any{"stock": 4, "perUser": 2}
+	several := map[string]any{"stock": 4, "perUser": 2, "shares": 2}
 	refused := func() {
 		t.Helper()
-		if _, status, code := b.tryToCreate(several); status != http.StatusServiceUnavailable || code != "UPGRADING" {
-			t.Errorf("a sale of two units to a buyer beside the version before: %d %s, want 503 UPGRADING", status, code)
+		for _, draft := range []map[string]any{several, {"stock": 4, "perUser": 2}, {"stock": 4, "shares": 2}} {
+			if _, status, code := b.tryToCreate(draft); status != http.StatusServiceUnavailable || code != "UPGRADING" {
+				t.Errorf("%v beside the version before: %d %s, want 503 UPGRADING", draft, status, code)
+			}
 		}
 		b.createSale(4)
 	}

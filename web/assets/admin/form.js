@@ -99,6 +99,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ...(seckill && { stock: whole(text('stock')) }),
         ...(text('perUser') && { perUser: whole(text('perUser')) }),
         ...(text('partition') && { partition: whole(text('partition')) }),
+        ...(text('shares') && { shares: whole(text('shares')) }),
         ...(seckill && listed && { waitlistOfferSeconds: Math.round(whole(text('offerWithin')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
@@ -171,7 +172,8 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
-        ${seckill && input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}
+        ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}
+          ${input('shares', { inputmode: 'numeric', value: from.shares ?? '', placeholder: t('form.shares.one') })}`}
         ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
           ${listed && input('offerWithin', { inputmode: 'decimal', value: (from.waitlistOfferSeconds ?? 600) / 60 })}`}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
@@ -210,10 +212,11 @@ function inMinutes(problem, locale) {
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition']) {
+  const optional = ['payWithin', 'validDays', 'partition', 'shares'];
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'shares']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
-    if (typed === '' && name !== 'payWithin' && name !== 'validDays' && name !== 'partition' && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
+    if (typed === '' && !optional.includes(name) && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
     else if (typed !== '' && form.elements[name].inputMode && !NUMBER.test(typed)) found[name] = t('wrong.number');
   }
   return found;
