@@ -92,19 +92,19 @@ func reconcile(ctx context.Context, env environment) error {
 	return nil
 }
 
-// balances returns the balance of one sale, or of all with id 0.
+// balances returns the balance of one voucher's sale, of a split one those of its shares, or of all with id 0.
 func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, error) {
 	if id == 0 {
 		return w.auditor.All(ctx)
 	}
-	b, err := w.auditor.Balance(ctx, id)
+	balances, err := w.auditor.Balances(ctx, id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil, fmt.Errorf("there is no voucher %d", id)
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return nil, fmt.Errorf("voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
 	}
-	return []audit.Balance{b}, err
+	return balances, err
 }
 
 // again checks a sale a second time, a moment later: only what is wrong twice in a row is wrong.

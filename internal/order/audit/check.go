@@ -40,17 +40,27 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 // takes; any instance can be asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or
 // ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
-	b, err := a.balanceOf(ctx, order.SaleID{VoucherID: voucherID})
-	for share := 1; share < b.SplitIn && err == nil; share++ {
-		var other Balance
-		if other, err = a.balanceOf(ctx, order.SaleID{VoucherID: voucherID, Share: share}); err == nil {
-			b.add(other)
-		}
-	}
+	shares, err := a.Balances(ctx, voucherID)
 	if err != nil {
 		return Balance{}, err
 	}
+	b := shares[0]
+	for _, other := range shares[1:] {
+		b.add(other)
+	}
 	return b, nil
+}
+
+// Balances returns the balance of each share of a sale, of one if it is not split. Otherwise it is like Balance.
+func (a *Auditor) Balances(ctx context.Context, voucherID int64) (shares []Balance, err error) {
+	for number, n := 0, 1; number < n; number++ {
+		b, err := a.balanceOf(ctx, order.SaleID{VoucherID: voucherID, Share: number})
+		if err != nil {
+			return nil, err
+		}
+		shares, n = append(shares, b), max(1, b.SplitIn)
+	}
+	return shares, nil
 }
 
 // balanceOf is Balance for one share.
