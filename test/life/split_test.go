@@ -117,7 +117,7 @@ func TestSkewedBuyers(t *testing.T) {
 		"it dies before the ledger":   {"complete operations", diesBefore},
 		"it dies after the ledger":    {"complete operations", diesAfter},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they have one stream
+		t.Run(name, func(t *testing.T) {
 			b := splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
 			defer func() { b.dead = append(b.dead, b.p) }()
 			v := e.splitSale(t, b.p, shares, units)

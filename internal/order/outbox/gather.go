@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	gatherLook  = time.Second           // for how long one look at all shares is waited for
+	gatherStep  = time.Second           // for how long one look at all shares, and what is pending in them, is waited for
 	gatherPause = 50 * time.Millisecond // after two looks by which nothing is certain and no share can give any, or by which the last move brought none
 )
 
@@ -50,16 +50,27 @@ func (o *Outbox) gather(ctx context.Context, to order.SaleID, units int64) (left
 			order.Sleep(ctx, gatherPause)
 		}
 		had = own.Sellable
-		if found {
-			if err := o.Move(ctx, shares[pull.From], shares[to.Share], pull.Units); err != nil {
-				return 0, err
-			}
+		if err := o.bring(ctx, shares, to, pull, found); err != nil {
+			return 0, err
 		}
 	}
 }
 
+// bring moves the units of a pull. Where no share can give any, some may be on their way still, as who moved them has died.
+func (o *Outbox) bring(ctx context.Context, shares []order.SaleRef, to order.SaleID, pull split.Pull, found bool) error {
+	if found {
+		return o.Move(ctx, shares[pull.From], shares[to.Share], pull.Units)
+	}
+	ctx, cancel := context.WithTimeout(ctx, gatherStep)
+	defer cancel()
+	for range 2 { // what takes, and what gives then
+		_ = o.Flush(ctx, to.VoucherID) // the looks tell what came of it
+	}
+	return nil
+}
+
 func (o *Outbox) look(ctx context.Context, shares []order.SaleRef) (split.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, gatherLook)
+	ctx, cancel := context.WithTimeout(ctx, gatherStep)
 	defer cancel()
 	return o.stores.Looker.Look(ctx, shares)
 }
