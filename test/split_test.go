@@ -72,7 +72,7 @@ func inBothPartitions(t *testing.T, s *box.Site, stock, shares int) (id int64) {
 	return id
 }
 
-// skewed is n users of whom nine in ten are in share 0.
+// skewed is n users, nine in ten of them in share 0.
 func skewed(voucherID int64, shares, n int) (users []int64) {
 	for user := int64(1); len(users) < n; user++ {
 		if split.ShareOf(voucherID, user, shares) == 0 || len(users)%10 == 9 {
