@@ -127,22 +127,28 @@ test-alerts: ## real faults, and which alerts Prometheus fires for them; a clean
 	@$(WITH_SERVICES) env SECKILL_TEST_CLEAN='$(CLEAN)' go test -count=1 -v -parallel 8 -timeout 90m $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/alerts
 
 # Not in CI: it unpacks MySQL 9 from Debian unstable (60 MB, once), installs Galera's library, and fails where they cannot be had.
-# SEED=42 replays one; UPDATE=1 writes the rows into the document.
+# SEED=42 replays one; UPDATE=1 writes the rows into the document; make test-sales STORES=galera sells on one kind of stores only.
 .PHONY: test-stores
-test-stores: ## other stores: the tests of the ledger on MySQL 9, and sales on Galera and MySQL 9 in which they are killed (F45, F46)
+test-stores: ## other stores: the ledger's tests on MySQL 9; kills on Galera and MySQL 9 (F45, F46); sales on all, in 1 and 4 partitions, split
 	@go run ./test/services -mysql9 -- go test -count=1 -timeout 20m $(TESTFLAGS) ./internal/sqlstore
 	@SECKILL_TEST_FAULTS=stores SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
+	@$(MAKE) test-sales
 
-# make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
+.PHONY: test-sales
+test-sales: ## of them only the sales: single Redis, Sentinel, Cluster, MySQL 9, Galera; STORES=galera for one; split in SHARES=1,2,4,8
+	@SECKILL_TEST_STORES=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_SHARES='$(or $(SHARES),1)' \
+		go test -count=1 -v -timeout 40m -run '^TestStores$$$(if $(STORES),/^$(STORES)$$)' $(TESTFLAGS) ./test/faults
+
+# make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions, SHARES=4 in four shares; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
 .PHONY: test-cluster
 test-cluster: ## F01-F08 on a Redis Cluster of 3+3 while its slot moves and a Galera cluster of 3, then nodes killed for good
-	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
+	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_SHARES='$(SHARES)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestCluster$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-cluster-quick
 test-cluster-quick: ## those of them that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' go test -count=1 -v -timeout 30m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_SHARES='$(SHARES)' go test -count=1 -v -timeout 30m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 # A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
 .PHONY: test-faults-mix

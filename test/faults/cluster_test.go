@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ func (r *run) openOn(on deployment, rdb redis.UniversalClient, settings map[stri
 	r.mysql = testkit.StartMariaDB(r, on.mysql...)
 	dsn := r.mysql.DSN("seckill")
 	r.site = box.EmptySiteOn(r, rdb, "", dsn)
+	settings = maps.Clone(settings)
+	maps.Copy(settings, on.settings)
 	for range on.instances {
 		r.site.Add(r, "", dsn, settings)
 	}

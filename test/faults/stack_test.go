@@ -31,6 +31,9 @@ const envCluster = "SECKILL_TEST_CLUSTER"
 // envPartitions is how many partitions the instances of TestCluster work in; the sale is in the last one. Default: one.
 const envPartitions = "SECKILL_TEST_PARTITIONS"
 
+// envShares is in how many shares the sales of TestCluster are split. Default: one.
+const envShares = "SECKILL_TEST_SHARES"
+
 // stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each, and a
 // Galera cluster of three nodes that all take writes.
 type stack struct {
@@ -91,20 +94,27 @@ func TestCluster(t *testing.T) {
 		asked = slices.DeleteFunc(asked, func(sc clusterScenario) bool { return sc.long })
 	}
 	seed, stores, results := seedOf(t), startStack(t), results{}
-	partitions, err := strconv.Atoi(cmp.Or(os.Getenv(envPartitions), "1"))
-	if err != nil || partitions < 1 {
-		t.Fatalf("%s is %q, allowed are numbers from 1", envPartitions, os.Getenv(envPartitions))
-	}
+	partitions, shares := numberIn(t, envPartitions), numberIn(t, envShares)
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
-			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
+			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d SHARES=%d", sc.fault, sc.number, seed, partitions, shares)
 			r := newRun(t, seed)
-			r.stack, r.moveAt, r.partitions = stores, sc.moveAt, partitions
+			r.stack, r.moveAt, r.partitions, r.shares = stores, sc.moveAt, partitions, shares
 			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()
 			sc.run(r)
 		})
 	}
 	results.write(t)
+}
+
+// numberIn returns the number in an environment variable; 1 where it is empty.
+func numberIn(t *testing.T, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), "1"))
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q, allowed are numbers from 1", name, os.Getenv(name))
+	}
+	return n
 }
 
 // openStack is open on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its Galera node.
@@ -147,7 +157,8 @@ func (r *run) awayFromFirst() int {
 	return 0
 }
 
-// moveMeanwhile moves the sale's slot to another master, key by key, from the moment at which moveAt purchases are accepted.
+// moveMeanwhile moves the sale's slot to another master, key by key, from the moment at which moveAt purchases are accepted. Of a split
+// sale it is the slot of some of its shares.
 func (r *run) moveMeanwhile() {
 	r.Helper()
 	r.rebuilt, r.rebuilds = true, plannedRebuilds
@@ -180,11 +191,39 @@ func (r *run) awaitMoved() {
 	}
 }
 
+// addPartition adds a partition, as an instance does that is started with one more.
+func (r *run) addPartition() error {
+	r.added = max(r.partitions, 1)
+	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "INSERT INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", r.added))
+	return err
+}
+
+// sellInAdded sells a few units in the partition that was added, if one was, at all instances.
+func (r *run) sellInAdded() {
+	r.Helper()
+	if r.added == 0 {
+		return
+	}
+	const units = 10
+	buyers := r.site.Buyers(r.createSale(units, map[string]any{"partition": r.added}))
+	buyers.BuyAll(r.Context(), 4, r.newUsers(units+2))
+	if n := len(buyers.Record.Winners()); n != units { // some may have asked again
+		r.Errorf("%d of %d units were sold in the partition that was added; answers %v", n, units, buyers.Record.Counts())
+	}
+	box.Eventually(r, "rows of the orders in the partition that was added", func() error {
+		rows, err := r.site.Ledger.Orders(r.Context(), buyers.Voucher)
+		if err == nil && len(rows) != units {
+			err = fmt.Errorf("%d rows, want %d", len(rows), units)
+		}
+		return err
+	})
+}
+
 // partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a partition on another
 // master goes on: its buyers are accepted, recorded and told their orders, its stats are shown. One in partition 0 goes on once the
 // master does, and is as exact. Meanwhile another partition is added.
 func partitionStopped(r *run) {
-	r.partitions = max(r.partitions, 4)
+	r.partitions, r.shares = max(r.partitions, 4), 1 // the sale is whole on one master
 	r.open(deployment{})
 	r.nodeTimeout(10 * time.Minute) // no replica takes over meanwhile
 	defer r.nodeTimeout(patientTimeout)
@@ -211,19 +250,13 @@ func partitionStopped(r *run) {
 	if n := beside.buyers.Record.Accepted() - before; n > 4 { // whose answers were on their way
 		r.Errorf("%d purchases in partition 0 were accepted while its master stood still", n)
 	}
-	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "INSERT INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", r.partitions))
-	r.must(err)
+	r.must(r.addPartition())
 	stopped.Resume()
 	r.faultEnded()
 	beside.faultEnded()
 	r.await("a purchase in partition 0 again", beside.buyers.Record.Reached(before+20))
 	r.awaitAccepted(100)
-	other := r.createSale(10, map[string]any{"partition": r.partitions})
-	buyers := r.site.Buyers(other)
-	buyers.BuyAll(r.Context(), 4, r.newUsers(12))
-	if n := len(buyers.Record.Winners()); n != 10 { // some may have asked again
-		r.Errorf("%d of 10 units were sold in the partition that was added; answers %v", n, buyers.Record.Counts())
-	}
+	r.sellInAdded()
 	r.finish()
 	beside.faultOver = time.Now() // long since: it was not looked at meanwhile
 	beside.finish()
