@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/split"
 	"seckill/internal/testkit"
 )
 
@@ -81,85 +83,247 @@ func BenchmarkAdmitSales(b *testing.B) {
 	}
 }
 
+// ordersATurn is how many orders each turn of the benchmarks on clusters sells.
+const ordersATurn = 100_000
+
 // BenchmarkPartitions measures what an order costs the masters of a cluster, from its admission until it is acknowledged, while 64 sales
-// that are spread over partitions sell at once: in processor time, of the busiest one and of all. Each master has a replica.
+// that are spread over partitions sell at once: in processor time, of the busiest one and of all that have one of the partitions. Each
+// master has a replica. An iteration is a turn of each.
 func BenchmarkPartitions(b *testing.B) {
+	var markets []*market
 	for _, on := range []struct{ masters, partitions int }{{1, 1}, {3, 4}, {4, 4}} {
-		b.Run(fmt.Sprintf("masters=%d/partitions=%d", on.masters, on.partitions), func(b *testing.B) {
-			cluster := testkit.StartRedisClusterOf(b, on.masters, time.Minute)
-			r := rigOn(b, newClients(b, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), PoolSize: 64}), "")
-			const sales = 64
-			refs := make([]order.SaleRef, sales)
-			for i := range refs {
-				r.sale = order.SaleRef{SaleID: order.SaleID{VoucherID: int64(i + 1)}, Partition: i % on.partitions}
-				r.open(1, r.hour(1<<40))
-				refs[i] = r.sale
-			}
-			before := processors(b, cluster.Nodes[:on.masters])
-			b.ResetTimer()
-			sellAndAcknowledge(b, r, refs, on.partitions)
-			b.StopTimer()
-			var busiest, all time.Duration
-			for addr, spent := range processors(b, cluster.Nodes[:on.masters]) {
-				spent -= before[addr]
-				busiest, all = max(busiest, spent), all+spent
-			}
-			b.ReportMetric(float64(busiest.Microseconds())/float64(b.N), "µs-busiest/order")
-			b.ReportMetric(float64(all.Microseconds())/float64(b.N), "µs-all/order")
-		})
+		c := newMasters(b, on.masters)
+		m := c.market(fmt.Sprintf("partitions=%d/masters=%d", on.partitions, on.masters), 8)
+		for i := range 64 {
+			m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: int64(i + 1)}, Partition: i % on.partitions}, nil)
+		}
+		m.saleOf = func(user int64) int { return int(user % 64) }
+		markets = append(markets, m)
 	}
+	takeTurns(b, markets)
 }
 
-// sellAndAcknowledge sells b.N orders in batches of eight, while a consumer of each partition reads and acknowledges them.
-func sellAndAcknowledge(b *testing.B, r *rig, sales []order.SaleRef, partitions int) {
-	const batch = 8
-	var (
-		selling, reading sync.WaitGroup
-		user, done       atomic.Int64
-	)
-	ctx, finished := context.WithCancel(b.Context())
-	defer finished()
-	for n := range partitions {
-		consumer := r.Consumer(n, "bench")
-		reading.Go(func() {
-			for ctx.Err() == nil {
-				entries, err := consumer.Next(ctx, 500, 50*time.Millisecond)
-				if err != nil || len(entries) == 0 {
-					continue
-				}
-				keys := map[string]bool{}
-				for _, e := range entries {
-					keys[e.Key] = true
-				}
-				if _, err := consumer.Acknowledge(ctx, slices.Collect(maps.Keys(keys))); err != nil {
-					b.Error(err)
-				}
-				if done.Add(int64(len(entries))) >= int64(b.N) {
-					finished()
-				}
+// BenchmarkShares measures the same of one sale: unsplit, and split in 2, 4 and 8 shares, each on a master of its own (P19). So many
+// buyers ask at once, whatever it is split in: a call has the fewer of them, the more shares there are. A user's share is by chance, so
+// one master has a little more to do than the others: its part is shown, times the shares.
+func BenchmarkShares(b *testing.B) {
+	c := newMasters(b, 8)
+	partitions := c.apart(8)
+	var markets []*market
+	voucher := int64(0)
+	for _, crowd := range []int{1024, 256} {
+		for _, shares := range []int{1, 2, 4, 8} {
+			voucher++
+			m := c.market(fmt.Sprintf("buyers=%d/shares=%d", crowd, shares), min(MaxRequests, crowd/shares))
+			var moved *order.Moved
+			if shares > 1 {
+				moved = &order.Moved{}
 			}
-		})
-	}
-	for _, sale := range sales {
-		selling.Go(func() {
-			for last := user.Add(batch); last-batch < int64(b.N); last = user.Add(batch) {
-				n := min(batch, int64(b.N)-(last-batch))
-				if _, err := r.Admit(b.Context(), order.Batch{Sale: sale, MaxBacklog: 1 << 40, Requests: requests(last-batch+1, int(n))}); err != nil {
-					b.Error(err)
-				}
+			for share := range shares {
+				m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: voucher, Share: share}, Partition: partitions[share]}, moved)
 			}
-		})
+			m.saleOf = func(user int64) int { return split.ShareOf(m.sales[0].VoucherID, user, shares) }
+			markets = append(markets, m)
+		}
 	}
-	selling.Wait()
-	reading.Wait()
+	takeTurns(b, markets)
 }
 
-// processors returns what processor time each server has had.
-func processors(b *testing.B, nodes []*testkit.RedisServer) map[string]time.Duration {
+// takeTurns has each market sell in each iteration, and reports what an order costs there.
+func takeTurns(b *testing.B, markets []*market) {
 	b.Helper()
+	for _, m := range markets {
+		m.turn(b, ordersATurn/10) // connections are open, the masters know the scripts
+		clear(m.spent)
+		m.sold = 0
+	}
+	for b.Loop() {
+		for _, m := range markets {
+			m.turn(b, ordersATurn)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of all turns together it says nothing
+	for _, m := range markets {
+		all, busiest := m.costs()
+		b.ReportMetric(all, "all-µs/order:"+m.name)
+		b.ReportMetric(busiest, "busiest-µs/order:"+m.name)
+		if strings.Contains(m.name, "/shares=") {
+			b.ReportMetric(busiest/all*float64(len(m.sales)), "busiest-part-times-k:"+m.name)
+		}
+	}
+}
+
+// masters are a cluster, and a store on it.
+type masters struct {
+	*rig
+	cluster *testkit.RedisCluster
+	nodes   map[int]*redis.Client
+}
+
+func newMasters(b *testing.B, n int) *masters {
+	b.Helper()
+	c := &masters{nodes: map[int]*redis.Client{}, cluster: testkit.StartRedisClusterOf(b, n, time.Minute,
+		"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0")}
+	c.rig = rigOn(b, newClients(b, ClientConfig{Topology: Cluster, Addrs: c.cluster.Addrs(), PoolSize: 64}), "")
+	c.admissions.packing.until = map[int]time.Time{}
+	for i := range n {
+		c.nodes[i] = c.cluster.Nodes[i].Client()
+	}
+	return c
+}
+
+// apart returns partitions that are each on another master.
+func (c *masters) apart(n int) (partitions []int) {
+	c.t.Helper()
+	const most = 256 // by chance far fewer are enough
+	taken := map[int]bool{}
+	for p := 0; p < most && len(partitions) < n; p++ {
+		if master := c.cluster.Master(c.keys.orders(p)); !taken[master] {
+			taken[master] = true
+			partitions = append(partitions, p)
+		}
+	}
+	if len(partitions) < n {
+		c.t.Fatalf("the first %d partitions are on %d masters, want %d", most, len(partitions), n)
+	}
+	return partitions
+}
+
+// market is sales on a cluster at which buyers take turns.
+type market struct {
+	*masters
+	name   string
+	call   int // requests in a call of the script
+	sales  []order.SaleRef
+	saleOf func(user int64) int
+	users  int64 // the last one who has bought
+	on     []int // masters that have the sales
+	spent  map[string]time.Duration
+	sold   int64
+}
+
+func (c *masters) market(name string, call int) *market {
+	return &market{masters: c, name: name, call: call, spent: map[string]time.Duration{}}
+}
+
+// sell puts one sale more on sale, or a share of one.
+func (m *market) sell(sale order.SaleRef, moved *order.Moved) {
+	m.t.Helper()
+	m.sales = append(m.sales, sale)
+	if master := m.cluster.Master(m.keys.orders(sale.Partition)); !slices.Contains(m.on, master) {
+		m.on = append(m.on, master)
+	}
+	o := m.hour(1 << 40)
+	o.Moved = moved
+	m.sale = sale
+	m.open(1, o)
+	for _, p := range []int{0, sale.Partition} { // as where all instances are of this version
+		m.admissions.packing.until[p] = time.Now().Add(24 * time.Hour)
+	}
+}
+
+// turn sells so many orders, and adds up what processor time the masters have had meanwhile.
+func (m *market) turn(b *testing.B, orders int64) {
+	b.Helper()
+	if b.Failed() {
+		return
+	}
+	queues := make([][]order.Request, len(m.sales))
+	for range orders {
+		m.users++
+		sale := m.saleOf(m.users)
+		queues[sale] = append(queues[sale], order.Request{UserID: m.users, OrderID: m.users})
+	}
+	before := m.processors()
+	m.sellAndAcknowledge(b, queues, orders)
+	for addr, spent := range m.processors() {
+		m.spent[addr] += spent - before[addr]
+	}
+	m.sold += orders
+}
+
+// sellAndAcknowledge sells to each sale's queue of buyers, while a consumer of each partition reads and acknowledges the orders.
+func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orders int64) {
+	b.Helper()
+	ctx, end := context.WithCancel(b.Context())
+	defer end()
+	var (
+		all  sync.WaitGroup
+		done atomic.Int64
+	)
+	failed := func(err error) { // ends the turn: what it waits for may never come
+		if ctx.Err() == nil {
+			b.Error(err)
+		}
+		end()
+	}
+	for _, p := range m.partitions() {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				n, err := acknowledgeNext(ctx, m.Consumer(p, "bench"))
+				switch {
+				case err != nil:
+					failed(err)
+				case done.Add(n) >= orders:
+					end()
+				}
+			}
+		})
+	}
+	for i, queue := range queues {
+		all.Go(func() {
+			for requests := range slices.Chunk(queue, m.call) {
+				got, err := m.Admit(ctx, order.Batch{Sale: m.sales[i], MaxBacklog: 1 << 40, Requests: requests})
+				if err == nil && slices.ContainsFunc(got.Results, func(r order.Result) bool { return r.Outcome != order.Accepted }) {
+					err = fmt.Errorf("sale %s refuses: %v", m.sales[i].SaleID, codes(got.Results))
+				}
+				if err != nil {
+					failed(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// acknowledgeNext acknowledges what comes next, and returns how many orders that were.
+func acknowledgeNext(ctx context.Context, c *Consumer) (int64, error) {
+	entries, err := c.Next(ctx, 500, 50*time.Millisecond)
+	if err != nil || len(entries) == 0 {
+		return 0, err
+	}
+	keys := map[string]bool{}
+	for _, e := range entries {
+		keys[e.Key] = true
+	}
+	_, err = c.Acknowledge(ctx, slices.Collect(maps.Keys(keys)))
+	return int64(len(entries)), err
+}
+
+func (m *market) partitions() (all []int) {
+	for _, sale := range m.sales {
+		if !slices.Contains(all, sale.Partition) {
+			all = append(all, sale.Partition)
+		}
+	}
+	return all
+}
+
+// processors returns what processor time each of the market's masters has had.
+func (m *market) processors() map[string]time.Duration {
 	spent := map[string]time.Duration{}
-	for _, node := range nodes {
-		spent[node.Addr] = processorTime(infoOf(b.Context(), node.Client(), "cpu"))
+	for _, i := range m.on {
+		spent[m.cluster.Nodes[i].Addr] = processorTime(infoOf(context.Background(), m.nodes[i], "cpu"))
 	}
 	return spent
+}
+
+// costs returns how many µs of processor time an order has cost all of the market's masters, and the busiest one.
+func (m *market) costs() (all, busiest float64) {
+	for _, spent := range m.spent {
+		each := float64(spent.Nanoseconds()) / 1000 / float64(max(m.sold, 1))
+		all, busiest = all+each, max(busiest, each)
+	}
+	return all, busiest
 }
