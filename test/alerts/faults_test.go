@@ -194,6 +194,7 @@ func providerRemoved(r *rig) {
 	server := r.Servers[0]
 	server.Settings = maps.Clone(server.Settings)
 	server.Settings["SECKILL_PAYMENT_PROVIDER"] = "none"
+	delete(server.Settings, "SECKILL_PAYMENT_SECRET") // without a provider it is refused
 	r.must(server.KillAndStart())
 	r.Client.Must(r, http.StatusAccepted, box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
 }
