@@ -377,41 +377,44 @@ func lateIsNotKept(t *testing.T, s stage) {
 	eventually(t, "free", func() bool { return len(s.remains(t)) == 0 })
 }
 
-// cancelledAreBounded leaves one call after the other to a Redis that is silent.
+// cancelledAreBounded leaves calls to a client that never answers: when as many are left as may be, the next one is not made.
 func cancelledAreBounded(t *testing.T, s stage) {
-	p, through := s.viaProxy(t)
-	const atOnce, rounds = 300, 3
-	roomy := *through.Options()
-	roomy.PoolSize = atOnce * (rounds + 1) * s.kind.locks()
-	roomy.MaxConcurrentDials = roomy.PoolSize
-	wide := redis.NewClient(&roomy)
-	t.Cleanup(func() { _ = wide.Close() }) // nothing is under way
-	locker := lock.New(wide, s.prefix+"many:")
-	p.Blackhole()
-	for range rounds {
-		ctx, cancel := context.WithCancel(t.Context())
-		var begun, all sync.WaitGroup
-		begun.Add(atOnce)
-		go func() {
-			begun.Wait()
-			time.Sleep(50 * time.Millisecond) // in which they ask
-			cancel()
-		}()
-		for range atOnce {
-			all.Go(func() {
-				begun.Done()
-				if _, err := s.kind.open(locker, "m", lock.NewOwner()).State(ctx); err == nil {
-					t.Error("State of a silent Redis succeeded")
-				}
-			})
-		}
-		all.Wait()
-		cancel()
-		if n, most := lock.Left(locker); n > most+atOnce*s.kind.locks() {
-			t.Fatalf("%d calls go on, want %d at most, and those of one moment", n, most)
-		}
+	t.Helper()
+	const atOnce = 300
+	gone := make(chan struct{})
+	end := sync.OnceFunc(func() { close(gone) })
+	defer end()
+	silent := &spy{Client: s.client, failScript: func() error {
+		<-gone // longer than all time limits, which would end a call that a busy machine makes late
+		return errors.New("gone")
+	}}
+	locker := lock.New(silent, s.prefix+"many:")
+	left := make(chan error, atOnce)
+	ask := func(ctx context.Context) {
+		_, err := s.kind.open(locker, "m", lock.NewOwner()).State(ctx)
+		left <- err
 	}
-	p.Heal()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range atOnce {
+		go ask(ctx)
+	}
+	asked := int64(atOnce * max(s.kind.parts-1, 1)) // the first member is asked when the others have answered
+	eventually(t, "asked", func() bool { return silent.scripts.Load() == asked })
+	cancel()
+	for range atOnce {
+		wantErr(t, "State", receive(t, "answer", left), context.Canceled)
+	}
+	if n, most := lock.Left(locker); n != int(asked) || n < most {
+		t.Errorf("%d calls go on, want %d, which are more than %d", n, asked, most)
+	}
+	refused, done := context.WithCancel(t.Context())
+	defer done()
+	go ask(refused)
+	if err := receive(t, "refusal", left); err == nil || silent.scripts.Load() != asked {
+		t.Errorf("State while many go on: %v, %d scripts after %d", err, silent.scripts.Load(), asked)
+	}
+	end()
 	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
 }
 
