@@ -9,7 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first.
+// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first. Another is split,
+// and its page shows each share.
 func TestConsolePartitions(t *testing.T) {
 	s := realShop(t, "SECKILL_PARTITIONS", "3")
 	if got := box.Command(t, s.server.Settings, "partition", "close", "1"); got.Code != 0 {
@@ -23,6 +24,10 @@ func TestConsolePartitions(t *testing.T) {
 		}
 		return nil
 	})
+	delete(draft, "partition")
+	draft["shares"] = 4
+	var splitSale struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher/seckill", admin, draft, &splitSale)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400"} {
@@ -42,10 +47,21 @@ func TestConsolePartitions(t *testing.T) {
 	refused := func(says string) string {
 		return fmt.Sprintf("document.querySelector('#f-partition-wrong')?.innerText.includes(%s)", quoted(says))
 	}
+	w.enter("#f-shares", "17")
+	create("", "document.querySelector('#f-shares-wrong')?.innerText.includes('is 17 (a whole number from 1 to 16)')")
+	evaluate[bool](w, "document.querySelector('#f-shares').value = '', true")
 	create("two", refused("This is not a number"))
 	create("7", refused("is 7 (0, 2"))
 	create("1", refused("is 1, which is closed (0, 2"))
 	create("2", "document.querySelector('dialog') === null")
+	w.visit(s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)))
+	w.sees("[data-share='3'] td:nth-of-type(2)", "On sale")
+	w.until("document.querySelectorAll('[data-share]').length === 4 && [...document.querySelectorAll('[data-share] td:nth-of-type(3)')].every((units) => units.innerText === '10')")
+	w.accessible()
+	w.picture("console-shares-desktop", true)
+	zhShares := open(t, s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)), s.asAdmin(desktop().in("zh-CN").inDark()))
+	zhShares.sees("[data-shares] h2", "活动分片")
+	zhShares.accessible()
 	w.visit(s.url("/admin#/partitions"))
 	w.sees("h1", "Partitions")
 	w.sees("[data-partition='0']", "open")
