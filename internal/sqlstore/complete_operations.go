@@ -189,12 +189,15 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 			return true, nil, p.accept(c.tx, c.now)
 		}
 	}
+	if lacking == nil {
+		if late, err := c.staysLate(row); err != nil || late {
+			return false, nil, err
+		}
+	}
 	if err := p.sendBack(c.tx); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{
-		by: order.ByPayments, at: c.now, why: "no unit could be taken again for the late payment; the money goes back",
-	})
+	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: noUnitForLate})
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.

@@ -194,13 +194,15 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 	return vouchers, nil
 }
 
-// undecided returns late payments without a pending revival that decides about them, the oldest first.
+// undecided returns late payments that no pending revival decides about, the oldest first. Those that lack units in a split sale are
+// among them once their share has retired.
 func undecided(query *gorm.DB) ([]paymentRow, error) {
 	var found []paymentRow
 	err := query.Table("tb_payment p").Select("p.*").
 		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
-			"ON o.voucher_id = p.voucher_id AND o.share = r.share AND o.number = p.operation").
-		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
+			"ON o.voucher_id = p.voucher_id AND o.share = r.share AND o.number = p.operation "+
+			"JOIN tb_seckill_voucher s ON s.voucher_id = o.voucher_id AND s.share = o.share").
+		Where("p.state = ? AND o.state <> ? AND (o.state <> ? OR s.retired = ?)", order.PaymentLate, operationPending, operationRefused, true).
 		Order("p.create_time, p.id").Find(&found).Error
 	if err != nil {
 		return nil, fmt.Errorf("looking for late payments: %w", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/split"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
@@ -102,6 +103,16 @@ func calls() []string {
 	}
 }
 
+// splitCalls are those for which they can be in a split sale, which has neither waiting list nor codes here.
+func splitCalls() []string {
+	return []string{
+		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
+		"ask refund", "open payment", "change stock", "change voucher", "expire due", "begin", "set holders", "publish", "snapshot",
+		"look", "request move", "revive lacking", "refuse lacking",
+		"apply", "complete operations", "request move", // once more, as units move by them
+	}
+}
+
 // ledger is the ledger as one process calls it.
 type ledger struct {
 	*sqlstore.Store
@@ -123,6 +134,14 @@ func (l ledger) CompleteOperations(ctx context.Context, sale order.SaleID, resul
 
 func (l ledger) RequestMove(ctx context.Context, from order.SaleID, to int, units int64) error {
 	return l.faults.call("request move", func() error { return l.Store.RequestMove(ctx, from, to, units) })
+}
+
+func (l ledger) ReviveLacking(ctx context.Context, p order.LackingPayment) error {
+	return l.faults.call("revive lacking", func() error { return l.Store.ReviveLacking(ctx, p) })
+}
+
+func (l ledger) RefuseLacking(ctx context.Context, p order.LackingPayment) error {
+	return l.faults.call("refuse lacking", func() error { return l.Store.RefuseLacking(ctx, p) })
 }
 
 func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor, why string) (o order.Order, err error) {
@@ -214,6 +233,17 @@ func (r redisStore) Admit(ctx context.Context, b order.Batch) (res order.BatchRe
 		return order.BatchResult{}, err
 	}
 	return res, nil
+}
+
+func (r redisStore) Look(ctx context.Context, shares []order.SaleRef) (look split.Look, err error) {
+	err = r.faults.call("look", func() error {
+		look, err = r.Store.Look(ctx, shares)
+		return err
+	})
+	if err != nil {
+		return make(split.Look, len(shares)), err
+	}
+	return look, nil
 }
 
 func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (a order.ApplyResult, err error) {

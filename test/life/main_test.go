@@ -11,11 +11,13 @@ import (
 // checks a thousand.
 const usualChecks = "30"
 
+// checksGiven is whether -rapid.checks says how many.
+var checksGiven bool
+
 func TestMain(m *testing.M) {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
+	flag.Visit(func(f *flag.Flag) { checksGiven = checksGiven || f.Name == "rapid.checks" })
+	if !checksGiven {
 		if err := flag.Set("rapid.checks", usualChecks); err != nil {
 			panic(err) // rapid has renamed its flag
 		}

@@ -17,13 +17,13 @@ const (
 
 // Gather implements voucher.StockOutbox.
 func (o *Outbox) Gather(ctx context.Context, voucherID, units int64) (left int64, err error) {
-	return o.gather(ctx, order.SaleID{VoucherID: voucherID}, units)
+	return o.GatherIn(ctx, order.SaleID{VoucherID: voucherID}, units)
 }
 
-// gather moves units to one share of a split sale until it can give so many, and returns how many it can give then; or fewer than those
+// GatherIn implements service.Outbox: it moves units to one share of a split sale until it can give so many, and returns how many it can give then; or fewer than those
 // if that is all that the sale had at one moment: what was left in all shares, with what waits there until it can be sold. It returns
 // ErrUnavailable, wrapped, when neither is known before ctx ends.
-func (o *Outbox) gather(ctx context.Context, to order.SaleID, units int64) (left int64, err error) {
+func (o *Outbox) GatherIn(ctx context.Context, to order.SaleID, units int64) (left int64, err error) {
 	v, err := o.catalog.Find(ctx, to.VoucherID)
 	if err != nil {
 		return 0, err

@@ -25,6 +25,7 @@ type Payments struct {
 	log       *slog.Logger
 
 	wakeups  chan struct{}             // holds one when there is something to give back
+	late     chan struct{}             // holds one when a late payment has come
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
@@ -41,7 +42,7 @@ func NewPayments(
 ) *Payments {
 	return &Payments{
 		ledger: ledger, providers: providers, parts: parts, newID: newID, observer: observer, log: log,
-		wakeups: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
+		wakeups: make(chan struct{}, 1), late: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
 	}
 }
 
@@ -138,6 +139,7 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 		flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 		defer cancel()
 		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // the outbox goes on by itself
+		wake(p.late)                                          // in a split sale its share may have had too few
 	case order.PaymentRefunding:
 		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", payment.ID, "order", o.ID)
 		p.wake()
@@ -186,9 +188,12 @@ func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 }
 
 // wake has Run look for refunds at once.
-func (p *Payments) wake() {
+func (p *Payments) wake() { wake(p.wakeups) }
+
+// wake puts a value into a channel that holds one.
+func wake(c chan<- struct{}) {
 	select {
-	case p.wakeups <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

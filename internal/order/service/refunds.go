@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	reviveEvery   = time.Second      // how often late payments that a rebuild came across are looked for
 	refundEvery   = time.Second      // how often money that is to go back is looked for
 	refundBatch   = 100              // payments looked at in one go, besides those that have failed
 	refundWorkers = 8                // of them at a time
@@ -29,20 +28,15 @@ type refundBackOff struct {
 	until time.Time
 }
 
-// Run gives back money that is to go back, and sees to late payments whose operation a rebuild has voided, once a second
+// Run gives back money that is to go back, and sees to late payments that Redis has not decided about, once a second
 // and whenever there is news, until ctx ends. It never returns an error: what fails is retried. Other instances may do
 // the same; the provider is told a payment's id, so that its money goes back once.
 //
 // The two do not wait for each other: a provider may be slow to answer, and a late payment does not need it.
 func (p *Payments) Run(ctx context.Context) error {
-	var reviving sync.WaitGroup
-	defer reviving.Wait()
-	reviving.Go(func() {
-		for ctx.Err() == nil {
-			order.Sleep(ctx, reviveEvery)
-			p.reviveLate(ctx)
-		}
-	})
+	var late sync.WaitGroup
+	defer late.Wait()
+	late.Go(func() { p.seeToLate(ctx) })
 	ticker := time.NewTicker(refundEvery)
 	defer ticker.Stop()
 	for {
@@ -53,20 +47,6 @@ func (p *Payments) Run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		p.refundAll(ctx)
-	}
-}
-
-// reviveLate asks Redis once more about late payments whose operation was voided.
-func (p *Payments) reviveLate(ctx context.Context) {
-	call, cancel := context.WithTimeout(ctx, refundTimeout)
-	vouchers, err := p.ledger.ReviveLate(call, refundBatch)
-	cancel()
-	if err != nil {
-		p.logFailure(ctx, "looking for late payments failed; retrying", err)
-		return
-	}
-	for _, id := range vouchers {
-		p.parts.Outbox.RequestFlush(id)
 	}
 }
 
