@@ -169,6 +169,13 @@ races: ## 64 tills at one code 1,000 times; refund, reservation and lapse agains
 life: ## CHECKS random histories of orders, against real stores, with crashes and lost calls
 	@$(WITH_SERVICES) go test -count=1 -timeout 60m ./test/life -rapid.checks=$(or $(CHECKS),1000) $(TESTFLAGS)
 
+# A failure is repeated with the seed that was printed.
+.PHONY: life-split
+life-split: ## COUNT random histories of split sales (200), of SEED, with crashes, rebuilds and lost calls while units move
+	@seed=$(or $(SEED),$$(date +%s)); count=$(if $(filter file,$(origin COUNT)),200,$(COUNT)); \
+		echo "make life-split SEED=$$seed COUNT=$$count"; \
+		$(WITH_SERVICES) go test -count=1 -v -timeout 60m -run '^TestSplitHistories$$' ./test/life -rapid.checks=$$count -rapid.seed=$$seed $(TESTFLAGS)
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \

@@ -29,6 +29,7 @@ func Check(e Evidence) Report {
 	c.checkResolved()
 	c.checkStocks()
 	c.checkRedis()
+	c.checkShares()
 	c.checkSoldOut()
 	c.addGaps()
 	for id := range c.lost {

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	users      = 5
 	firstStock = 6
 	perUser    = 3 // units
 )
@@ -38,7 +37,7 @@ func TestLife(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := s.newWorld(t, rt)
 		defer w.end()
-		m := &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(), placed: map[int64]int64{}}
+		m := newModel(w)
 		if rapid.Bool().Draw(rt, "begins with a rush") {
 			m.rush(rt)
 		}
@@ -72,7 +71,7 @@ func TestLife(t *testing.T) {
 			"fault":       m.fault,
 			"crash":       func(*rapid.T) { w.crash() },
 			"redeliver":   m.redeliver,
-			"rebuild":     func(*rapid.T) { w.rebuild() },
+			"rebuild":     func(*rapid.T) { w.rebuild(order.SaleID{VoucherID: w.voucher}) },
 			"quiesce":     m.quiesce,
 			"":            func(*rapid.T) { m.ledgerHolds(rt); m.balanced(rt) },
 		})
@@ -81,7 +80,11 @@ func TestLife(t *testing.T) {
 	s.logPlaces(t)
 }
 
-func (m *model) user(t *rapid.T) int64 { return rapid.Int64Range(1, users).Draw(t, "user") }
+func newModel(w *world) *model {
+	return &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(), placed: map[int64]int64{}}
+}
+
+func (m *model) user(t *rapid.T) int64 { return rapid.SampledFrom(m.w.users).Draw(t, "user") }
 
 // anOrder draws an order whose id a buyer was answered, or skips the action.
 func (m *model) anOrder(t *rapid.T) (id, user int64) {
@@ -97,8 +100,34 @@ func (m *model) buy(t *rapid.T) {
 	m.buyAs(t, user, rapid.Int64Range(1, perUser).Draw(t, "units"))
 }
 
+// buyAs has a user buy. That there are too few units is said only if that was so at some moment: there were as many before as after, and
+// nobody else has bought meanwhile.
 func (m *model) buyAs(t *rapid.T, user, units int64) {
+	before, _ := m.w.sellable(t)
 	o, err := m.w.buy(user, units)
+	if needed := neededBy(err, units); needed > 0 {
+		if after, _ := m.w.sellable(t); min(before, after) >= needed {
+			t.Fatalf("user %d asks for %d units and is answered %v; before it %d could be sold, after it %d: %s", user, units, err, before, after, m.w.inRedis())
+		}
+	}
+	m.answered(t, user, units, o, err)
+}
+
+// neededBy returns how many units a sale with which this answer is wrong must have: a refusal for want of units.
+func neededBy(err error, units int64) int64 {
+	var lacking *order.NotEnoughError
+	switch {
+	case errors.Is(err, order.ErrSoldOut):
+		return 1
+	case errors.As(err, &lacking):
+		return units
+	default:
+		return 0
+	}
+}
+
+// answered notes what a user was answered who wanted to buy.
+func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error) {
 	var bought *order.AlreadyBoughtError
 	var lacking *order.NotEnoughError
 	switch {
@@ -182,7 +211,7 @@ func (m *model) restock(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
 		m.injectOne(t, "apply", "complete operations")
 	}
-	delta := rapid.SampledFrom([]int64{-3, -2, -1, 1, 2}).Draw(t, "delta")
+	delta := rapid.SampledFrom(m.w.deltas).Draw(t, "delta")
 	m.next++
 	m.changeStock(t, fmt.Sprintf("key %d", m.next), delta)
 }
@@ -205,7 +234,13 @@ func (m *model) changeStock(t *rapid.T, key string, delta int64) {
 func (m *model) pause(t *rapid.T) { m.w.pause(t, rapid.Bool().Draw(t, "paused")) }
 func (m *model) shelf(t *rapid.T) { m.w.shelve(t, rapid.Bool().Draw(t, "on the shelf")) }
 
-func (m *model) fault(t *rapid.T) { m.injectOne(t, calls()...) }
+func (m *model) fault(t *rapid.T) {
+	if m.w.shares > 1 {
+		m.injectOne(t, splitCalls()...)
+		return
+	}
+	m.injectOne(t, calls()...)
+}
 
 // injectOne plans a fault for the next of one of the calls.
 func (m *model) injectOne(t *rapid.T, calls ...string) {
@@ -253,9 +288,13 @@ func (m *model) balanced(t *rapid.T) audit.Balance {
 // deltasAddUp requests every change of stock once more, which answers its outcome, and checks that the issued units are the
 // sum of the changes that succeeded.
 func (m *model) deltasAddUp(t *rapid.T) {
-	want := int64(firstStock)
+	want := m.w.issued
 	for _, key := range sortedKeys(m.keys) {
 		err := m.w.restock(key, m.keys[key])
+		for end := time.Now().Add(quiesceTimeout); errors.Is(err, voucher.ErrUndecided) && time.Now().Before(end); {
+			m.w.work()
+			err = m.w.restock(key, m.keys[key])
+		}
 		if err == nil {
 			want += m.keys[key]
 		} else if _, refused := errors.AsType[*voucher.InsufficientStockError](err); !refused {
@@ -272,8 +311,13 @@ func (m *model) deltasAddUp(t *rapid.T) {
 func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
-	if v.sale.stock < 0 || v.sale.stock+v.sale.offered+v.live() != v.sale.issued {
-		t.Fatalf("the ledger has %d units, %d offered, and %d units of live orders, of %d issued", v.sale.stock, v.sale.offered, v.live(), v.sale.issued)
+	for i, r := range v.rows {
+		if live := v.live(i); r.stock < 0 || r.stock+r.offered+live != r.issued {
+			t.Fatalf("share %d: the ledger has %d units, %d offered, and %d units of live orders, of %d issued", i, r.stock, r.offered, live, r.issued)
+		}
+	}
+	if v.sale.movedOut != v.sale.movedIn {
+		t.Fatalf("in the ledger %d units have left shares and %d have come to shares", v.sale.movedOut, v.sale.movedIn)
 	}
 	m.placesAddUp(t, v)
 }

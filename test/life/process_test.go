@@ -11,6 +11,7 @@ import (
 	"seckill/internal/idworker"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
+	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/outbox"
 	"seckill/internal/order/recorder"
@@ -83,7 +84,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	notifier := service.NewNotifier(p.ledger, s.log)
 	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Moves: p.ledger, Redis: redis, Looker: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
-		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)}, Outbox: p.outbox,
+		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)}, Outbox: p.outbox, Suspects: audit.NewSuspects(),
 	}, p.catalog, p.repairs, metrics, s.log)
 	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger, Looker: redis, Mover: p.outbox},
 		p.catalog, p.repairs, metrics, 1000, s.log)

@@ -33,7 +33,7 @@ func TestLatePaymentOfSplitSale(t *testing.T) {
 		"it dies after Redis is asked":      {call: "revive lacking", kind: diesAfter},
 		"the answer to that asking is lost": {call: "revive lacking", kind: answerLost},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // they have one stream
+		t.Run(name, func(t *testing.T) {
 			b := splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
 			defer func() { b.dead = append(b.dead, b.p) }()
 			v := e.splitSale(t, b.p, shares, units)

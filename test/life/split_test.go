@@ -202,6 +202,14 @@ func (b *splitBuyers) record(t *testing.T) {
 // splitSale opens a sale in so many shares, with the units level.
 func (e *env) splitSale(t *testing.T, p *process, shares int, units int64) *voucher.Voucher {
 	t.Helper()
+	v := splitVoucher(shares, units)
+	must(t, e.stores.sql.CreateVoucher(t.Context(), v, admin))
+	must(t, p.reconciler.Open(t.Context(), v.ID))
+	return v
+}
+
+// splitVoucher is the voucher of such a sale. There may be fewer units than shares.
+func splitVoucher(shares int, units int64) *voucher.Voucher {
 	now := time.Now()
 	v := &voucher.Voucher{
 		ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PayWithin: time.Hour, Kind: voucher.Seckill, Status: voucher.OnShelf,
@@ -210,8 +218,6 @@ func (e *env) splitSale(t *testing.T, p *process, shares int, units int64) *vouc
 	for i, n := range voucher.Level(make([]int64, shares), units) {
 		v.Sale.Shares[i] = voucher.Share{Stock: n, Issued: n}
 	}
-	must(t, e.stores.sql.CreateVoucher(t.Context(), v, admin))
-	must(t, p.reconciler.Open(t.Context(), v.ID))
 	return v
 }
 

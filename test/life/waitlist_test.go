@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,13 +61,13 @@ func (m *model) aWaiter(t *rapid.T, states ...waitlist.State) int64 {
 
 // rush has all users buy, most of them several units, until the sale is sold out, and then wait: those who have bought cannot.
 func (m *model) rush(t *rapid.T) {
-	for user := int64(1); user <= users; user++ {
+	for _, user := range m.w.users {
 		m.buyAs(t, user, rapid.SampledFrom([]int64{perUser, perUser, perUser - 1}).Draw(t, "units"))
 	}
-	for user := int64(users); user >= 1; user-- {
+	for _, user := range slices.Backward(m.w.users) {
 		m.buyAs(t, user, 1)
 	}
-	for user := int64(1); user <= users; user++ {
+	for _, user := range m.w.users {
 		m.joinAs(t, user)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "recorded later") == 0 || len(m.owners) == 0 {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
+	"seckill/internal/order/split"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -67,7 +70,12 @@ type world struct {
 	rt      *rapid.T
 	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
-	price   int64 // of a unit; 0: what is recorded is paid
+	shares  int           // 1: the sale is not split
+	issued  int64         // units, to begin with
+	users   []int64       // who may buy
+	deltas  []int64       // by which the stock may be changed
+	within  time.Duration // for which an action is waited for while there are faults
+	price   int64         // of a unit; 0: what is recorded is paid
 	process *process
 	calm    bool // no fault happens
 
@@ -82,7 +90,7 @@ func newEnv(t *testing.T) *env {
 	rdb, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
 	log := slog.New(slog.DiscardHandler)
-	if testing.Verbose() {
+	if testing.Verbose() && !checksGiven {
 		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Prefix: prefix}, log)
@@ -122,11 +130,9 @@ func must(t testing.TB, err error) {
 
 func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	t.Helper()
-	w := &world{
-		env: e, rt: rt, ctx: t.Context(), price: rapid.SampledFrom([]int64{10_00, 10_00, 0}).Draw(rt, "price"),
-		sent: map[int64]int64{}, units: map[int64]int64{}, maybeConfirmed: map[string]bool{},
-	}
-	w.start()
+	w := e.openWorld(t, rt)
+	w.users, w.issued, w.shares, w.within = []int64{1, 2, 3, 4, 5}, firstStock, 1, 300*time.Millisecond
+	w.deltas = []int64{-3, -2, -1, 1, 2}
 	now := time.Now()
 	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
 		voucher.Draft{
@@ -137,6 +143,31 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	must(t, err)
 	w.voucher = created.ID
 	return w
+}
+
+// openWorld returns a world without a sale.
+func (e *env) openWorld(t *testing.T, rt *rapid.T) *world {
+	t.Helper()
+	w := &world{
+		env: e, rt: rt, ctx: t.Context(), price: rapid.SampledFrom([]int64{10_00, 10_00, 0}).Draw(rt, "price"),
+		sent: map[int64]int64{}, units: map[int64]int64{}, maybeConfirmed: map[string]bool{},
+	}
+	w.start()
+	return w
+}
+
+// sales are the sale, or the shares of a split one.
+func (w *world) sales() []order.SaleID {
+	sales := make([]order.SaleID, w.shares)
+	for i := range sales {
+		sales[i] = order.SaleID{VoucherID: w.voucher, Share: i}
+	}
+	return sales
+}
+
+// saleOf is the sale in which the user buys.
+func (w *world) saleOf(user int64) order.SaleID {
+	return order.SaleID{VoucherID: w.voucher, Share: split.ShareOf(w.voucher, user, w.shares)}
 }
 
 func (w *world) start() {
@@ -175,7 +206,7 @@ func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 	if w.calm {
 		return context.WithTimeout(w.ctx, quiesceTimeout)
 	}
-	return context.WithTimeout(w.ctx, 300*time.Millisecond)
+	return context.WithTimeout(w.ctx, w.within)
 }
 
 func (w *world) buy(user, units int64) (order.Order, error) {
@@ -287,7 +318,7 @@ func (w *world) record() {
 
 // work runs the other jobs until they have nothing to do.
 func (w *world) work() {
-	within := 300 * time.Millisecond
+	within := w.within
 	if w.calm {
 		within = 3 * time.Second // what is not done by then is done the next time
 	}
@@ -300,15 +331,14 @@ func (w *world) work() {
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
 
-// rebuild has a healthy sale rebuilt.
-func (w *world) rebuild() {
+// rebuild has a healthy sale rebuilt, or one share of it.
+func (w *world) rebuild(sale order.SaleID) {
 	p := w.alive()
-	var epoch int64
-	w.must(w.rt, w.db.QueryRowContext(w.ctx, "SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).Scan(&epoch))
-	p.repairs.RequestRepair(order.SaleID{VoucherID: w.voucher}, epoch)
+	epoch := w.count("SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ? AND share = ?", sale.VoucherID, sale.Share)
+	p.repairs.RequestRepair(sale, epoch)
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next one
+	_ = p.reconciler.OpenSale(ctx, sale) // if it fails, the sale is stopped until the next one
 }
 
 // quiesce runs all jobs without faults until nothing is under way.
@@ -321,9 +351,8 @@ func (w *world) quiesce() {
 			return
 		}
 		if time.Now().After(end) {
-			sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
-			w.rt.Fatalf("not quiescent: %d entries wait, %d payments are unfinished, the sale is %v (%v), %d operations are pending; flushing them: %v",
-				w.waiting(), w.unfinishedPayments(), sale, err, w.pending(), w.alive().outbox.Flush(w.ctx, w.voucher))
+			w.rt.Fatalf("not quiescent: %d entries wait, %d payments are unfinished, the sale is %s, %d operations are pending; flushing them: %v",
+				w.waiting(), w.unfinishedPayments(), w.inRedis(), w.pending(), w.alive().outbox.Flush(w.ctx, w.voucher))
 		}
 	}
 }
@@ -353,19 +382,33 @@ func (w *world) count(query string, args ...any) (n int64) {
 	return n
 }
 
+// isOpen reports whether no sale is being rebuilt, or has to be.
 func (w *world) isOpen() bool {
-	mode, err := w.rdb.HGet(w.ctx, w.saleKey(), "mode").Result()
-	return err == nil && mode != "rebuild"
+	return !slices.ContainsFunc(w.sales(), func(sale order.SaleID) bool {
+		fields, err := w.rdb.HMGet(w.ctx, w.saleKey(sale), "mode", "server").Result()
+		return err != nil || fields[0] == nil || fields[0] == "rebuild" || fields[1] == otherServer
+	})
 }
 
-func (w *world) saleKey() string   { return fmt.Sprintf("%s{p0}:sale:%d", w.prefix, w.voucher) }
-func (w *world) buyersKey() string { return fmt.Sprintf("%s{p0}:buyers:%d", w.prefix, w.voucher) }
+func (w *world) saleKey(sale order.SaleID) string { return w.prefix + "{p0}:sale:" + sale.String() }
+
+func (w *world) buyersKey(sale order.SaleID) string { return w.prefix + "{p0}:buyers:" + sale.String() }
+
+// inRedis is the sale as Redis has it, for people.
+func (w *world) inRedis() string {
+	var texts []string
+	for _, sale := range w.sales() {
+		fields, err := w.rdb.HGetAll(w.ctx, w.saleKey(sale)).Result()
+		texts = append(texts, fmt.Sprintf("%s: %v (%v)", sale, fields, err))
+	}
+	return strings.Join(texts, "; ")
+}
 
 // redeliver appends an order's entry to the stream once more.
 func (w *world) redeliver(id, user int64) {
 	w.must(w.rt, w.rdb.XAdd(w.ctx, &redis.XAddArgs{
 		Stream: w.prefix + "{p0}:orders",
-		Values: []any{"v", w.voucher, "u", user, "o", w.text(id), "e", 1, "s", 1},
+		Values: []any{"v", w.saleOf(user).String(), "u", user, "o", w.text(id), "e", 1, "s", 1},
 	}).Err())
 }
 
@@ -388,15 +431,19 @@ func (w *world) view(t *rapid.T) view {
 	ledger, err := w.db.BeginTx(w.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	w.must(t, err)
 	defer func() { _ = ledger.Rollback() }() // it only reads
-	w.must(t, ledger.QueryRowContext(w.ctx, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher).
-		Scan(&v.sale.stock, &v.sale.offered, &v.sale.issued, &v.sale.last))
+	w.eachIn(t, ledger, func(rows *sql.Rows) error {
+		var r saleRow
+		err := rows.Scan(&r.stock, &r.offered, &r.issued, &r.last, &r.movedOut, &r.movedIn)
+		v.rows, v.sale = append(v.rows, r), v.sale.plus(r)
+		return err
+	}, "SELECT stock, offered, issued, last_operation, moved_out, moved_in FROM tb_seckill_voucher WHERE voucher_id = ? ORDER BY share")
 	v.pending, v.places = w.pending(), w.placesIn(t, ledger)
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
 		var o orderRow
-		err := rows.Scan(&o.id, &o.user, &o.status, &o.units, &o.last)
+		err := rows.Scan(&o.id, &o.user, &o.share, &o.status, &o.units, &o.last)
 		v.orders = append(v.orders, o)
 		return err
-	}, `SELECT id, user_id, status, quantity,
+	}, `SELECT id, user_id, share, status, quantity,
 		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
 		FROM tb_voucher_order o WHERE voucher_id = ?`)
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
@@ -405,24 +452,36 @@ func (w *world) view(t *rapid.T) view {
 		v.payments = append(v.payments, p)
 		return err
 	}, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?")
-	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
-	w.must(t, err)
-	v.stock, v.applied, v.extra = number(sale["stock"])+number(sale["returned"]), number(sale["op"]), number(sale["extra"])
-	holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey()).Result()
-	w.must(t, err)
-	for user, id := range holders {
-		v.holders[number(user)] = id
+	for _, id := range w.sales() {
+		sale, err := w.rdb.HGetAll(w.ctx, w.saleKey(id)).Result()
+		w.must(t, err)
+		r := saleRow{
+			stock: number(sale["stock"]) + number(sale["returned"]), last: number(sale["op"]), extra: number(sale["extra"]),
+			movedOut: number(sale["moved_out"]), movedIn: number(sale["moved_in"]), issued: v.rows[id.Share].issued,
+		}
+		v.redisRows, v.redis = append(v.redisRows, r), v.redis.plus(r)
+		holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey(id)).Result()
+		w.must(t, err)
+		for user, text := range holders {
+			if mine := w.saleOf(number(user)); mine != id {
+				t.Fatalf("user %s, whose share is %s, is a holder in %s", user, mine, id)
+			}
+			v.holders[number(user)] = text
+		}
 	}
 	return v
 }
 
 // balance returns what an auditor finds now.
 func (w *world) balance(t *rapid.T) audit.Balance {
-	auditor := audit.New(audit.Stores{Vouchers: w.stores.sql, Totals: w.stores.sql, Redis: w.stores.redis},
-		w.process.repairs, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
-	b, err := auditor.Balance(w.ctx, w.voucher)
+	b, err := w.auditor().Balance(w.ctx, w.voucher)
 	w.must(t, err)
 	return b
+}
+
+func (w *world) auditor() *audit.Auditor {
+	return audit.New(audit.Stores{Vouchers: w.stores.sql, Totals: w.stores.sql, Redis: w.stores.redis},
+		w.process.repairs, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
 }
 
 // each reads the rows of a query about the world's voucher.
@@ -458,8 +517,7 @@ func (w *world) expected(t *rapid.T, err error, also ...error) {
 			return
 		}
 	}
-	sale, errSale := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
-	t.Fatalf("unexpected: %v; the sale is %v (%v)", err, sale, errSale)
+	t.Fatalf("unexpected: %v; the sale is %s", err, w.inRedis())
 }
 
 // expectedOrState is expected for actions that an order's state may forbid.
