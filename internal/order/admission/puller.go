@@ -51,6 +51,14 @@ type pulled struct {
 	arrived bool  // units may be here now: ask the script again
 }
 
+// refusal is the result of a request where it is certain that there are too few units for it.
+func (p pulled) refusal() order.Result {
+	if p.left > 0 {
+		return order.Result{Outcome: order.NotEnough, Left: p.left}
+	}
+	return order.Result{Outcome: order.SoldOut}
+}
+
 // newPuller returns the puller of one share. running counts its goroutines, for a clean stop.
 func newPuller(looker order.ShareLooker, mover UnitMover, shares []order.SaleRef, share int, counts *outcomeCounts, running *sync.WaitGroup, log *slog.Logger) *puller {
 	p := &puller{looker: looker, mover: mover, shares: shares, share: share, counts: counts, log: log}
@@ -72,16 +80,15 @@ func (p *puller) admit(ctx context.Context, quantity int64, again func(context.C
 	defer cancel()
 	for waiting.Err() == nil {
 		found, err := p.pulls.Do(waiting, quantity)
-		switch {
-		case err != nil: // the units may still come, or other shares give some
-		case found.certain && found.left == 0:
-			return p.says(order.Result{Outcome: order.SoldOut}), nil
-		case found.certain:
-			return p.says(order.Result{Outcome: order.NotEnough, Left: found.left}), nil
-		case found.arrived:
-			if result, err := again(ctx); err != nil || !lacksUnits(result) {
-				return result, err
-			}
+		if err != nil || !found.certain && !found.arrived {
+			continue // the units may still come, or other shares give some
+		}
+		// Also when it is certain that there are too few: another request of the same user may have got the last ones (rule 2).
+		if result, err := again(ctx); err != nil || !lacksUnits(result) {
+			return result, err
+		}
+		if found.certain {
+			return p.says(found.refusal()), nil
 		}
 	}
 	if ctx.Err() != nil {

@@ -265,6 +265,28 @@ func TestPullAnswers(t *testing.T) {
 	}
 }
 
+// The last unit was sold to the same user, by another request of theirs that was under way: they are told their order (rule 2), and not
+// that the sale is sold out.
+func TestPullForOneWhoHasBoughtMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeShares(0, 0)
+		var running sync.WaitGroup
+		p := f.pullers(&running)[0]
+		bought := order.Result{Outcome: order.AlreadyBought, OrderID: 7}
+		got, err := p.admit(t.Context(), 1, func(context.Context) (order.Result, error) { return bought, nil })
+		if err != nil || got != bought {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := p.admit(t.Context(), 1, func(context.Context) (order.Result, error) {
+			return order.Result{}, order.ErrUnknownOutcome
+		}); !errors.Is(err, order.ErrUnknownOutcome) {
+			t.Errorf("the script does not answer: %v", err)
+		}
+		running.Wait()
+	})
+}
+
 // Without the database nothing moves: buyers are told to come back, in time.
 func TestPullWithoutTheLedger(t *testing.T) {
 	t.Parallel()
