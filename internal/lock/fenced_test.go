@@ -198,7 +198,7 @@ func nothingIsLeft(t *testing.T, s stage) {
 			t.Error(r.err)
 		}
 	}
-	eventually(t, "without subscriptions", func() bool { return pubsubClients(t, s.client) == 0 })
+	eventually(t, "without subscriptions", func() bool { return len(pubsubClients(t, s.client)) == 0 })
 	if err := own.Close(); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,20 +55,22 @@ func sharedSubscription(t *testing.T, s stage) {
 		}()
 	}
 	eventually(t, "waiting", func() bool { return len(s.channels(t)) == waiters })
-	if n := pubsubClients(t, s.client); n != 1 {
-		t.Errorf("%d connections listen, want 1", n)
+	if listen := pubsubClients(t, s.client); len(listen) != 1 {
+		t.Errorf("connections %v listen, want 1", listen)
 	}
-	kill := func() {
-		if n, err := s.client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
-			t.Fatalf("killed %d subscriptions, %v; want 1", n, err)
-		}
+	first := pubsubClients(t, s.client)
+	if n, err := s.client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
+		t.Fatalf("killed %d subscriptions, %v; want 1", n, err)
 	}
-	kill()
 	release := func(held []*lock.Hold) {
 		atOnce(t, len(held), func(i int) error { return held[i].Release(t.Context()) })
 	}
 	release(held[:waiters/2]) // perhaps while nobody listens
-	eventually(t, "listening again", func() bool { return watched.subscriptions.Load() > 1 })
+	// The client connects again by itself where it finds out as it writes, and this package where it finds out as it reads.
+	eventually(t, "listening again", func() bool {
+		again := pubsubClients(t, s.client)
+		return len(again) > 0 && !slices.Equal(again, first)
+	})
 	release(held[waiters/2:])
 	atOnce(t, waiters, func(int) error {
 		next := <-got
@@ -76,11 +79,11 @@ func sharedSubscription(t *testing.T, s stage) {
 		}
 		return next.hold.Release(t.Context())
 	})
-	if n := watched.subscriptions.Load(); n != 2 {
-		t.Errorf("%d connections were made, want one, and one when it was lost", n)
+	if n := watched.subscriptions.Load(); n > 2 {
+		t.Errorf("%d connections were made, want one, and at most one when it was lost", n)
 	}
 	s.nobodyListens(t)
-	eventually(t, "disconnected", func() bool { return pubsubClients(t, s.client) == 0 })
+	eventually(t, "disconnected", func() bool { return len(pubsubClients(t, s.client)) == 0 })
 }
 
 // atOnce does something for each number below n, twenty at a time, and fails with the errors.
@@ -96,14 +99,18 @@ func atOnce(t *testing.T, n int, do func(i int) error) {
 	}
 }
 
-// pubsubClients returns how many connections have subscriptions.
-func pubsubClients(t *testing.T, c redis.UniversalClient) int {
+// pubsubClients returns the ids of the connections that have subscriptions.
+func pubsubClients(t *testing.T, c redis.UniversalClient) (ids []string) {
 	t.Helper()
 	list, err := c.Do(t.Context(), "CLIENT", "LIST", "TYPE", "pubsub").Text()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Count(list, "\n")
+	for line := range strings.Lines(list) {
+		id, _, _ := strings.Cut(line, " ")
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 func oneIsWoken(t *testing.T, s stage) {

@@ -144,7 +144,7 @@ func TestLeaveTheWaitingList(t *testing.T) {
 func TestMissedOffer(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	voucher, order := s.soldOutWithList(30) // a third of patience: a slow page has time to see it, and to see it end
+	voucher, order := s.soldOutWithList(30) // a slow page has time to see it, and to see it end
 	s.must(http.MethodPost, onList(voucher, ""), 42, nil, nil)
 	s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))

@@ -22,7 +22,7 @@ import (
 )
 
 // patience limits every wait for a page; a busy two-core machine needs seconds, or many.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // device is the browser of a user: its window and settings.
 type device struct {
