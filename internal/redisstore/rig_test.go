@@ -64,14 +64,14 @@ func newRig(t testing.TB) *rig {
 
 func newClusterRig(t testing.TB, server *testkit.RedisServer) *rig {
 	t.Helper()
-	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}})
+	clients := patientClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}})
 	return rigOn(t, clients, strconv.FormatInt(time.Now().UnixNano(), 36)+":")
 }
 
 func newMiniRig(t *testing.T) *rig {
 	t.Helper()
 	mini := miniredis.RunT(t)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
+	r := rigOn(t, patientClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
 	r.mini = mini
 	return r
 }
@@ -95,6 +95,21 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 		}
 	})
 	return clients
+}
+
+// patientClients returns one client for everything, as newRig has: on a busy machine connecting may take longer than maxConnect, which
+// the tests of behaviour are not about.
+func patientClients(t testing.TB, c ClientConfig) *Clients {
+	t.Helper()
+	o := limited(c).options()
+	o.PoolSize, o.DialTimeout, o.PoolTimeout = 64, o.ReadTimeout, o.ReadTimeout
+	client := newClient(o)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Clients{Commands: client, Blocking: client}
 }
 
 // limited is c with limits, unless it has its own. A busy machine may answer a call after seconds.
