@@ -90,9 +90,24 @@ func (r *run) sellOut() {
 	}
 	r.cancelSome(10)
 	r.buyers.BuyAll(r.Context(), 64, r.newUsers(int(3*r.units)))
+	r.sellRest()
 	r.finish()
 	r.expectAnswer("refused SOLD_OUT")
 	r.Logf("in %d shares, %d units moved first; answers %v", r.shares, moved, r.buyers.Record.Counts())
+}
+
+// sellRest has users come until nothing is left: a unit that comes back to a share that has none waits until no instance takes the sale
+// for sold out, and by then the crowd has gone.
+func (r *run) sellRest() {
+	r.Helper()
+	box.Eventually(r, "selling what has come back", func() error {
+		left, _, err := r.site.Ledger.Sale(r.Context(), r.buyers.Voucher)
+		if err != nil || left == 0 {
+			return err
+		}
+		r.buyers.BuyAll(r.Context(), 4, r.newUsers(8))
+		return fmt.Errorf("%d units are left", left)
+	})
 }
 
 // cancelSome cancels orders of n buyers.
