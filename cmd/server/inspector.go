@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/config"
+	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -81,7 +82,7 @@ func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 // facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
 func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
 	sources := preflight.Sources{
-		Redis:  func(ctx context.Context) (preflight.Redis, error) { return i.redis(ctx, voucherID) },
+		Redis:  func(ctx context.Context) []preflight.Redis { return i.redis(ctx, voucherID) },
 		Ledger: i.ledger, Instances: i.stores.redis.Instances, Backlog: i.backlog,
 		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider, Embedded: i.cfg.Embedded(),
 	}
@@ -95,28 +96,32 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 	return f, nil
 }
 
-// redis asks the node of a Redis Cluster that has the sale. Without a sale, or while the ledger does not say where it is, that is the
-// node of partition 0, and for its memory the fullest.
-func (i *inspector) redis(ctx context.Context, voucherID int64) (preflight.Redis, error) {
-	partition, known := i.partitionOf(ctx, voucherID)
-	r, err := i.stores.redis.Inspect(ctx, partition)
-	if err == nil && !known && !i.cfg.Embedded() {
-		r.Used, r.Limit, err = i.stores.redis.Memory(ctx)
+// redis asks the servers that have the sale: of a split one, each that has shares. Without a sale, or while the ledger does not say
+// where it is, that is the one with partition 0, and for its memory the fullest.
+func (i *inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
+	partitions, known := i.partitionsOf(ctx, voucherID)
+	servers := i.stores.redis.InspectAll(ctx, partitions)
+	if r := &servers[0]; !known && r.Err == nil && !i.cfg.Embedded() {
+		r.Used, r.Limit, r.Err = i.stores.redis.Memory(ctx)
 	}
-	return r, err
+	return servers
 }
 
-func (i *inspector) partitionOf(ctx context.Context, voucherID int64) (n int, known bool) {
+// partitionsOf returns where the shares of a sale are; 0 while that is not known.
+func (i *inspector) partitionsOf(ctx context.Context, voucherID int64) (partitions []int, known bool) {
 	if voucherID == 0 || i.ledgerErr != nil {
-		return 0, false
+		return []int{0}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
 	defer cancel()
 	v, err := i.stores.ledger.Voucher(ctx, voucherID)
 	if err != nil || v.Sale == nil {
-		return 0, false
+		return []int{0}, false
 	}
-	return v.Sale.Partition, true
+	for _, sale := range order.SalesOf(v) {
+		partitions = append(partitions, sale.Partition)
+	}
+	return partitions, true
 }
 
 func (i *inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
@@ -153,6 +158,9 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	s := &preflight.Sale{
 		VoucherID: v.ID, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
 		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
+	}
+	for _, share := range v.Sale.Shares {
+		s.Shares = append(s.Shares, preflight.Share{Partition: share.Partition, Issued: share.Issued})
 	}
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ func (s *stores) bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{
 			{Resource: "requests", Loads: api.Load().Requests},
-			{Resource: "ledger", Loads: s.ledger.Shares()},
-			{Resource: "redis", Loads: s.clients.Shares()},
+			{Resource: "ledger", Loads: s.ledger.Permits()},
+			{Resource: "redis", Loads: s.clients.Permits()},
 		}
 	}
 }

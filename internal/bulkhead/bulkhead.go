@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ErrFull says that there was no share for a caller of this class. Nothing was done for them.
-var ErrFull = errors.New("no share is free for this class of callers")
+// ErrFull says that there was no permit for a caller of this class. Nothing was done for them.
+var ErrFull = errors.New("no permit is free for this class of callers")
 
-// Bulkhead shares a number of equal things among classes. It is safe for concurrent use.
+// Bulkhead divides a number of permits among classes. It is safe for concurrent use.
 type Bulkhead struct {
 	users []Class
 	free  int // reserved for nobody
@@ -28,12 +28,12 @@ type state struct {
 	reserve int // it has for itself
 	limit   int // of shared, up to which it may take more
 	held    int
-	waiting list.List // of chan struct{}, which gets a value when its caller has a share
+	waiting list.List // of chan struct{}, which gets a value when its caller has a permit
 	shed    int64     // since the start
 }
 
-// Share is one of the things. Its holder releases it, once.
-type Share struct {
+// Permit is for one request, or one connection. Its holder releases it, once.
+type Permit struct {
 	of    *Bulkhead
 	class Class
 }
@@ -60,25 +60,25 @@ func Stores() []Class { return []Class{PublicRead, OwnRead, Background, Purchase
 // Requests are the classes of requests.
 func Requests() []Class { return []Class{PublicRead, OwnRead, Purchase, Admin} }
 
-// Try takes a share for the class if there is one now.
-func (b *Bulkhead) Try(c Class) (Share, bool) {
+// Try takes a permit for the class if there is one now.
+func (b *Bulkhead) Try(c Class) (Permit, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.take(c) {
 		b.classes[c].shed++
-		return Share{}, false
+		return Permit{}, false
 	}
-	return Share{b, c}, true
+	return Permit{b, c}, true
 }
 
-// Acquire takes a share for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in vain, also
+// Acquire takes a permit for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in vain, also
 // because ctx ended.
-func (b *Bulkhead) Acquire(ctx context.Context) (Share, error) {
+func (b *Bulkhead) Acquire(ctx context.Context) (Permit, error) {
 	c := Of(ctx)
 	b.mu.Lock()
 	if b.take(c) {
 		b.mu.Unlock()
-		return Share{b, c}, nil
+		return Permit{b, c}, nil
 	}
 	turn := make(chan struct{}, 1)
 	place := b.classes[c].waiting.PushBack(turn)
@@ -87,7 +87,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Share, error) {
 	defer timeout.Stop()
 	select {
 	case <-turn:
-		return Share{b, c}, nil
+		return Permit{b, c}, nil
 	case <-ctx.Done():
 	case <-timeout.C:
 	}
@@ -95,19 +95,19 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Share, error) {
 	defer b.mu.Unlock()
 	select {
 	case <-turn: // it came at the same moment
-		return Share{b, c}, nil
+		return Permit{b, c}, nil
 	default:
 	}
 	b.classes[c].waiting.Remove(place)
 	b.classes[c].shed++
 	if err := ctx.Err(); err != nil {
-		return Share{}, fmt.Errorf("%w: %s: %w", ErrFull, c, err)
+		return Permit{}, fmt.Errorf("%w: %s: %w", ErrFull, c, err)
 	}
-	return Share{}, fmt.Errorf("%w: %s waited for %v", ErrFull, c, b.wait)
+	return Permit{}, fmt.Errorf("%w: %s waited for %v", ErrFull, c, b.wait)
 }
 
-// Release gives the share back, and on to a caller who waits.
-func (s Share) Release() {
+// Release gives the permit back, and on to a caller who waits.
+func (s Permit) Release() {
 	b := s.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,7 @@ func (s Share) Release() {
 	}
 }
 
-// take takes a share if the class may have one. The caller has locked.
+// take takes a permit if the class may have one. The caller has locked.
 func (b *Bulkhead) take(c Class) bool {
 	s := &b.classes[c]
 	switch {

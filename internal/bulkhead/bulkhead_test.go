@@ -15,16 +15,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// takeAll takes shares for a class until it gets no more.
-func takeAll(b *Bulkhead, c Class) (shares []Share) {
+// takeAll takes permits for a class until it gets no more.
+func takeAll(b *Bulkhead, c Class) (permits []Permit) {
 	for s, ok := b.Try(c); ok; s, ok = b.Try(c) {
-		shares = append(shares, s)
+		permits = append(permits, s)
 	}
-	return shares
+	return permits
 }
 
 // What each class gets when it comes alone, and what is left for another one then.
-func TestSharesOfClasses(t *testing.T) {
+func TestPermitsOfClasses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		size  int
@@ -99,7 +99,7 @@ func TestBulkheadProperty(t *testing.T) {
 		size := rapid.IntRange(6, 100).Draw(t, "size")
 		b := New(size, time.Second, Stores()...)
 		reserve, rest := max(1, size/16), size-6*max(1, size/16)
-		held := map[Class][]Share{}
+		held := map[Class][]Permit{}
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			c := rapid.SampledFrom(Stores()).Draw(t, "class")
 			if n := len(held[c]); n > 0 && rapid.IntRange(0, 2).Draw(t, "release") == 0 {
@@ -108,8 +108,8 @@ func TestBulkheadProperty(t *testing.T) {
 				continue
 			}
 			beyond, total := 0, 0
-			for _, shares := range held {
-				beyond, total = beyond+max(0, len(shares)-reserve), total+len(shares)
+			for _, permits := range held {
+				beyond, total = beyond+max(0, len(permits)-reserve), total+len(permits)
 			}
 			s, ok := b.Try(c)
 			if want := len(held[c]) < reserve || beyond < rest*c.quarters()/4; ok != want {
@@ -127,13 +127,13 @@ func TestBulkheadProperty(t *testing.T) {
 }
 
 // What is released goes to the highest class that waits, and in it to the first who came.
-func TestWaitersGetSharesByRank(t *testing.T) {
+func TestWaitersGetPermitsByRank(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := New(8, time.Minute, Stores()...)
-		var shares []Share
+		var permits []Permit
 		for c := Recording; c > Unnamed; c-- {
-			shares = append(shares, takeAll(b, c)...)
+			permits = append(permits, takeAll(b, c)...)
 		}
 		var mu sync.Mutex
 		var got []string
@@ -159,7 +159,7 @@ func TestWaitersGetSharesByRank(t *testing.T) {
 				t.Errorf("%s: %d wait, want %d", l.Class, l.Waiting, want)
 			}
 		}
-		for _, s := range shares {
+		for _, s := range permits {
 			s.Release()
 			synctest.Wait()
 		}
@@ -191,7 +191,7 @@ func TestWaitIsBounded(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := New(8, 2*time.Second, Stores()...)
-				shares := takeAll(b, PublicRead)
+				permits := takeAll(b, PublicRead)
 				ctx := With(t.Context(), PublicRead)
 				if tc.gives > 0 {
 					var cancel context.CancelFunc
@@ -206,7 +206,7 @@ func TestWaitIsBounded(t *testing.T) {
 				if l := b.Loads()[0]; l.Waiting != 0 || l.Shed != 2 { // takeAll's last one too
 					t.Errorf("afterwards %+v", l)
 				}
-				shares[0].Release()
+				permits[0].Release()
 				if s, err := b.Acquire(ctx); err != nil && tc.cause == nil {
 					t.Errorf("after a release: %v", err)
 				} else if err == nil {
@@ -220,7 +220,7 @@ func TestWaitIsBounded(t *testing.T) {
 	}
 }
 
-// Many callers of all classes, some giving up while they get their share: the number that hold one never exceeds the
+// Many callers of all classes, some giving up while they get their permit: the number that hold one never exceeds the
 // size, and in the end nobody does.
 func TestManyCallers(t *testing.T) {
 	t.Parallel()

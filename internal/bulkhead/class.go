@@ -54,12 +54,12 @@ func Of(ctx context.Context) Class {
 	return Purchase
 }
 
-// Holding returns ctx for what is done with a share of b: [Bulkhead.Held] is true under it.
+// Holding returns ctx for what is done with a permit of b: [Bulkhead.Held] is true under it.
 func (b *Bulkhead) Holding(ctx context.Context) context.Context {
 	return context.WithValue(ctx, b, true) // b is the key: nobody else's value has it
 }
 
-// Held reports whether ctx is that of somebody who has a share of b already.
+// Held reports whether ctx is that of somebody who has a permit of b already.
 func (b *Bulkhead) Held(ctx context.Context) bool {
 	held, _ := ctx.Value(b).(bool)
 	return held

@@ -21,7 +21,7 @@ func (b *Bulkhead) Loads() []Load {
 	return loads
 }
 
-// Taken returns how many shares are taken, and how many there are.
+// Taken returns how many permits are taken, and how many there are.
 func (b *Bulkhead) Taken() (taken, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

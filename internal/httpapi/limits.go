@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// busy reports whether more than half of what may be in flight is. No request may then keep its share only to wait.
+// busy reports whether more than half of what may be in flight is. No request may then keep its permit only to wait.
 func (a *API) busy() bool {
 	taken, size := a.inFlight.Taken()
 	return taken > size/2

@@ -70,16 +70,16 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// saturate takes all that requests can have in flight, admins' share apart, until release is called.
+// saturate takes all permits that requests can have in flight, those of admins apart, until release is called.
 func saturate(a *API) (release func()) {
-	var shares []bulkhead.Share
+	var permits []bulkhead.Permit
 	for _, c := range []bulkhead.Class{bulkhead.Purchase, bulkhead.OwnRead, bulkhead.PublicRead} {
 		for s, ok := a.inFlight.Try(c); ok; s, ok = a.inFlight.Try(c) {
-			shares = append(shares, s)
+			permits = append(permits, s)
 		}
 	}
 	return func() {
-		for _, s := range shares {
+		for _, s := range permits {
 			s.Release()
 		}
 	}
@@ -126,7 +126,7 @@ func TestRoutesInOverload(t *testing.T) {
 			t.Errorf("%s %s, empty: %d, want %d", c.method, c.target, got, c.empty)
 		}
 		if taken, _ := a.inFlight.Taken(); taken != 0 {
-			t.Fatalf("%s %s does not release its share", c.method, c.target)
+			t.Fatalf("%s %s does not release its permit", c.method, c.target)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func TestOverloadAnswers(t *testing.T) {
 	}
 }
 
-// A handler that panics releases its share.
-func TestPanicReleasesItsShare(t *testing.T) {
+// A handler that panics releases its permit.
+func TestPanicReleasesItsPermit(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") }}))
 	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
@@ -175,13 +175,13 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 		},
 	}))
 	for _, others := range []int{0, 7, 8, 11} {
-		var shares []bulkhead.Share
+		var permits []bulkhead.Permit
 		for range others {
 			s, ok := a.inFlight.Try(bulkhead.Purchase)
 			if !ok {
 				t.Fatalf("%d purchases are too many", others)
 			}
-			shares = append(shares, s)
+			permits = append(permits, s)
 		}
 		for method, target := range map[string]string{http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5"} {
 			if w := do(t, a, request{method: method, target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
@@ -189,7 +189,7 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 			}
 			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}), http.StatusBadRequest, "INVALID")
 		}
-		for _, s := range shares {
+		for _, s := range permits {
 			s.Release()
 		}
 	}

@@ -109,7 +109,7 @@ const (
 	callbackTime = 2 * time.Second // for reading one
 )
 
-// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers. Anybody can reach it, so it takes no share of the
+// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers. Anybody can reach it, so it takes no permit of the
 // requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
 // what was signed, is read under bounds of its own.
 func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
@@ -117,11 +117,11 @@ func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	share, ok := a.inFlight.Try(bulkhead.Purchase)
+	permit, ok := a.inFlight.Try(bulkhead.Purchase)
 	if !ok {
 		return answer{}, errOverloaded
 	}
-	defer share.Release()
+	defer permit.Release()
 	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
 		return answer{}, err
 	}
@@ -144,11 +144,11 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	if c.Request.ContentLength > maxCallback {
 		return order.Notice{}, errTooLarge
 	}
-	share, ok := a.callbacks.Try(bulkhead.Purchase)
+	permit, ok := a.callbacks.Try(bulkhead.Purchase)
 	if !ok {
 		return order.Notice{}, errOverloaded
 	}
-	defer share.Release()
+	defer permit.Release()
 	w := rawWriter(c)
 	deadline := time.Now().Add(callbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.

@@ -37,7 +37,7 @@ type handler func(c *gin.Context, who identity) (answer, error)
 // route is one row of the routing table.
 type route struct {
 	method, path string
-	class        bulkhead.Class // whose share of what is bounded it takes, in flight and of the stores; 0: it uses no store
+	class        bulkhead.Class // whose permits it takes, in flight and of the stores; 0: it uses no store
 	access       access
 	format       errorFormat
 	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
@@ -97,20 +97,20 @@ func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans 
 		}
 	}()
 	sale := a.remembered(r, c)
-	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no share
+	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no permit
 		return identity{}, answer{}, err
 	}
-	if r.access == forAdmins { // first: strangers take none of their share, and an admin who pauses a sale gets through the rush
+	if r.access == forAdmins { // first: strangers take none of their permits, and an admin who pauses a sale gets through the rush
 		if who, err = a.authorize(r, c.Request, began); err != nil {
 			return who, answer{}, err
 		}
 	}
 	if !r.uncounted {
-		share, ok := a.inFlight.Try(r.class)
+		permit, ok := a.inFlight.Try(r.class)
 		if !ok {
 			return identity{}, answer{}, errOverloaded
 		}
-		defer share.Release()
+		defer permit.Release()
 	}
 	if r.access != forAdmins {
 		if who, err = a.authorize(r, c.Request, began); err != nil {

@@ -254,7 +254,9 @@ func queuesVanish(t *testing.T, s stage) {
 	network, through := s.viaProxy(t)
 	ctx, cancel := context.WithTimeout(t.Context(), soon/2) // in which it lines up
 	defer cancel()
-	waiting := s.lineUp(ctx, t, s.through(through))
+	client := &spy{Client: through}
+	waiting := s.lineUp(ctx, t, s.through(client))
+	client.settled(t, 0) // else it may be asking, and say that it got no answer
 	network.Blackhole()
 	wantErr(t, "Lock", receive(t, "answer", waiting).err, context.DeadlineExceeded)
 	eventually(t, "rid of the queue", func() bool { return len(s.remains(t)) == 1 })

@@ -105,13 +105,14 @@ func BenchmarkPartitions(b *testing.B) {
 
 // BenchmarkShares measures the same of one sale: unsplit, and split in 2, 4 and 8 shares, each on a master of its own (P19). So many
 // buyers ask at once, whatever it is split in: a call has the fewer of them, the more shares there are. A user's share is by chance, so
-// one master has a little more to do than the others: its part is shown, times the shares.
+// one master has a little more to do than the others: its part is shown, times the shares. What several masters cost that take turns on the
+// same processors is shown by as many sales that are not split.
 func BenchmarkShares(b *testing.B) {
 	c := newMasters(b, 8)
 	partitions := c.apart(8)
 	var markets []*market
 	voucher := int64(0)
-	for _, crowd := range []int{1024, 256} {
+	for _, crowd := range []int{2048, 1024, 256} {
 		for _, shares := range []int{1, 2, 4, 8} {
 			voucher++
 			m := c.market(fmt.Sprintf("buyers=%d/shares=%d", crowd, shares), min(MaxRequests, crowd/shares))
@@ -125,6 +126,15 @@ func BenchmarkShares(b *testing.B) {
 			m.saleOf = func(user int64) int { return split.ShareOf(m.sales[0].VoucherID, user, shares) }
 			markets = append(markets, m)
 		}
+	}
+	for _, sales := range []int{2, 4, 8} {
+		m := c.market(fmt.Sprintf("buyers=2048/sales=%d", sales), MaxRequests)
+		for i := range sales {
+			voucher++
+			m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: voucher}, Partition: partitions[i]}, nil)
+		}
+		m.saleOf = func(user int64) int { return int(user % int64(sales)) }
+		markets = append(markets, m)
 	}
 	takeTurns(b, markets)
 }

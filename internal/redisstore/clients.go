@@ -61,7 +61,7 @@ type Clients struct {
 	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
 	Blocking redis.UniversalClient
 
-	shares *shares // of the connections for commands
+	permits *permits // of the connections for commands
 }
 
 // NewClients returns clients that connect when they are first used. It fails for settings that contradict each other.
@@ -79,9 +79,9 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	blocking.ReadTimeout = c.Timeout + maxBlock
 	clients := &Clients{
 		Commands: newClient(commands), Blocking: newClient(blocking),
-		shares: &shares{size: c.PoolSize, wait: commands.PoolTimeout},
+		permits: &permits{size: c.PoolSize, wait: commands.PoolTimeout},
 	}
-	clients.shares.bound(clients.Commands)
+	clients.permits.bound(clients.Commands)
 	return clients, nil
 }
 
@@ -91,8 +91,8 @@ func newClient(o *redis.UniversalOptions) redis.UniversalClient {
 	return client
 }
 
-// Shares returns how the classes of callers use the connections for commands, those to all servers together.
-func (c *Clients) Shares() []bulkhead.Load { return c.shares.loads() }
+// Permits returns how the classes of callers use the connections for commands, those to all servers together.
+func (c *Clients) Permits() []bulkhead.Load { return c.permits.loads() }
 
 // Close closes both clients.
 func (c *Clients) Close() error {

@@ -86,3 +86,11 @@ func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClien
 	}
 	return node, nil
 }
+
+// addressOf returns the address of a node of a cluster; "" for a server that is the only one, as far as its client knows.
+func (s *Store) addressOf(node redis.UniversalClient) string {
+	if _, cluster := s.commands.(*redis.ClusterClient); !cluster {
+		return ""
+	}
+	return node.(*redis.Client).Options().Addr
+}

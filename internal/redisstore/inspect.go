@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,6 +17,42 @@ import (
 
 // inspectTTL is how long the key lasts that an inspection writes.
 const inspectTTL = 10 * time.Second
+
+// InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays no other.
+func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Redis {
+	servers := s.serversOf(ctx, partitions)
+	var asking sync.WaitGroup
+	for i, found := range servers {
+		if found.Err != nil {
+			continue
+		}
+		asking.Go(func() {
+			r, err := s.Inspect(ctx, found.Partitions[0])
+			r.Node, r.Partitions, r.Err = found.Node, found.Partitions, err
+			servers[i] = r
+		})
+	}
+	asking.Wait()
+	return servers
+}
+
+// serversOf returns which servers have the partitions, in their order, each once.
+func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []preflight.Redis) {
+	for _, number := range partitions {
+		name := fmt.Sprintf("{p%d}", number)
+		node, err := s.nodeOf(ctx, number)
+		if err == nil {
+			name = s.addressOf(node)
+		}
+		known := slices.IndexFunc(servers, func(r preflight.Redis) bool { return r.Node == name })
+		if known < 0 {
+			servers = append(servers, preflight.Redis{Node: name, Partitions: []int{number}, Err: err})
+		} else if !slices.Contains(servers[known].Partitions, number) {
+			servers[known].Partitions = append(servers[known].Partitions, number)
+		}
+	}
+	return servers
+}
 
 // Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers forbid it) stays
 // empty; of the embedded one, only how fast it is.

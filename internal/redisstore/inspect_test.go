@@ -29,8 +29,10 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 		}
 		nodes[partition] = node
 	}
+	expectInspected(t, r, cluster, nodes, -1)
 	hung := nodes[0]
 	cluster.Nodes[hung].Pause()
+	expectInspected(t, r, cluster, nodes, hung)
 	for partition, node := range nodes {
 		if node == hung {
 			if _, err := r.Inspect(t.Context(), partition); err == nil {
@@ -44,6 +46,29 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 		})
 	}
 	expectLive(t, r, func(partition int) bool { return nodes[partition] == hung })
+}
+
+// expectInspected expects that each server of the partitions is inspected, under its address and once, but for one that hangs.
+func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes map[int]int, hung int) {
+	t.Helper()
+	var partitions []int
+	for partition := range 8 {
+		partitions = append(partitions, partition, partition) // as several shares may be in one
+	}
+	eventually(t, func() bool { // a busy machine may take longer than the service waits
+		servers := r.InspectAll(t.Context(), partitions)
+		seen := map[int]bool{}
+		for _, found := range servers {
+			for _, partition := range found.Partitions {
+				node := nodes[partition]
+				if seen[partition] || found.Node != cluster.Nodes[node].Addr || (found.Err == nil) == (node == hung) {
+					return false
+				}
+				seen[partition] = true
+			}
+		}
+		return len(seen) == len(nodes) && len(servers) <= 3
+	})
 }
 
 // expectLive expects that sales are shown, and those of the partitions that hang are stale.

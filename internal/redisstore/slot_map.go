@@ -76,7 +76,7 @@ func (m *slotMap) reloadAfter(ctx context.Context, err error) {
 }
 
 // unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time. Who
-// got no share of the connections has asked none.
+// got no permit for a connection has asked none.
 func unreachable(err error) bool {
 	if errors.Is(err, bulkhead.ErrFull) {
 		return false

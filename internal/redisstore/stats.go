@@ -192,10 +192,7 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 	if err != nil {
 		return partition.Waiting{}, err
 	}
-	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead}
-	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
-		w.Node = node.(*redis.Client).Options().Addr
-	}
+	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead, Node: s.addressOf(node)}
 	if w.At, err = s.TimeIn(ctx, number); err != nil {
 		return partition.Waiting{}, err
 	}

@@ -18,15 +18,15 @@ func Setting(ctx context.Context, s *Store, expression string) (value string, er
 	return value, err
 }
 
-// TakeShares takes all connections that a class can have.
-func TakeShares(s *Store, c bulkhead.Class) (release func()) {
-	var taken []bulkhead.Share
-	for share, ok := s.shares.Try(c); ok; share, ok = s.shares.Try(c) {
-		taken = append(taken, share)
+// TakePermits takes all connections that a class can have.
+func TakePermits(s *Store, c bulkhead.Class) (release func()) {
+	var taken []bulkhead.Permit
+	for permit, ok := s.permits.Try(c); ok; permit, ok = s.permits.Try(c) {
+		taken = append(taken, permit)
 	}
 	return func() {
-		for _, share := range taken {
-			share.Release()
+		for _, permit := range taken {
+			permit.Release()
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type Store struct {
 	db       *gorm.DB
 	pool     *sql.DB
-	shares   *bulkhead.Bulkhead // of the pool, for the classes of callers
+	permits  *bulkhead.Bulkhead // of the pool, for the classes of callers
 	maxConns int
 	dialect  dialect
 	now      func() time.Time
@@ -72,11 +72,11 @@ func gormConfig() *gorm.Config {
 // Ping reports whether the database answers what is asked of its tables: a Galera node without the majority answers
 // pings, and SELECT 1.
 func (s *Store) Ping(ctx context.Context) error {
-	share, err := s.shares.Acquire(ctx)
+	permit, err := s.permits.Acquire(ctx)
 	if err != nil {
 		return readError("ping", err)
 	}
-	defer share.Release()
+	defer permit.Release()
 	var none int
 	if err := s.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none); err != nil {
 		return readError("ping", err)
@@ -95,8 +95,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// read returns a session for statements outside transactions. Each takes a share of the pool while it runs: results are read
-// with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer than the share.
+// read returns a session for statements outside transactions. Each takes a permit of the pool while it runs: results are read
+// with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer than the permit.
 func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
 
 // write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
@@ -108,11 +108,11 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		}
 		defer func() { s.writer <- struct{}{} }()
 	}
-	share, err := s.shares.Acquire(ctx)
+	permit, err := s.permits.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer share.Release()
+	defer permit.Release()
 	transact := func(f func(tx *gorm.DB) error) error { return s.transact(ctx, f) }
 	err = transact(f)
 	if errors.Is(err, errKeyUnknown) { // all is rolled back: nobody waits behind its rows while the key is read
@@ -126,10 +126,10 @@ func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return err
 }
 
-// transact is one transaction of a caller who has a share of the pool, and the turn to write.
+// transact is one transaction of a caller who has a permit of the pool, and the turn to write.
 func (s *Store) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
 	// Behind all waits: what is known is to be new when the transaction begins.
-	if err := s.subscribed.refresh(s.db.WithContext(s.shares.Holding(ctx))); err != nil {
+	if err := s.subscribed.refresh(s.db.WithContext(s.permits.Holding(ctx))); err != nil {
 		return err
 	}
 	return s.db.WithContext(ctx).Transaction(f)

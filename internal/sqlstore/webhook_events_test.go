@@ -195,7 +195,7 @@ func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
 		l.recorded(t, v, 1)
 		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES (1, 'https://example.com', 'x', 1, ?)",
 			stored(recordedAt))
-		release := sqlstore.TakeShares(l.Store, bulkhead.Recording)
+		release := sqlstore.TakePermits(l.Store, bulkhead.Recording)
 		done := make(chan error, 1)
 		go func() { done <- l.Insert(bulkhead.With(t.Context(), bulkhead.Recording), claims(v, 100, 1)) }()
 		for load(l.Store, bulkhead.Recording).Waiting == 0 && len(done) == 0 {

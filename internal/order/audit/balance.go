@@ -63,7 +63,7 @@ type Balance struct {
 	Redis     Inventory
 
 	Finding Finding
-	Why     string // what is wrong, or why it is undecided, with the numbers, in English; "" for Balanced
+	Why     string // what is wrong, or why it is undecided, with the numbers, in English; of Balanced only which shares are not counted
 
 	// Units too many (above 0) or too few in a store, by the sums above; 0 when that was not decided.
 	LedgerDifference int64
@@ -214,16 +214,37 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 	return false
 }
 
-// add adds another share of the sale: the numbers become the sums, and the finding the worse one.
+// sum returns the balance of all these shares of a sale together: the sums of their numbers, the worst finding, and how many shares
+// are not among them.
+func sum(shares []Balance) Balance {
+	all := shares[0]
+	if all.SplitIn == 0 {
+		return all
+	}
+	all.Share, all.Why = 0, ""
+	for i, b := range shares {
+		if i > 0 {
+			all.add(b)
+		}
+		if b.Why != "" {
+			all.say(fmt.Sprintf("share %d: %s", b.Share, b.Why))
+		}
+	}
+	if retired := all.SplitIn - len(shares); retired > 0 {
+		all.say(fmt.Sprintf("%d of %d shares are retired and not counted", retired, all.SplitIn))
+	}
+	return all
+}
+
+func (b *Balance) say(why string) { b.Why = strings.TrimPrefix(b.Why+"; "+why, "; ") }
+
+// add adds another share of the sale.
 func (b *Balance) add(other Balance) {
 	b.Ledger, b.Redis = b.Ledger.plus(other.Ledger), b.Redis.plus(other.Redis)
 	b.LedgerDifference, b.RedisDifference = b.LedgerDifference+other.LedgerDifference, b.RedisDifference+other.RedisDifference
 	b.Lost, b.Complete = b.Lost+other.Lost, b.Complete && other.Complete
 	if other.At.Before(b.At) {
 		b.At = other.At
-	}
-	if other.Why != "" {
-		b.Why = strings.TrimPrefix(fmt.Sprintf("%s; share %d: %s", b.Why, other.Share, other.Why), "; ")
 	}
 	if other.Finding.Broken() && !b.Finding.Broken() || other.Finding == Undecided && b.Finding == Balanced {
 		b.Finding = other.Finding

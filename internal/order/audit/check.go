@@ -36,29 +36,38 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, of a split one that of all its shares together, a few seconds old, or as old as one check
-// takes; any instance can be asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or
-// ErrUnavailable.
+// Balance returns the balance of one sale, of a split one the sum over the shares that Redis holds, a few seconds old, or as old as one
+// check takes; any instance can be asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer
+// holds, or ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
 	shares, err := a.Balances(ctx, voucherID)
 	if err != nil {
 		return Balance{}, err
 	}
-	b := shares[0]
-	for _, other := range shares[1:] {
-		b.add(other)
-	}
-	return b, nil
+	return sum(shares), nil
 }
 
-// Balances returns the balance of each share of a sale, of one if it is not split. Otherwise it is like Balance.
+// Balances returns the balance of each share of a sale that is not retired, of one if it is not split. Otherwise it is like Balance.
 func (a *Auditor) Balances(ctx context.Context, voucherID int64) (shares []Balance, err error) {
-	for number, n := 0, 1; number < n; number++ {
-		b, err := a.balanceOf(ctx, order.SaleID{VoucherID: voucherID, Share: number})
-		if err != nil {
+	v, err := a.stores.Vouchers.Voucher(ctx, voucherID)
+	switch {
+	case err != nil:
+		return nil, order.OrUnavailable(err)
+	case v.Sale == nil:
+		return nil, voucher.ErrNotSeckill
+	}
+	for _, sale := range order.SalesOf(v) {
+		b, err := a.balanceOf(ctx, sale.SaleID)
+		switch {
+		case errors.Is(err, voucher.ErrNotSeckill): // retired: shares leave Redis one after the other
+			continue
+		case err != nil:
 			return nil, err
 		}
-		shares, n = append(shares, b), max(1, b.SplitIn)
+		shares = append(shares, b)
+	}
+	if shares == nil {
+		return nil, voucher.ErrNotSeckill
 	}
 	return shares, nil
 }

@@ -75,7 +75,7 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
 }
 
-// Stats returns the current stats of the sale. It costs a query and two round trips to Redis, and a balance every few
+// Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every few
 // seconds, however many buy. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a store that is
 // needed is away.
 func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error) {

@@ -20,9 +20,10 @@ func (o *Outbox) Gather(ctx context.Context, voucherID, units int64) (left int64
 	return o.GatherIn(ctx, order.SaleID{VoucherID: voucherID}, units)
 }
 
-// GatherIn implements service.Outbox: it moves units to one share of a split sale until it can give so many, and returns how many it can give then; or fewer than those
-// if that is all that the sale had at one moment: what was left in all shares, with what waits there until it can be sold. It returns
-// ErrUnavailable, wrapped, when neither is known before ctx ends.
+// GatherIn implements service.Outbox: it moves units to one share of a split sale until it can give so many, and returns
+// how many it can give then; or fewer than those if that is all that the sale had at one moment: what was left in all
+// shares, with what waits there until it can be sold. It returns ErrUnavailable, wrapped, when neither is known before
+// ctx ends.
 func (o *Outbox) GatherIn(ctx context.Context, to order.SaleID, units int64) (left int64, err error) {
 	v, err := o.catalog.Find(ctx, to.VoucherID)
 	if err != nil {

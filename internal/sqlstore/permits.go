@@ -11,17 +11,17 @@ import (
 	"seckill/internal/bulkhead"
 )
 
-// maxShareWait is how long a caller waits for a connection at most, when those of their class are in use. It is short because a
+// maxPermitWait is how long a caller waits for a connection at most, when those of their class are in use. It is short because a
 // caller who waits for longer has given up in most cases, and because who can wait comes again.
-const maxShareWait = 2 * time.Second
+const maxPermitWait = 2 * time.Second
 
-// newShares divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in database/sql,
+// newPermits divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in database/sql,
 // which knows no classes and no end of waiting.
-func newShares(o Options) *bulkhead.Bulkhead {
-	return bulkhead.New(o.MaxConns, min(o.Timeout, maxShareWait), bulkhead.Stores()...)
+func newPermits(o Options) *bulkhead.Bulkhead {
+	return bulkhead.New(o.MaxConns, min(o.Timeout, maxPermitWait), bulkhead.Stores()...)
 }
 
-// bound makes every statement of db wait for a share of the pool, but those of a transaction, which has one (write).
+// bound makes every statement of db wait for a permit of the pool, but those of a transaction, which has one (write).
 func (s *Store) bound(db *gorm.DB) error {
 	calls := db.Callback()
 	return errors.Join(
@@ -37,21 +37,21 @@ type callbacks interface {
 }
 
 // bind wraps the step that sends the statement and reads its results to the end. The step gorm:row leaves the reading to its
-// caller, who keeps a share until then (streamed); with a mere Rows or Scan it would end when the first row has come, and a test
+// caller, who keeps a permit until then (streamed); with a mere Rows or Scan it would end when the first row has come, and a test
 // looks for those.
 func (s *Store) bind(c callbacks, step string) error {
 	send := c.Get(step)
 	err := c.Replace(step, func(db *gorm.DB) {
-		if db.Error != nil || s.hasShare(db) {
+		if db.Error != nil || s.hasPermit(db) {
 			send(db)
 			return
 		}
-		share, err := s.shares.Acquire(db.Statement.Context)
+		permit, err := s.permits.Acquire(db.Statement.Context)
 		if err != nil {
 			_ = db.AddError(err) // it returns what it adds
 			return
 		}
-		defer share.Release()
+		defer permit.Release()
 		send(db)
 	})
 	return stepError(step, err)
@@ -64,20 +64,21 @@ func stepError(step string, err error) error {
 	return nil
 }
 
-// hasShare reports whether the statement is one of a transaction, or of streamed rows.
-func (s *Store) hasShare(db *gorm.DB) bool {
+// hasPermit reports whether the statement is one of a transaction, or of streamed rows, or is only written: as a part of another one,
+// which has a permit when GORM comes to it.
+func (s *Store) hasPermit(db *gorm.DB) bool {
 	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
-	return inTransaction || s.shares.Held(db.Statement.Context)
+	return inTransaction || db.DryRun || s.permits.Held(db.Statement.Context)
 }
 
 // streamed returns a session whose rows may be read one by one, until release is called.
 func (s *Store) streamed(ctx context.Context) (db *gorm.DB, release func(), err error) {
-	share, err := s.shares.Acquire(ctx)
+	permit, err := s.permits.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.db.WithContext(s.shares.Holding(ctx)), share.Release, nil
+	return s.db.WithContext(s.permits.Holding(ctx)), permit.Release, nil
 }
 
-// Shares returns how the classes of callers use the pool.
-func (s *Store) Shares() []bulkhead.Load { return s.shares.Loads() }
+// Permits returns how the classes of callers use the pool.
+func (s *Store) Permits() []bulkhead.Load { return s.permits.Loads() }

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,7 +25,7 @@ import (
 
 // load returns how a class uses the pool.
 func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
-	for _, l := range s.Shares() {
+	for _, l := range s.Permits() {
 		if l.Class == c {
 			return l
 		}
@@ -133,8 +134,8 @@ func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	}
 }
 
-// Rows that are read one by one keep their share to the end, and a statement on rows without one is refused.
-func TestStreamedRowsHoldAShare(t *testing.T) {
+// Rows that are read one by one keep their permit to the end, and a statement on rows without one is refused.
+func TestStreamedRowsHoldAPermit(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
 		insert(t, l, claims(v, 1, 3))
@@ -150,8 +151,8 @@ func TestStreamedRowsHoldAShare(t *testing.T) {
 	})
 }
 
-// A Scan or Rows outside a transaction would keep a connection beyond its share.
-func TestResultsAreReadWithinTheirShare(t *testing.T) {
+// A Scan or Rows outside a transaction would keep a connection beyond its permit.
+func TestResultsAreReadWithinTheirPermit(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*.go")
 	if err != nil || len(names) < 20 {
@@ -186,5 +187,21 @@ func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
 		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A statement with others inside takes one permit, where there is one for its class: with more it would wait for itself.
+func TestASubqueryTakesNoPermit(t *testing.T) {
+	t.Parallel()
+	dsn := testkit.MySQL(t)
+	l := openMySQL(t, dsn)
+	o := options(l.clock)
+	o.MaxConns = len(bulkhead.Stores())
+	store := through(t, dsn, func(*mysql.Config) {}, o)
+	if _, _, err := store.Pending(t.Context(), saleID(1), 10); err != nil {
+		t.Errorf("what is pending: %v", err)
+	}
+	if _, err := store.Find(t.Context(), order.Filter{VoucherID: 1}, math.MaxInt64, 10); err != nil {
+		t.Errorf("orders of a voucher: %v", err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"seckill/internal/bulkhead"
 )
 
-// shares divides the connections for commands among the classes of callers: those of each node by themselves, as the pools
+// permits divides the connections for commands among the classes of callers: those of each node by themselves, as the pools
 // are. Each part is as large as its node's pool, so that nobody waits in the client, which knows no classes.
-type shares struct {
+type permits struct {
 	size int
 	wait time.Duration
 
@@ -20,8 +20,8 @@ type shares struct {
 	nodes []*bulkhead.Bulkhead // those that have left a cluster too: they are few, and what they shed was shed
 }
 
-// bound has every command of the client wait for a share.
-func (s *shares) bound(client redis.UniversalClient) {
+// bound has every command of the client wait for a permit.
+func (s *permits) bound(client redis.UniversalClient) {
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(s.node()) })
 		return
@@ -30,16 +30,16 @@ func (s *shares) bound(client redis.UniversalClient) {
 }
 
 // node returns the hook of one more node.
-func (s *shares) node() redis.Hook {
+func (s *permits) node() redis.Hook {
 	b := bulkhead.New(s.size, s.wait, bulkhead.Stores()...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nodes = append(s.nodes, b)
-	return shareHook{b}
+	return permitHook{b}
 }
 
 // loads returns how the classes use the connections of all nodes together.
-func (s *shares) loads() []bulkhead.Load {
+func (s *permits) loads() []bulkhead.Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var sum []bulkhead.Load
@@ -54,42 +54,42 @@ func (s *shares) loads() []bulkhead.Load {
 	return sum
 }
 
-// shareHook holds a share while a command, or a pipeline, is on its way. A command that got none was certainly not sent.
-type shareHook struct{ shares *bulkhead.Bulkhead }
+// permitHook holds a permit while a command, or a pipeline, is on its way. A command that got none was certainly not sent.
+type permitHook struct{ permits *bulkhead.Bulkhead }
 
 // DialHook implements redis.Hook.
-func (h shareHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h permitHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements redis.Hook.
-func (h shareHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h permitHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if h.shares.Held(ctx) { // the client prepares the connection of a command that has a share
+		if h.permits.Held(ctx) { // the client prepares the connection of a command that has a permit
 			return next(ctx, cmd)
 		}
-		share, err := h.shares.Acquire(ctx)
+		permit, err := h.permits.Acquire(ctx)
 		if err != nil {
 			cmd.SetErr(err)
 			return err
 		}
-		defer share.Release()
-		return next(h.shares.Holding(ctx), cmd)
+		defer permit.Release()
+		return next(h.permits.Holding(ctx), cmd)
 	}
 }
 
 // ProcessPipelineHook implements redis.Hook.
-func (h shareHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h permitHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if h.shares.Held(ctx) {
+		if h.permits.Held(ctx) {
 			return next(ctx, cmds)
 		}
-		share, err := h.shares.Acquire(ctx)
+		permit, err := h.permits.Acquire(ctx)
 		if err != nil {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}
 			return err
 		}
-		defer share.Release()
-		return next(h.shares.Holding(ctx), cmds)
+		defer permit.Release()
+		return next(h.permits.Holding(ctx), cmds)
 	}
 }

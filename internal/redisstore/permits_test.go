@@ -48,7 +48,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	if _, err := r.Admit(t.Context(), order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
 		t.Errorf("a purchase meanwhile: %v", err)
 	}
-	for _, l := range clients.Shares() {
+	for _, l := range clients.Permits() {
 		if want := map[bulkhead.Class]int64{bulkhead.OwnRead: 3}[l.Class]; l.Shed != want || l.Waiting != 0 {
 			t.Errorf("%+v, want %d shed", l, want)
 		}
@@ -85,7 +85,7 @@ func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
 	var all sync.WaitGroup
 	t.Cleanup(func() { cancel(); all.Wait() })
 	blocked := func() (n int) {
-		for _, l := range clients.Shares() {
+		for _, l := range clients.Permits() {
 			if l.Class == c {
 				n = l.Most - l.InUse
 			}
@@ -100,9 +100,9 @@ func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
 	eventually(t, func() bool { return blocked() == 0 })
 }
 
-// A connection that has to be made first, with several commands before its own, needs one share. With fewer it would wait for
+// A connection that has to be made first, with several commands before its own, needs one permit. With fewer it would wait for
 // itself.
-func TestAConnectionTakesOneShare(t *testing.T) {
+func TestAConnectionTakesOnePermit(t *testing.T) {
 	t.Parallel()
 	addr := testkit.RedisAddr(t)
 	for _, c := range bulkhead.Stores() {
@@ -136,8 +136,8 @@ func pingedAtOnce(t *testing.T, addr string, c bulkhead.Class, n int) map[string
 	return got
 }
 
-// In a cluster every node has shares of its own, and they are counted together.
-func TestSharesOfACluster(t *testing.T) {
+// In a cluster every node has permits of its own, and they are counted together.
+func TestPermitsOfACluster(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
 	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, PoolSize: 16})
