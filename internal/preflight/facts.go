@@ -4,8 +4,7 @@ import "time"
 
 // Facts are what was found out. An error says why a part of them is missing.
 type Facts struct {
-	Redis        Redis
-	RedisErr     error
+	Redis        []Redis // the servers of the sale; without one the server that was asked
 	Ledger       Ledger
 	LedgerErr    error
 	Instances    []Instance // that have sent a heartbeat within the last seconds
@@ -21,8 +20,11 @@ type Facts struct {
 	SaleErr      error
 }
 
-// Redis is what a Redis says of itself, and how quickly. A setting that it does not show is "".
+// Redis is what a Redis server says of itself, and how quickly. A setting that it does not show is "".
 type Redis struct {
+	Node         string        // its address, or the hash tag whose node is not known; "" where there is no other
+	Partitions   []int         // that it has, of those that were asked about
+	Err          error         // why it could not be asked; nothing below is known then
 	Answer       time.Duration // the median of some calls
 	Write        time.Duration // the same of writes, which wait for the disk with appendfsync always
 	Ahead        time.Duration // of its clock before this machine's
@@ -57,7 +59,8 @@ type Instance struct {
 type Sale struct {
 	VoucherID  int64
 	Issued     int64
-	Costs      bool // buyers pay something
+	Shares     []Share // of a split sale, by number
+	Costs      bool    // buyers pay something
 	Begin, End time.Time
 	OffShelf   bool
 	Paused     bool
@@ -66,6 +69,12 @@ type Sale struct {
 	Undecided  string // "": it could be found out; else why not
 	Changes    []Change
 	Rehearsed  *Rehearsed // the last rehearsal that has a result; nil: none
+}
+
+// Share is a share of a split sale.
+type Share struct {
+	Partition int
+	Issued    int64
 }
 
 // Rehearsed is a rehearsal of the sale.

@@ -48,14 +48,14 @@ func (f *Figures) soldOut() Line {
 		return line(name, worse(f.Buyers >= f.Stock && !f.Early, f.Buyers < f.Stock),
 			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄", f.Accepted, f.Stock, f.Arrived), do)
 	}
-	return line(name, OK, say("%d units within %s of the first press, by %d buyers", "%d 份在首次点击后 %s 内售罄，共 %d 位买家",
-		f.Stock, f.SoldOut.Round(10*time.Millisecond), f.Arrived), text{})
+	return line(name, OK, say("%d units within %s of the first press, by %d buyers", "%d 份在首次点击后 %s内售罄，共 %d 位买家",
+		f.Stock, span(f.SoldOut.Round(time.Millisecond)), f.Arrived), text{})
 }
 
 func (f *Figures) answers() Line {
 	return line("rehearsal.answers", worse(f.P99 > maxP99, false),
-		say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", ms(f.P50), ms(f.P99)),
-		say("one buyer in a hundred waits for more than %s: more instances, or a machine of its own for the crowd", "每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", maxP99))
+		say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", millis(f.P50), millis(f.P99)),
+		say("one buyer in a hundred waits for more than %s: more instances, or a machine of its own for the crowd", "每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", span(maxP99)))
 }
 
 func (f *Figures) clear() Line {
@@ -95,4 +95,7 @@ func (f *Figures) orders() Line {
 	return line(name, OK, say("nothing lost, nothing sold twice", "无丢单，无超卖"), text{})
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond)) }
+// millis is a span in whole milliseconds, however long, so that several compare at a glance.
+func millis(d time.Duration) text {
+	return say("%d ms", "%d 毫秒", d.Round(time.Millisecond).Milliseconds())
+}

@@ -17,13 +17,14 @@ func TestForecast(t *testing.T) {
 		line   string // that is a no; "": go
 		says   string
 	}{
-		"good":                    {func(*Figures) {}, "", "100 units within 2s"},
+		"good":                    {func(*Figures) {}, "", "100 units within 2 s"},
+		"few units":               {func(f *Figures) { f.SoldOut = 4 * time.Millisecond }, "", "100 units within 4 ms"},
 		"no limit of memory":      {func(f *Figures) { f.MemoryMax = 0 }, "", "no maxmemory"},
 		"memory not measured":     {func(f *Figures) { f.MemoryIdle, f.MemoryPeak, f.MemoryMax = 0, 0, 0 }, "", "not measured"},
 		"memory not known before": {func(f *Figures) { f.MemoryIdle = 0 }, "", "12.0 MiB at the peak of 100 MiB (12 %)"},
 		"too few buyers":          {func(f *Figures) { f.Buyers, f.Arrived, f.Accepted, f.SoldOut = 50, 50, 50, 0 }, "", "more -buyers"},
 		"units left":              {func(f *Figures) { f.Accepted, f.SoldOut = 90, 0 }, "rehearsal.soldOut", "90 of 100 units went to 1000 buyers"},
-		"slow":                    {func(f *Figures) { f.P99 = 3 * time.Second }, "rehearsal.answers", "waits for more than 2s"},
+		"slow":                    {func(f *Figures) { f.P99 = 3 * time.Second }, "rehearsal.answers", "waits for more than 2 s"},
 		"without answers":         {func(f *Figures) { f.Unclear = 11 }, "rehearsal.clear", "1.1 % of 1000 requests"},
 		"a few without answers":   {func(f *Figures) { f.Unclear = 10 }, "", ""},
 		"nearly full":             {func(f *Figures) { f.MemoryPeak = 81 << 20 }, "rehearsal.memory", "(81 %)"},

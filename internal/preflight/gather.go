@@ -10,7 +10,7 @@ const sourceTimeout = 5 * time.Second
 
 // Sources are who is asked. What they return with an error is not looked at.
 type Sources struct {
-	Redis     func(ctx context.Context) (Redis, error)
+	Redis     func(ctx context.Context) []Redis // an error is each server's own
 	Ledger    func(ctx context.Context) (Ledger, error)
 	Instances func(ctx context.Context) ([]Instance, error)
 	Backlog   func(ctx context.Context) (Backlog, error)
@@ -26,13 +26,14 @@ type Backlog struct{ Waiting, DeadLetters int64 }
 
 // Gather asks all sources at once and returns what they say, after sourceTimeout at most.
 func Gather(ctx context.Context, s Sources) Facts {
-	redis, ledger := ask(ctx, s.Redis), ask(ctx, s.Ledger)
+	redis := ask(ctx, func(ctx context.Context) ([]Redis, error) { return s.Redis(ctx), nil })
+	ledger := ask(ctx, s.Ledger)
 	instances, backlog := ask(ctx, s.Instances), ask(ctx, s.Backlog)
 	f := Facts{PoolSize: s.PoolSize, Confirming: s.Confirming, HasProvider: s.HasProvider, Embedded: s.Embedded}
 	if s.Sale != nil {
 		f.Sale, f.SaleErr = ask(ctx, s.Sale)()
 	}
-	f.Redis, f.RedisErr = redis()
+	f.Redis, _ = redis() // never an error
 	f.Ledger, f.LedgerErr = ledger()
 	f.Instances, f.InstancesErr = instances()
 	waits, err := backlog()

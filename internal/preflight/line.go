@@ -1,6 +1,9 @@
 package preflight
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Level is what a line comes to.
 type Level string
@@ -49,9 +52,20 @@ func Go(lines []Line) bool {
 	return true
 }
 
-// say formats both texts with the same values.
+// say formats both texts with the same values; of a value that is a text, each takes its own.
 func say(en, zh string, values ...any) text {
-	return text{fmt.Sprintf(en, values...), fmt.Sprintf(zh, values...)}
+	return text{fmt.Sprintf(en, valuesIn(English, values)...), fmt.Sprintf(zh, valuesIn(Chinese, values)...)}
+}
+
+// valuesIn returns the values as a language has them.
+func valuesIn(language Language, values []any) []any {
+	own := slices.Clone(values)
+	for i, v := range own {
+		if t, ok := v.(text); ok {
+			own[i] = t[language]
+		}
+	}
+	return own
 }
 
 // line returns a line that is ok, or of the given level with what to do.

@@ -35,17 +35,11 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.Sale.rehearsal()}
-}
-
-func (f *Facts) ofRedis() []Line {
-	switch {
-	case f.RedisErr != nil:
-		return []Line{unknown("redis.answers", No, f.RedisErr)}
-	case f.Embedded: // no setting of it is an operator's, and every answer waits for its row
-		return []Line{f.Redis.answers()}
+	lines := []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.Sale.rehearsal()}
+	if len(f.Sale.Shares) > 0 && !f.Embedded {
+		lines = append(lines, f.shares())
 	}
-	return []Line{f.Redis.answers(), f.Redis.durable(), f.memory(), f.replicas(), clock("redis.clock", "Redis", f.Redis.Ahead)}
+	return lines
 }
 
 func (f *Facts) ofLedger() []Line {
@@ -79,8 +73,8 @@ func (s *Sale) window(now time.Time) Line {
 	case !now.Before(s.Begin):
 		return line(name, OK, say("it runs since %s, until %s", "自 %s 起进行中，至 %s", stamp(s.Begin), stamp(s.End)), text{})
 	}
-	return line(name, OK, say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s 后），%s 结束",
-		s.Issued, stamp(s.Begin), s.Begin.Sub(now).Round(time.Minute), stamp(s.End)), text{})
+	return line(name, OK, say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s后），%s 结束",
+		s.Issued, stamp(s.Begin), span(s.Begin.Sub(now)), stamp(s.End)), text{})
 }
 
 // units says whether both stores have all units.
@@ -89,8 +83,11 @@ func (s *Sale) units() Line {
 		return line("sale.units", Warning, say("not found out: %s", "未能查明：%s", s.Undecided),
 			say("check again in a moment; server reconcile -voucher %d shows the sums", "稍后再检查一次；server reconcile -voucher %d 可查看明细", s.VoucherID))
 	}
-	return line("sale.units", worse(s.Unbalanced != "", false),
-		say("%s", "%s", cmp.Or(s.Unbalanced, fmt.Sprintf("%d = %d", s.Issued, s.Issued))),
+	what := say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
+	if s.Unbalanced != "" {
+		what = say("%s", "%s", s.Unbalanced)
+	}
+	return line("sale.units", worse(s.Unbalanced != "", false), what,
 		say("server reconcile -voucher %d shows the sums", "server reconcile -voucher %d 可查看明细", s.VoucherID))
 }
 
@@ -139,68 +136,24 @@ func (s *Sale) rehearsal() Line {
 	return line(name, OK, say("go, at %s", "%s 的演练通过", stamp), text{})
 }
 
-func (r Redis) answers() Line {
-	return line("redis.answers", worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
-		say("within %s, writes within %s", "读 %s，写 %s", short(r.Answer), short(r.Write)),
-		say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
-}
-
-func (r Redis) durable() Line {
-	const name = "redis.durability"
-	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s", "appendonly %s，appendfsync %s，maxmemory-policy %s",
-		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction))
-	switch {
-	case r.FailedWrites:
-		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"), say("free or replace its disk", "清理或更换磁盘"))
-	case r.Eviction != "" && r.Eviction != "noeviction":
-		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders", "执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
-	case r.AppendOnly == "no" || r.AppendFsync == "no":
-		return line(name, No, what, say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost", "执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
-	case r.AppendFsync == "everysec":
-		return line(name, Warning, what, say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)", "断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
-	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
-		return line(name, Warning, what, say("look at what it does not show, in the console of its provider", "在托管商控制台中查看未显示的设置"))
-	}
-	return line(name, OK, what, text{})
-}
-
-// memory judges what Redis has room for, with all orders of the sale.
-func (f *Facts) memory() Line {
-	const name, mib = "redis.memory", 1 << 20
-	need := int64(0)
-	if f.Sale != nil {
-		need = f.Sale.Issued * orderBytes
-	}
-	used, limit := float64(f.Redis.Used+need)/mib, float64(f.Redis.Limit)/mib
-	if f.Redis.Limit == 0 {
-		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory", "含全部订单约 %.0f MiB，未设 maxmemory", used),
-			say("set maxmemory below what the machine has, so that it refuses instead of being killed", "将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
-	}
-	return line(name, worse(used > tooFullMemory*limit, used > fullMemory*limit),
-		say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
-		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
-}
-
-func (f *Facts) replicas() Line {
-	return line("redis.replicas", worse(f.Redis.Replicas < f.Confirming, false),
-		say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", f.Redis.Replicas, f.Confirming),
-		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME", "增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
-}
-
 func (l Ledger) answers() Line {
 	if l.ReadOnly {
 		return line("ledger.answers", No, say("it is read-only", "处于只读状态"), say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
 	}
 	slow := l.Answer > slowAnswer || l.Commit > slowCommit
 	return line("ledger.answers", worse(l.Answer > hopelessAnswer || l.Commit > hopelessCommit, slow),
-		say("within %s, a transaction within %s", "查询 %s，事务 %s", short(l.Answer), short(l.Commit)),
+		say("within %s, a transaction within %s", "查询 %s，事务 %s", span(l.Answer), span(l.Commit)),
 		say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers", "检查磁盘负载；订单批量入库，影响的是入库而不是应答"))
 }
 
 func (l Ledger) durable() Line {
 	safe := l.FlushAtTrx == "1" && (l.SyncBinlog == "" || l.SyncBinlog == "1")
+	binlog := text{"sync_binlog " + l.SyncBinlog, "sync_binlog " + l.SyncBinlog}
+	if l.SyncBinlog == "" {
+		binlog = text{"no binary log", "无 binlog"}
+	}
 	return line("ledger.durability", worse(false, !safe),
-		say("innodb_flush_log_at_trx_commit %s, sync_binlog %s", "innodb_flush_log_at_trx_commit %s，sync_binlog %s", shown(l.FlushAtTrx), cmp.Or(l.SyncBinlog, "-")),
+		say("innodb_flush_log_at_trx_commit %s, %s", "innodb_flush_log_at_trx_commit %s，%s", shown(l.FlushAtTrx), binlog),
 		say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
 }
 
@@ -212,14 +165,17 @@ func (f *Facts) connections() Line {
 	}
 	need := len(f.Instances)*f.PoolSize + spareConnections
 	return line(name, worse(need > f.Ledger.MaxConnected, false),
-		say("%d in use of %d; %d instances may have %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
+		say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
 		say("raise max_connections to %d, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %d，或调低 SECKILL_MYSQL_POOL_SIZE", need))
 }
 
 func clock(name, whose string, ahead time.Duration) Line {
 	wrong := ahead.Abs()
-	return line(name, worse(wrong > hopelessClock, wrong > wrongClock),
-		say("%s is %s ahead of this machine", "%s 的时钟比本机快 %s", whose, short(ahead)),
+	what := say("%s is %s ahead of this machine", "%s 的时钟比本机快 %s", whose, span(ahead))
+	if ahead < 0 {
+		what = say("%s is %s behind this machine", "%s 的时钟比本机慢 %s", whose, span(ahead))
+	}
+	return line(name, worse(wrong > hopelessClock, wrong > wrongClock), what,
 		say("synchronize the clocks (NTP); Redis's decides when the sale begins", "同步时钟（NTP）；活动开始时间以 Redis 的时钟为准"))
 }
 
@@ -273,16 +229,9 @@ func (f *Facts) backlog() Line {
 		return unknown(name, Warning, f.BacklogErr)
 	}
 	return line(name, worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
-		say("%d entries of orders wait for their rows, %d dead letters", "%d 条订单消息等待入库，%d 条死信", f.Waiting, f.DeadLetters),
+		say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信", f.Waiting, f.DeadLetters),
 		say("see why recording is slow; server deadletter list shows what could not be read", "检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
 }
 
 // shown is a setting as it is printed.
 func shown(v string) string { return cmp.Or(v, "?") }
-
-func short(d time.Duration) string {
-	if d.Abs() < time.Millisecond {
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(time.Millisecond / 10).String()
-}

@@ -15,15 +15,32 @@ var now = time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC)
 // good are facts without anything to say against the sale.
 func good() Facts {
 	return Facts{
-		Redis: Redis{
-			Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always", Eviction: "noeviction",
-			Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
-		},
+		Redis: []Redis{redisAt("", 0)},
 		Ledger: Ledger{
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16, HasProvider: true,
 		Sale: &Sale{Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+	}
+}
+
+// redisAt is a server without anything to say against the sale.
+func redisAt(node string, partitions ...int) Redis {
+	return Redis{
+		Node: node, Partitions: partitions,
+		Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always", Eviction: "noeviction",
+		Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
+	}
+}
+
+// splitOver splits the sale into three shares, of which the first server has two and the second, if it is another, one.
+func splitOver(first, second string) func(*Facts) {
+	return func(f *Facts) {
+		f.Sale.Shares = []Share{{Partition: 0, Issued: 1000}, {Partition: 1, Issued: 1000}, {Partition: 2, Issued: 3000}}
+		f.Redis = []Redis{redisAt(first, 0, 1, 2)}
+		if first != second {
+			f.Redis = []Redis{redisAt(first, 0, 2), redisAt(second, 1)}
+		}
 	}
 }
 
@@ -44,6 +61,7 @@ func TestList(t *testing.T) {
 		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
 		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
 		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
+		"no unit is missing": {func(*Facts) {}, "sale.units", OK, "is accounted for"},
 		"units not known":    {func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning, "not found out: Redis is rebuilding it"},
 		"units missing":      {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
 		"nobody takes money": {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
@@ -51,32 +69,43 @@ func TestList(t *testing.T) {
 		"changed today":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
 		"changed last week":  {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, ""},
 
-		"Redis is away":          {func(f *Facts) { f.RedisErr = away }, "redis.answers", No, "connection refused"},
-		"Redis is slow":          {func(f *Facts) { f.Redis.Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20ms"},
-		"Redis is hopeless":      {func(f *Facts) { f.Redis.Answer = time.Second }, "redis.answers", No, "1s"},
-		"evicts":                 {func(f *Facts) { f.Redis.Eviction = "allkeys-lru" }, "redis.durability", No, "allkeys-lru"},
-		"no append-only file":    {func(f *Facts) { f.Redis.AppendOnly = "no" }, "redis.durability", No, "appendonly yes"},
-		"never flushes":          {func(f *Facts) { f.Redis.AppendFsync = "no" }, "redis.durability", No, "appendfsync always"},
-		"flushes each second":    {func(f *Facts) { f.Redis.AppendFsync = "everysec" }, "redis.durability", Warning, "last second"},
-		"shows nothing":          {func(f *Facts) { f.Redis.AppendFsync, f.Redis.AppendOnly, f.Redis.Eviction = "", "", "" }, "redis.durability", Warning, "appendonly ?"},
-		"cannot write":           {func(f *Facts) { f.Redis.FailedWrites = true }, "redis.durability", No, "disk"},
-		"memory is full":         {func(f *Facts) { f.Redis.Used = 90 << 20 }, "redis.memory", No, "of 100 MiB"},
+		"Redis is away":          {func(f *Facts) { f.Redis[0].Err = away }, "redis.answers", No, "connection refused"},
+		"Redis is slow":          {func(f *Facts) { f.Redis[0].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20 ms"},
+		"Redis is hopeless":      {func(f *Facts) { f.Redis[0].Answer = time.Second }, "redis.answers", No, "1 s"},
+		"evicts":                 {func(f *Facts) { f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "allkeys-lru"},
+		"no append-only file":    {func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", No, "appendonly yes"},
+		"never flushes":          {func(f *Facts) { f.Redis[0].AppendFsync = "no" }, "redis.durability", No, "appendfsync always"},
+		"flushes each second":    {func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", Warning, "last second"},
+		"shows nothing":          {func(f *Facts) { f.Redis[0].AppendFsync, f.Redis[0].AppendOnly, f.Redis[0].Eviction = "", "", "" }, "redis.durability", Warning, "appendonly ?"},
+		"cannot write":           {func(f *Facts) { f.Redis[0].FailedWrites = true }, "redis.durability", No, "disk"},
+		"memory is full":         {func(f *Facts) { f.Redis[0].Used = 90 << 20 }, "redis.memory", No, "of 100 MiB"},
 		"orders fill the memory": {func(f *Facts) { f.Sale.Issued = 200_000 }, "redis.memory", No, "86 of 100 MiB"},
-		"memory is scarce":       {func(f *Facts) { f.Redis.Used = 65 << 20 }, "redis.memory", Warning, "maxmemory"},
-		"no limit of memory":     {func(f *Facts) { f.Redis.Limit = 0 }, "redis.memory", Warning, "no maxmemory"},
+		"memory is scarce":       {func(f *Facts) { f.Redis[0].Used = 65 << 20 }, "redis.memory", Warning, "maxmemory"},
+		"no limit of memory":     {func(f *Facts) { f.Redis[0].Limit = 0 }, "redis.memory", Warning, "no maxmemory"},
 		"a replica is missing":   {func(f *Facts) { f.Confirming = 2 }, "redis.replicas", No, "1 are connected, 2 must"},
-		"Redis's clock":          {func(f *Facts) { f.Redis.Ahead = -2 * time.Second }, "redis.clock", Warning, "-2s"},
-		"Redis's clock is lost":  {func(f *Facts) { f.Redis.Ahead = time.Minute }, "redis.clock", No, "1m0s"},
+		"Redis's clock":          {func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", Warning, "2 s behind"},
+		"Redis's clock is lost":  {func(f *Facts) { f.Redis[0].Ahead = time.Minute }, "redis.clock", No, "1 min ahead"},
+
+		"a split sale":                  {splitOver("a", "b"), "", OK, ""},
+		"a split sale on one server":    {splitOver("", ""), "sale.shares", Warning, "one Redis server has all 3"},
+		"not known where it is":         {func(f *Facts) { splitOver("", "")(f); f.Redis[0].Partitions = []int{0} }, "sale.shares", Warning, "not found out"},
+		"one of its servers is away":    {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Err = away }, "redis.answers", No, "b: not found out: connection refused"},
+		"all of its servers are away":   {func(f *Facts) { splitOver("a", "b")(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", No, "a, b: not found out: connection refused"},
+		"one of its servers is slow":    {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "a: within 1 ms, writes within 2 ms; b: within 20 ms"},
+		"one of its servers evicts":     {func(f *Facts) { splitOver("a", "b")(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "maxmemory-policy allkeys-lru; b: appendonly yes"},
+		"one lacks a replica":           {func(f *Facts) { splitOver("a", "b")(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas", No, "b: 0 are connected"},
+		"a server's clock":              {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", Warning, "b: Redis is 2 s ahead"},
+		"orders fill a server's memory": {func(f *Facts) { splitOver("a", "b")(f); f.Sale.Shares[1].Issued = 200_000 }, "redis.memory", No, "b: 86 of 100 MiB"},
 
 		"the database is away":      {func(f *Facts) { f.LedgerErr = away }, "ledger.answers", No, "connection refused"},
 		"read-only":                 {func(f *Facts) { f.Ledger.ReadOnly = true }, "ledger.answers", No, "primary"},
-		"slow commits":              {func(f *Facts) { f.Ledger.Commit = 60 * time.Millisecond }, "ledger.answers", Warning, "60ms"},
-		"hopeless commits":          {func(f *Facts) { f.Ledger.Commit = time.Second }, "ledger.answers", No, "1s"},
+		"slow commits":              {func(f *Facts) { f.Ledger.Commit = 60 * time.Millisecond }, "ledger.answers", Warning, "60 ms"},
+		"hopeless commits":          {func(f *Facts) { f.Ledger.Commit = time.Second }, "ledger.answers", No, "1 s"},
 		"commits are not flushed":   {func(f *Facts) { f.Ledger.FlushAtTrx = "2" }, "ledger.durability", Warning, "commit 2"},
 		"binary log is not flushed": {func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning, "sync_binlog 0"},
 		"no binary log":             {func(f *Facts) { f.Ledger.SyncBinlog = "" }, "", OK, ""},
 		"too few connections":       {func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42"},
-		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3s"},
+		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3 s ahead"},
 
 		"no instance":      {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
 		"one instance":     {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
@@ -84,7 +113,7 @@ func TestList(t *testing.T) {
 		"two versions":     {func(f *Facts) { f.Instances[1].Version = "v1.3.0" }, "instances.versions", Warning, "v1.2.3: a; v1.3.0: b"},
 		"an unnamed one":   {func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "?: a; v1.2.3: b"},
 		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
-		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "1 dead letters"},
+		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
 		"not rehearsed":    {func(f *Facts) { f.Sale.Rehearsed = nil }, "rehearsal", Warning, "not rehearsed"},
 		"a no-go":          {func(f *Facts) { f.Sale.Rehearsed.Figures.Findings = 1 }, "rehearsal", No, "no-go"},
@@ -92,7 +121,7 @@ func TestList(t *testing.T) {
 			f.Sale.Rehearsed.At, f.Sale.Changes = now.Add(-100*time.Hour), []Change{{now.Add(-50 * time.Hour), "stock", nil, 3}}
 		}, "rehearsal", Warning, "changed since"},
 		"the sale is not known": {func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused"},
-		"embedded":              {func(f *Facts) { f.Embedded, f.Redis.AppendOnly, f.Instances = true, "", nil }, "instances", Warning, "trying out"},
+		"embedded":              {func(f *Facts) { f.Embedded, f.Redis[0].AppendOnly, f.Instances = true, "", nil }, "instances", Warning, "trying out"},
 		"more than one thing":   {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,6 +155,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+// The list says where each share of a split sale is, and names what several servers say alike once.
+func TestServersAreNamed(t *testing.T) {
+	t.Parallel()
+	facts := good()
+	splitOver("a", "b")(&facts)
+	said := map[string]string{}
+	for _, l := range List(facts, now) {
+		said[l.Name] = l.What(Chinese)
+	}
+	if got, want := said["sale.shares"], "a: 0, 2; b: 1"; got != want {
+		t.Errorf("the shares are at %q, want %q", got, want)
+	}
+	if got, want := said["redis.replicas"], "a, b: 已连接 1 个，每个订单需 0 个确认"; got != want {
+		t.Errorf("of the replicas it says %q, want %q", got, want)
+	}
+}
+
 // Without the instances nobody knows whether their connections are enough.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
@@ -146,9 +192,10 @@ func TestUnknownInstances(t *testing.T) {
 func TestChinese(t *testing.T) {
 	t.Parallel()
 	facts := good()
-	facts.Sale.Paused, facts.Redis.AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
-	facts.Redis.Answer, facts.Confirming, facts.Redis.Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
-	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis.Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
+	facts.Sale.Paused, facts.Redis[0].AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
+	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
+	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
+	facts.Sale.Shares = []Share{{}, {}}
 	for _, l := range List(facts, now) {
 		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese), func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
 			t.Errorf("%s: %q", l.Name, l.Do(Chinese))

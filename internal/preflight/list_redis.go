@@ -1,0 +1,158 @@
+package preflight
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ofRedis judges each server of the sale. One that does not answer costs a no, and keeps no other from being judged.
+func (f *Facts) ofRedis() []Line {
+	if len(f.Redis) == 0 {
+		return []Line{unknown("redis.answers", No, errors.New("no server was asked"))}
+	}
+	answering := slices.DeleteFunc(slices.Clone(f.Redis), func(r Redis) bool { return r.Err != nil })
+	lines := []Line{joint(f.Redis, Redis.answers)}
+	if f.Embedded || len(answering) == 0 { // no setting of the embedded one is an operator's, and every answer waits for its row
+		return lines
+	}
+	for _, judge := range []func(Redis) Line{Redis.durable, f.memory, f.replicas, Redis.clock} {
+		lines = append(lines, joint(answering, judge))
+	}
+	return lines
+}
+
+// joint makes one line of what is said of each server: as bad as the worst, with what is the case at which, and what to do about the
+// worst.
+func joint(servers []Redis, judge func(Redis) Line) Line {
+	lines := make([]Line, len(servers))
+	for i, r := range servers {
+		lines[i] = judge(r)
+	}
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	has := func(level Level) bool {
+		return slices.ContainsFunc(lines, func(l Line) bool { return l.Level == level })
+	}
+	all := Line{Name: lines[0].Name, Level: worse(has(No), has(Warning))}
+	for in := range all.what {
+		var said, todo []string
+		for i, l := range lines {
+			if slices.Index(lines, l) == i { // what several say alike stands there once, with all their names
+				said = append(said, nodesThat(servers, lines, l)+": "+l.what[in])
+			}
+			if l.Level == all.Level && l.do[in] != "" && !slices.Contains(todo, l.do[in]) {
+				todo = append(todo, l.do[in])
+			}
+		}
+		all.what[in], all.do[in] = strings.Join(said, "; "), strings.Join(todo, "; ")
+	}
+	return all
+}
+
+// nodesThat names the servers of which the line was said.
+func nodesThat(servers []Redis, lines []Line, said Line) string {
+	var nodes []string
+	for i, l := range lines {
+		if l == said {
+			nodes = append(nodes, servers[i].Node)
+		}
+	}
+	return strings.Join(nodes, ", ")
+}
+
+// shares says which server has which shares of a split sale, and warns if one has all, or if it is not known where they are.
+func (f *Facts) shares() Line {
+	const name = "sale.shares"
+	nowhere := func(s Share) bool {
+		return !slices.ContainsFunc(f.Redis, func(r Redis) bool { return slices.Contains(r.Partitions, s.Partition) })
+	}
+	switch {
+	case slices.ContainsFunc(f.Sale.Shares, nowhere):
+		return line(name, Warning, say("not found out: the database did not say in time where they are", "未能查明：数据库未及时返回分片所在分区"),
+			say("check again", "再检查一次"))
+	case len(f.Redis) == 1:
+		return line(name, Warning, say("one Redis server has all %d", "全部 %d 个分片在同一个 Redis 节点上", len(f.Sale.Shares)),
+			say("splitting gains nothing there: use a Redis Cluster with a partition for each master, or sell it unsplit", "拆分没有效果：请使用 Redis Cluster，每个主节点一个分区；或不拆分"))
+	}
+	var at []string
+	for _, r := range f.Redis {
+		var numbers []string
+		for number, share := range f.Sale.Shares {
+			if slices.Contains(r.Partitions, share.Partition) {
+				numbers = append(numbers, fmt.Sprint(number))
+			}
+		}
+		at = append(at, fmt.Sprintf("%s: %s", cmp.Or(r.Node, "Redis"), strings.Join(numbers, ", ")))
+	}
+	return line(name, OK, say("%s", "%s", strings.Join(at, "; ")), text{})
+}
+
+func (r Redis) answers() Line {
+	const name = "redis.answers"
+	if r.Err != nil {
+		return unknown(name, No, r.Err)
+	}
+	return line(name, worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
+		say("within %s, writes within %s", "读 %s，写 %s", span(r.Answer), span(r.Write)),
+		say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
+}
+
+func (r Redis) durable() Line {
+	const name = "redis.durability"
+	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s", "appendonly %s，appendfsync %s，maxmemory-policy %s",
+		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction))
+	switch {
+	case r.FailedWrites:
+		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"), say("free or replace its disk", "清理或更换磁盘"))
+	case r.Eviction != "" && r.Eviction != "noeviction":
+		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders", "执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
+	case r.AppendOnly == "no" || r.AppendFsync == "no":
+		return line(name, No, what, say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost", "执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
+	case r.AppendFsync == "everysec":
+		return line(name, Warning, what, say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)", "断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
+	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
+		return line(name, Warning, what, say("look at what it does not show, in the console of its provider", "在托管商控制台中查看未显示的设置"))
+	}
+	return line(name, OK, what, text{})
+}
+
+func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
+
+// memory judges what a server has room for, with all orders of the sale that it has.
+func (f *Facts) memory(r Redis) Line {
+	const name, mib = "redis.memory", 1 << 20
+	used, limit := float64(r.Used+f.unitsAt(r)*orderBytes)/mib, float64(r.Limit)/mib
+	if r.Limit == 0 {
+		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory", "含全部订单约 %.0f MiB，未设 maxmemory", used),
+			say("set maxmemory below what the machine has, so that it refuses instead of being killed", "将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
+	}
+	return line(name, worse(used > tooFullMemory*limit, used > fullMemory*limit),
+		say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
+		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
+}
+
+// unitsAt returns how many units of the sale a server has to sell. The only one that was asked has all, as far as is known.
+func (f *Facts) unitsAt(r Redis) (units int64) {
+	switch {
+	case f.Sale == nil:
+		return 0
+	case len(f.Sale.Shares) == 0, len(f.Redis) == 1:
+		return f.Sale.Issued
+	}
+	for _, share := range f.Sale.Shares {
+		if slices.Contains(r.Partitions, share.Partition) {
+			units += share.Issued
+		}
+	}
+	return units
+}
+
+func (f *Facts) replicas(r Redis) Line {
+	return line("redis.replicas", worse(r.Replicas < f.Confirming, false),
+		say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
+		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME", "增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
+}
