@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -162,17 +163,17 @@ func (m slotMove) run(ctx context.Context) error {
 			return fmt.Errorf("slot %d cannot move: %s: %w", m.slot, node.Options().Addr, err)
 		}
 	}
-	if err := m.to.Do(ctx, "cluster", "setslot", m.slot, "importing", m.fromID).Err(); err != nil {
+	if err := again(ctx, m.to, "cluster", "setslot", m.slot, "importing", m.fromID); err != nil {
 		return err
 	}
-	if err := m.from.Do(ctx, "cluster", "setslot", m.slot, "migrating", m.toID).Err(); err != nil {
+	if err := again(ctx, m.from, "cluster", "setslot", m.slot, "migrating", m.toID); err != nil {
 		return err
 	}
 	if err := m.moveKeys(ctx); err != nil {
 		return err
 	}
 	for _, node := range []*redis.Client{m.to, m.from} {
-		if err := node.Do(ctx, "cluster", "setslot", m.slot, "node", m.toID).Err(); err != nil {
+		if err := again(ctx, node, "cluster", "setslot", m.slot, "node", m.toID); err != nil {
 			return err
 		}
 	}
@@ -190,8 +191,27 @@ func (m slotMove) moveKeys(ctx context.Context) error {
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		if err = m.from.Do(ctx, "migrate", host, port, keys[0], 0, 10_000, "replace").Err(); err != nil {
+		if err = again(ctx, m.from, "migrate", host, port, keys[0], 0, 10_000, "replace"); err != nil {
 			return err
+		}
+	}
+}
+
+// again does what may be done twice until the node answers, which a busy one may not do in a client's time: where the answer was lost,
+// the next one is the same. A key that is on both nodes belongs to the one that it leaves, whose copy replaces the other.
+func again(ctx context.Context, node *redis.Client, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, clusterPatience)
+	defer cancel()
+	for {
+		err := node.Do(ctx, args...).Err()
+		refused, answered := errors.AsType[redis.Error](err)
+		if err == nil || answered && !strings.HasPrefix(refused.Error(), "IOERR") {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

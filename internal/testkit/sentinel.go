@@ -3,6 +3,7 @@ package testkit
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,12 +14,15 @@ import (
 // sentinelName is what the Sentinels of a test call its master.
 const sentinelName = "seckill"
 
-// RedisSentinels are a master with a replica and three Sentinels that watch them.
+// RedisSentinels are a master with replicas and three Sentinels that watch them.
 type RedisSentinels struct {
 	Nodes     []*RedisServer // the first is the master at first
 	Sentinels []*RedisServer
 	Name      string // of the master, among the Sentinels
-	tb        testing.TB
+	// Link is between the first node and all others, Sentinels and what asks them: they know it by the link's address. Nil: they know
+	// it by its own.
+	Link *Proxy
+	tb   testing.TB
 }
 
 // StartRedisSentinels starts a master with a replica, and Sentinels that replace a master that has been silent for
@@ -26,37 +30,93 @@ type RedisSentinels struct {
 func StartRedisSentinels(tb testing.TB, downAfter time.Duration, args ...string) *RedisSentinels {
 	tb.Helper()
 	s := &RedisSentinels{tb: tb, Name: sentinelName}
-	for range 2 {
-		s.Nodes = append(s.Nodes, StartRedis(tb, append([]string{"--repl-diskless-sync-delay", "0"}, args...)...))
+	s.startNodes(1, args)
+	s.follow(s.Nodes[0].Addr)
+	s.watch(s.Nodes[0].Addr, downAfter)
+	return s
+}
+
+// StartLinkedRedisSentinels is StartRedisSentinels with so many replicas, and a Link between the master and all others.
+func StartLinkedRedisSentinels(tb testing.TB, replicas int, downAfter time.Duration, args ...string) *RedisSentinels {
+	tb.Helper()
+	s := &RedisSentinels{tb: tb, Name: sentinelName}
+	s.startNodes(replicas, args)
+	s.Link = NewProxy(tb, s.Nodes[0].Addr)
+	s.follow(s.Link.Addr)
+	s.watch(s.Link.Addr, downAfter)
+	return s
+}
+
+// startNodes starts the master and its replicas, which do not follow it yet.
+func (s *RedisSentinels) startNodes(replicas int, args []string) {
+	s.tb.Helper()
+	for range 1 + replicas {
+		s.Nodes = append(s.Nodes, StartRedis(s.tb, append([]string{"--repl-diskless-sync-delay", "0"}, args...)...))
 	}
-	host, port, err := net.SplitHostPort(s.Nodes[0].Addr)
-	if err != nil {
-		tb.Fatal(err)
+}
+
+// follow has the replicas follow the master at its address.
+func (s *RedisSentinels) follow(master string) {
+	s.tb.Helper()
+	host, port := s.split(master)
+	for _, replica := range s.Nodes[1:] {
+		s.must(replica.Client().Do(s.tb.Context(), "replicaof", host, port).Err())
 	}
-	s.must(s.Nodes[1].Client().Do(tb.Context(), "replicaof", host, port).Err())
+}
+
+// watch starts the Sentinels, and waits until they know all that there is.
+func (s *RedisSentinels) watch(master string, downAfter time.Duration) {
+	s.tb.Helper()
+	host, port := s.split(master)
 	for range 3 {
-		sentinel := StartRedis(tb, "--sentinel")
+		sentinel := StartRedis(s.tb, "--sentinel")
 		client := sentinel.Client()
-		s.must(client.Do(tb.Context(), "sentinel", "monitor", s.Name, host, port, 2).Err())
-		for _, set := range [][]any{{"down-after-milliseconds", downAfter.Milliseconds()}, {"failover-timeout", 10_000}} {
-			s.must(client.Do(tb.Context(), append([]any{"sentinel", "set", s.Name}, set...)...).Err())
-		}
+		s.must(client.Do(s.tb.Context(), "sentinel", "monitor", s.Name, host, port, 2).Err())
+		s.must(client.Do(s.tb.Context(), "sentinel", "set", s.Name, "failover-timeout", 10_000).Err())
 		s.Sentinels = append(s.Sentinels, sentinel)
 	}
+	s.DownAfter(downAfter)
 	sentinels := s.sentinels()
-	eventually(tb, "Sentinels that know each other and the replica", func() error {
+	eventually(s.tb, "Sentinels that know each other and the replicas", func() error {
 		for _, sentinel := range sentinels {
-			state, err := sentinel.Master(tb.Context(), s.Name).Result()
-			if err != nil || state["num-other-sentinels"] != "2" || state["num-slaves"] != "1" || state["flags"] != "master" {
+			state, err := sentinel.Master(s.tb.Context(), s.Name).Result()
+			if err != nil || state["num-other-sentinels"] != "2" || state["num-slaves"] != fmt.Sprint(len(s.Nodes)-1) || state["flags"] != "master" {
 				return fmt.Errorf("%v, %w", state, err)
 			}
 		}
-		if info := s.Nodes[1].Client().Info(tb.Context(), "replication").Val(); !strings.Contains(info, "master_link_status:up") {
-			return fmt.Errorf("replica: %s", info)
+		for _, replica := range s.Nodes[1:] {
+			if info := replica.Client().Info(s.tb.Context(), "replication").Val(); !strings.Contains(info, "master_link_status:up") {
+				return fmt.Errorf("replica: %s", info)
+			}
 		}
 		return nil
 	})
-	return s
+}
+
+// DownAfter sets for how long a master must have been silent before it is replaced.
+func (s *RedisSentinels) DownAfter(d time.Duration) {
+	s.tb.Helper()
+	for _, sentinel := range s.Sentinels {
+		s.must(sentinel.Client().Do(s.tb.Context(), "sentinel", "set", s.Name, "down-after-milliseconds", d.Milliseconds()).Err())
+	}
+}
+
+// AwaitReplaced waits until the Sentinels have put a replica in the first node's place, and returns which.
+func (s *RedisSentinels) AwaitReplaced() *RedisServer {
+	s.tb.Helper()
+	sentinel, promoted := s.sentinels()[0], -1
+	eventually(s.tb, "a replica in the master's place", func() error {
+		addr, err := sentinel.GetMasterAddrByName(s.tb.Context(), s.Name).Result()
+		if err != nil {
+			return err
+		}
+		promoted = slices.IndexFunc(s.Nodes, func(n *RedisServer) bool { return n.Addr == net.JoinHostPort(addr[0], addr[1]) })
+		if promoted < 1 {
+			return fmt.Errorf("the master is %v", addr)
+		}
+		return nil
+	})
+	return s.Nodes[promoted]
 }
 
 // Addrs returns the Sentinels' addresses.
@@ -72,13 +132,7 @@ func (s *RedisSentinels) Failover() {
 	s.tb.Helper()
 	sentinel := s.sentinels()[0]
 	eventually(s.tb, "a failover that begins", func() error { return sentinel.Failover(s.tb.Context(), s.Name).Err() })
-	eventually(s.tb, "the failover", func() error {
-		addr, err := sentinel.GetMasterAddrByName(s.tb.Context(), s.Name).Result()
-		if err == nil && net.JoinHostPort(addr[0], addr[1]) != s.Nodes[1].Addr {
-			err = fmt.Errorf("the master is %v", addr)
-		}
-		return err
-	})
+	s.AwaitReplaced()
 }
 
 func (s *RedisSentinels) sentinels() (clients []*redis.SentinelClient) {
@@ -88,6 +142,13 @@ func (s *RedisSentinels) sentinels() (clients []*redis.SentinelClient) {
 		clients = append(clients, client)
 	}
 	return clients
+}
+
+func (s *RedisSentinels) split(addr string) (host, port string) {
+	s.tb.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	s.must(err)
+	return host, port
 }
 
 func (s *RedisSentinels) must(err error) {

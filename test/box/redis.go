@@ -124,6 +124,23 @@ func (r *Redis) addShare(ctx context.Context, v *checker.Redis, sale, buyers str
 	return nil
 }
 
+// Moved returns how many units a share of a split sale has given to others and got from them.
+func (r *Redis) Moved(ctx context.Context, voucher int64, share Share) (out, in int64, err error) {
+	at := r.In(share.Partition)
+	key := at.shareKey("sale", voucher, share.Number)
+	moved, err := at.HMGet(ctx, key, "moved_out", "moved_in").Result()
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading %s: %w", key, err)
+	}
+	var n [2]int64
+	for i, text := range moved {
+		if n[i], err = strconv.ParseInt(fmt.Sprint(text), 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("what %s has moved: %w", key, err)
+		}
+	}
+	return n[0], n[1], nil
+}
+
 func addHolder(v *checker.Redis, user, order string) error {
 	u, err1 := strconv.ParseInt(user, 10, 64)
 	id, units, several := strings.Cut(order, ":")

@@ -270,6 +270,11 @@ func (r *run) load(clients int, pause time.Duration) { r.loadOf(r.buyers, client
 
 // loadOf is load by buyers of the same sale.
 func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
+	r.loadBy(buyers, func() int64 { return r.users.Add(1) }, clients, pause)
+}
+
+// loadBy is loadOf by certain users.
+func (r *run) loadBy(buyers *box.Buyers, next func() int64, clients int, pause time.Duration) {
 	if !r.hasLoad {
 		r.hasLoad, r.loadEnd = true, make(chan struct{})
 		r.stopLoad = sync.OnceFunc(func() { close(r.loadEnd) })
@@ -277,7 +282,7 @@ func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
 	for range clients {
 		r.loading.Go(func() {
 			for {
-				buyers.BuyUntilAnswered(r.Context(), r.users.Add(1))
+				buyers.BuyUntilAnswered(r.Context(), next())
 				if r.pauseLoad(pause, buyers) {
 					return
 				}

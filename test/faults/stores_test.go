@@ -128,10 +128,17 @@ func (r *run) cancelSome(n int) {
 
 // newUsersOf returns n users who have not bought yet, all of one share of the sale.
 func (r *run) newUsersOf(share, n int) (users []int64) {
-	for len(users) < n {
-		if user := r.users.Add(1); sharing.ShareOf(r.buyers.Voucher, user, r.shares) == share {
-			users = append(users, user)
-		}
+	for range n {
+		users = append(users, r.newUserOf(share))
 	}
 	return users
+}
+
+// newUserOf returns a user of the share who has not bought yet.
+func (r *run) newUserOf(share int) int64 {
+	for {
+		if user := r.users.Add(1); sharing.ShareOf(r.buyers.Voucher, user, r.shares) == share {
+			return user
+		}
+	}
 }

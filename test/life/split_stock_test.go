@@ -15,10 +15,7 @@ func TestTakeStockFromShares(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	const shares, units, taken = 3, 12, 9
-	for name, f := range map[string]struct {
-		call string
-		kind fault
-	}{
+	e.underFaults(t, shares, units, map[string]callFault{
 		"no fault":                    {},
 		"a request's answer is lost":  {"request move", answerLost},
 		"it dies before the request":  {"request move", diesBefore},
@@ -31,27 +28,19 @@ func TestTakeStockFromShares(t *testing.T) {
 		"the change's answer is lost": {"change stock", answerLost},
 		"it dies before the change":   {"change stock", diesBefore},
 		"it dies after the change":    {"change stock", diesAfter},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
-			defer func() { b.dead = append(b.dead, b.p) }()
-			v := e.splitSale(t, b.p, shares, units)
-			if f.call != "" {
-				b.p.faults.plan(f.call, f.kind)
-			}
-			for range 2 { // once answered, asking again changes nothing
-				b.takes(t, v.ID, taken)
-			}
-			for range 2 { // what a dead process had begun: what is taken, then given
-				must(t, b.p.outbox.Flush(t.Context(), v.ID))
-			}
-			_, _, err := b.p.vouchers.AddStock(t.Context(), admin, v.ID, taken-units-1, "more")
-			if few, is := errors.AsType[*voucher.InsufficientStockError](err); !is || few.Left != units-taken {
-				t.Errorf("taking more than is left: %v", err)
-			}
-			e.splitStocks(t, b.p, v.ID, units-taken, 0)
-		})
-	}
+	}, func(t *testing.T, b *splitBuyers, voucherID int64) {
+		for range 2 { // once answered, asking again changes nothing
+			b.takes(t, voucherID, taken)
+		}
+		for range 2 { // what a dead process had begun: what is taken, then given
+			must(t, b.p.outbox.Flush(t.Context(), voucherID))
+		}
+		_, _, err := b.p.vouchers.AddStock(t.Context(), admin, voucherID, taken-units-1, "more")
+		if few, is := errors.AsType[*voucher.InsufficientStockError](err); !is || few.Left != units-taken {
+			t.Errorf("taking more than is left: %v", err)
+		}
+		e.splitStocks(t, b.p, voucherID, units-taken, 0)
+	})
 }
 
 // takes has an admin take units of a sale's stock, again and again with one key until that is answered.

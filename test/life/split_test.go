@@ -104,10 +104,7 @@ func TestSkewedBuyers(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	const shares, units = 3, 12
-	for name, f := range map[string]struct {
-		call string
-		kind fault
-	}{
+	e.underFaults(t, shares, units, map[string]callFault{
 		"no fault":                    {},
 		"a request's answer is lost":  {"request move", answerLost},
 		"Redis's answer is lost":      {"apply", answerLost},
@@ -116,35 +113,49 @@ func TestSkewedBuyers(t *testing.T) {
 		"it dies after Redis":         {"apply", diesAfter},
 		"it dies before the ledger":   {"complete operations", diesBefore},
 		"it dies after the ledger":    {"complete operations", diesAfter},
-	} {
+	}, func(t *testing.T, b *splitBuyers, voucherID int64) {
+		buyers := usersOf(voucherID, shares, 0, units+1)
+		var last order.Order
+		for _, user := range buyers[:units] {
+			last = b.gets(t, user, voucherID)
+		}
+		b.getsNone(t, buyers[units], voucherID)
+		b.getsNone(t, usersOf(voucherID, shares, 1, 1)[0], voucherID)
+
+		b.record(t)
+		_, err := b.p.orders.Cancel(t.Context(), last.UserID, last.ID)
+		must(t, err)
+		must(t, b.p.outbox.Flush(t.Context(), voucherID))
+		b.gets(t, usersOf(voucherID, shares, 2, 1)[0], voucherID, order.ErrSoldOut) // before it can be sold
+		b.record(t)
+		must(t, b.p.outbox.Flush(t.Context(), voucherID))
+		e.splitStocks(t, b.p, voucherID, units, units)
+		now, err := e.stores.sql.Voucher(t.Context(), voucherID)
+		must(t, err)
+		if now.Sale.MovedIn != now.Sale.MovedOut || now.Sale.MovedIn <= units-units/shares {
+			t.Errorf("%d units went and %d came", now.Sale.MovedOut, now.Sale.MovedIn)
+		}
+	})
+}
+
+// callFault is what happens to the next of a process's calls of that name; the zero one is nothing.
+type callFault struct {
+	call string
+	kind fault
+}
+
+// underFaults runs a test on a new split sale under each fault: of the process in which it begins.
+func (e *env) underFaults(t *testing.T, shares int, units int64, faults map[string]callFault, test func(t *testing.T, b *splitBuyers, voucherID int64)) {
+	t.Helper()
+	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			b := splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
+			b := &splitBuyers{env: e, p: newProcess(e.stores, func(order.Batch) {})}
 			defer func() { b.dead = append(b.dead, b.p) }()
 			v := e.splitSale(t, b.p, shares, units)
 			if f.call != "" {
 				b.p.faults.plan(f.call, f.kind)
 			}
-			buyers := usersOf(v.ID, shares, 0, units+1)
-			var last order.Order
-			for _, user := range buyers[:units] {
-				last = b.gets(t, user, v.ID)
-			}
-			b.getsNone(t, buyers[units], v.ID)
-			b.getsNone(t, usersOf(v.ID, shares, 1, 1)[0], v.ID)
-
-			b.record(t)
-			_, err := b.p.orders.Cancel(t.Context(), last.UserID, last.ID)
-			must(t, err)
-			must(t, b.p.outbox.Flush(t.Context(), v.ID))
-			b.gets(t, usersOf(v.ID, shares, 2, 1)[0], v.ID, order.ErrSoldOut) // before it can be sold
-			b.record(t)
-			must(t, b.p.outbox.Flush(t.Context(), v.ID))
-			e.splitStocks(t, b.p, v.ID, units, units)
-			now, err := e.stores.sql.Voucher(t.Context(), v.ID)
-			must(t, err)
-			if now.Sale.MovedIn != now.Sale.MovedOut || now.Sale.MovedIn <= units-units/shares {
-				t.Errorf("%d units went and %d came", now.Sale.MovedOut, now.Sale.MovedIn)
-			}
+			test(t, b, v.ID)
 		})
 	}
 }

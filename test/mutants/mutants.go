@@ -148,8 +148,8 @@ func inSharing() []mutant.Mutant {
 		serverMutant("a class takes what is the others'", "F42-locked", "purchase did not happen within",
 			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},
 		),
-		serverMutant("connections are not shared among classes", "F42-locked", "were recorded within",
-			mutant.Change{File: "internal/sqlstore/shares.go", From: `if db.Error != nil || s.hasShare(db) {`, To: `if true {`},
+		serverMutant("connections are not divided among classes", "F42-locked", "were recorded within",
+			mutant.Change{File: "internal/sqlstore/permits.go", From: `if db.Error != nil || s.hasPermit(db) {`, To: `if true {`},
 		),
 	}
 }
