@@ -85,11 +85,16 @@ test-box: cc ## black-box tests: the built program, alone and three of it, kille
 
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium
-	@$(WITH_SERVICES) go test -count=1 -timeout 30m $(TESTFLAGS) ./test/browser
+	@$(WITH_SERVICES) go test -count=1 -timeout 30m ./test/browser $(TESTFLAGS)
 
+# All that are taken are in bin/pictures: docs/images has those that documents show.
 .PHONY: pictures
-pictures: ## the same, writing pictures of the pages into docs/images
-	@$(MAKE) test-browser TESTFLAGS="$(TESTFLAGS) -pictures $(CURDIR)/docs/images"
+pictures: ## the same, taking pictures of the pages into bin/pictures; those that docs/images has are renewed
+	@rm -rf bin/pictures
+	@$(MAKE) test-browser TESTFLAGS="$(TESTFLAGS) -pictures $(CURDIR)/bin/pictures"
+	@for old in docs/images/*.png; do \
+		new="bin/pictures/$${old##*/}"; if [ -e "$$new" ]; then cp "$$new" "$$old"; else echo "not taken: $$old" >&2; fi; \
+	done
 
 # Needs the history: the version before is built from it. TestFixtures, which is part of test-box, does not.
 .PHONY: test-upgrade
@@ -135,9 +140,10 @@ test-stores: ## other stores: the ledger's tests on MySQL 9; kills on Galera and
 		go test -count=1 -v -timeout 20m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 	@$(MAKE) test-sales
 
+ALL_SHARES := 1,2,4,8
 .PHONY: test-sales
 test-sales: ## of them only the sales: single Redis, Sentinel, Cluster, MySQL 9, Galera; STORES=galera for one; split in SHARES=1,2,4,8
-	@SECKILL_TEST_STORES=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_SHARES='$(or $(SHARES),1)' \
+	@SECKILL_TEST_STORES=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_SHARES='$(or $(SHARES),$(ALL_SHARES))' \
 		go test -count=1 -v -timeout 40m -run '^TestStores$$$(if $(STORES),/^$(STORES)$$)' $(TESTFLAGS) ./test/faults
 
 # make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions, SHARES=4 in four shares; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
@@ -277,8 +283,17 @@ bench-partitions: ## what an order costs Redis masters, with several partitions 
 	@go test -run '^$$' -bench '^Benchmark(Partitions|Shares)$$' -benchtime 1x -count $(or $(ROUNDS),5) -timeout 30m $(TESTFLAGS) ./internal/redisstore
 
 .PHONY: bench-rehearsal
-bench-rehearsal: ## ROUNDS rehearsals and then their sales, with what was forecast beside what came: docs/rehearsal.md
+bench-rehearsal: ## ROUNDS rehearsals and then their sales, slow and fast, with what was forecast beside what came: docs/rehearsal.md
 	@go test -run '^$$' -bench '^BenchmarkRehearsal$$' -benchtime $(or $(ROUNDS),5)x -timeout 1h $(TESTFLAGS) ./test
+
+# The figures are medians of ROUNDS rounds; make bench-scale-render writes the page again from them.
+.PHONY: bench-scale
+bench-scale: ## what a purchase costs by instances and shares, and what many more would need, about six minutes; writes docs/scale.md
+	@$(WITH_SERVICES) go run ./bench/scale -rounds $(or $(ROUNDS),3) -out docs/benchmarks/scale.json
+
+.PHONY: bench-scale-render
+bench-scale-render: ## docs/scale.md again, from docs/benchmarks/scale.json
+	@go run ./bench/scale -render docs/benchmarks/scale.json
 
 .PHONY: split-brain
 split-brain: ## a master cut off with its clients, under each setting: orders that are lost; writes the table of docs/durability.md
@@ -289,8 +304,9 @@ durability: cc ## what Redis loses at each level of durability, about three minu
 	@SECKILL_TEST_REPORT=write go test -count=1 -v -timeout 20m -run '^TestDurability$$' $(TESTFLAGS) ./test/durability
 
 .PHONY: bench-smoke
-bench-smoke: ## check only that the benchmark runs and its counts add up; its figures mean nothing
+bench-smoke: ## check only that the benchmarks run and their counts add up; their figures mean nothing
 	@$(WITH_SERVICES) go run ./bench -smoke
+	@$(WITH_SERVICES) go run ./bench/scale -smoke
 
 # make bench-versus OLD=0aba59a [NEW=commit] [ROUNDS=12] [WRITE=1]; OLD=X NEW=X shows what it can tell apart.
 .PHONY: bench-versus

@@ -12,8 +12,8 @@ const (
 	sectionEnds   = "<!-- measured until here -->\n"
 )
 
-// updatePage puts the sections into a page, if there is one, and says whether there is.
-func updatePage(path string, sections map[string]string) (updated bool, err error) {
+// UpdatePage puts the sections into a page, if there is one, and says whether there is.
+func UpdatePage(path string, sections map[string]string) (updated bool, err error) {
 	page, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return false, nil

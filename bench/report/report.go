@@ -142,7 +142,7 @@ func writeFiles(dir string, files map[string]string, progress io.Writer) (err er
 }
 
 func update(path string, sections map[string]string, progress io.Writer) error {
-	updated, err := updatePage(path, sections)
+	updated, err := UpdatePage(path, sections)
 	if updated && err == nil {
 		fmt.Fprintln(progress, "written:", path)
 	}

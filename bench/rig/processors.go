@@ -17,13 +17,18 @@ import (
 type ProcessorTime struct{ LoadGenerator, Server, Redis, Database time.Duration }
 
 // Processes are the processes whose time is read, by id; 0 for those on other machines, which count as no time.
-type Processes struct{ server, redis, database int }
+type Processes struct {
+	servers         []int
+	redis, database int
+}
 
-// Processes finds the server, nil if there is none, and the stores.
-func (s *Stores) Processes(ctx context.Context, server *Server) Processes {
+// Processes finds the servers, whose times are added up, and the stores. A server that is nil is left out.
+func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 	var p Processes
-	if server != nil {
-		p.server = server.cmd.Process.Pid
+	for _, server := range servers {
+		if server != nil {
+			p.servers = append(p.servers, server.cmd.Process.Pid)
+		}
 	}
 	if info, err := s.Redis.Info(ctx, "server").Result(); err == nil {
 		_, rest, _ := strings.Cut(info, "\nprocess_id:")
@@ -57,7 +62,11 @@ func local(pid, name string) int {
 
 // Time reads the processor time of the processes and of this one, the load generator.
 func (p Processes) Time() ProcessorTime {
-	return ProcessorTime{LoadGenerator: ownTime(), Server: TimeOf(p.server), Redis: TimeOf(p.redis), Database: TimeOf(p.database)}
+	t := ProcessorTime{LoadGenerator: ownTime(), Redis: TimeOf(p.redis), Database: TimeOf(p.database)}
+	for _, server := range p.servers {
+		t.Server += TimeOf(server)
+	}
+	return t
 }
 
 // Since is what the processes have spent since an earlier reading.
@@ -75,24 +84,4 @@ func ownTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// TimeOf is a process's time, as Linux shows it in /proc; elsewhere, and for a process that has ended, 0.
-func TimeOf(pid int) time.Duration {
-	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	// The name, in brackets, may hold anything; behind it, user and system time are the 12th and the 13th field (proc(5)).
-	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, errUser := strconv.ParseInt(fields[11], 10, 64)
-	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
-	if errUser != nil || errSystem != nil {
-		return 0
-	}
-	return time.Duration(user+system) * tick
 }

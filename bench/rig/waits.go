@@ -85,7 +85,10 @@ func processOf(task string) int {
 
 // names are the processes by their ids.
 func (p Processes) names() map[int]string {
-	names := map[int]string{p.server: "service", p.redis: "Redis", p.database: "database", os.Getpid(): "load generator"}
+	names := map[int]string{p.redis: "Redis", p.database: "database", os.Getpid(): "load generator"}
+	for _, server := range p.servers {
+		names[server] = "service"
+	}
 	delete(names, 0) // on another machine
 	return names
 }
