@@ -2894,7 +2894,7 @@ export interface components {
             partition?: number;
             /** @description Of a split sale, its shares by number from 0. Absent: it is not split. */
             shares?: components["schemas"]["ShareFigures"][];
-            /** @description Whether all units are accounted for. Absent when it is not known. */
+            /** @description Whether all units are accounted for; of a split sale, those of the shares that are not retired, and `why` says how many are. Absent when it is not known. */
             balance?: {
                 at: components["schemas"]["Time"];
                 /** @enum {string} */

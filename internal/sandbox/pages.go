@@ -151,8 +151,14 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view)
 	}
 }
 
-// prefersChinese reads Accept-Language.
+// languageCookie has the language that the buyer has chosen on the shop's pages (web/assets/words.js).
+const languageCookie = "seckill-language"
+
+// prefersChinese reads what the buyer has chosen, else Accept-Language.
 func prefersChinese(r *http.Request) bool {
+	if chosen, err := r.Cookie(languageCookie); err == nil && (chosen.Value == "en" || chosen.Value == "zh") {
+		return chosen.Value == "zh"
+	}
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil {
 		return false

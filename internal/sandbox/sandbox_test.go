@@ -186,6 +186,7 @@ func TestPaying(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method   string
 		language string
+		chosen   string // on the shop's pages
 		damage   string // added to the address
 		answers  []int
 		status   int
@@ -196,6 +197,9 @@ func TestPaying(t *testing.T) {
 		"what it is for":       {method: http.MethodGet, status: 200, says: "Noodles &amp; tea"},
 		"not now":              {method: http.MethodGet, status: 200, says: `href="/"`},
 		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
+		"Chinese was chosen":   {method: http.MethodGet, language: "en", chosen: "zh", status: 200, says: "确认支付"},
+		"English was chosen":   {method: http.MethodGet, language: "zh", chosen: "en", status: 200, says: "Back to the shop"},
+		"nonsense was chosen":  {method: http.MethodGet, language: "zh", chosen: "de", status: 200, says: "确认支付"},
 		"paying":               {method: http.MethodPost, status: 200, says: `href="/"`, calls: 1},
 		"paying, in Chinese":   {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
 		"a shop that recovers": {method: http.MethodPost, answers: []int{503}, status: 200, says: "The shop has been told", calls: 2},
@@ -215,6 +219,9 @@ func TestPaying(t *testing.T) {
 			address, title, _ := strings.Cut(at.URL, "?")
 			r := httptest.NewRequestWithContext(t.Context(), tc.method, address+tc.damage+"?"+title, http.NoBody)
 			r.Header.Set("Accept-Language", tc.language)
+			if tc.chosen != "" {
+				r.AddCookie(&http.Cookie{Name: languageCookie, Value: tc.chosen})
+			}
 			w := httptest.NewRecorder()
 			s.pages(t).ServeHTTP(w, r)
 			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) {

@@ -265,6 +265,8 @@ func TestLanguages(t *testing.T) {
 	w.visit(s.url("/"))
 	w.sees(button("unpaid"), "Pay ¥10")
 	w.until("document.documentElement.lang === 'en-GB'")
+	w.click(button("unpaid"))
+	w.sees("h1", "Sandbox payment")
 }
 
 // TestKeyboard: everything works without a mouse, and the focus moves as users expect.

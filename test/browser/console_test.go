@@ -330,7 +330,7 @@ func TestConsoleCopy(t *testing.T) {
 	w.sees(".head", "hidden until")
 	w.sees("[data-before] a[href^='#/before/']", "") // the list to go through
 	w.accessible()
-	w.picture("console-before-desktop", false)
+	w.picture("console-not-started-desktop", false)
 	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); copied == voucher || status != http.StatusNotFound {
 		t.Errorf("a buyer who asks for the hidden copy %d: %d", copied, status)

@@ -7,7 +7,7 @@ func TestDocs(t *testing.T) {
 	s := embeddedShop(t)
 	for _, d := range []device{desktop(), phone()} {
 		t.Run(d.name, func(t *testing.T) {
-			w := open(t, s.url("/docs"), d)
+			w := open(t, s.url("/docs"), s.asAdmin(d))
 			w.sees("h1", "HTTP interface")
 			w.accessible()
 			w.picture("docs-"+d.name, false)
@@ -37,6 +37,13 @@ func TestDocs(t *testing.T) {
 			w.sees("#buySeckill .try pre", "orderId")
 			w.accessible()
 			w.picture("docs-try-"+d.name, false)
+			evaluate[bool](w, "(() => { const e = document.querySelector('#search'); e.value = ''; e.dispatchEvent(new Event('input')); return true; })()")
+			w.click("#listSales .button")
+			w.sees("#listSales .try", "Token of an admin")
+			if w.click("#listSales .try-act .button"); evaluate[int](w, "document.querySelectorAll('#listSales .try-act .button').length") != 1 {
+				t.Error("an admin's route offers to become a buyer")
+			}
+			w.sees("#listSales .try pre", "200") // the console's token
 		})
 	}
 }

@@ -6,8 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/order/split"
 	"seckill/test/box"
 )
+
+// skewed returns users of a split sale: so many in share 0, and so many elsewhere.
+func skewed(voucher int64, shares, there, elsewhere int) (users []int64) {
+	for user := int64(1000); there > 0 || elsewhere > 0; user++ {
+		n := &elsewhere
+		if split.ShareOf(voucher, user, shares) == 0 {
+			n = &there
+		}
+		if *n > 0 {
+			*n--
+			users = append(users, user)
+		}
+	}
+	return users
+}
 
 // TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first. Another is split,
 // and its page shows each share.
@@ -57,6 +73,14 @@ func TestConsolePartitions(t *testing.T) {
 	w.visit(s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)))
 	w.sees("[data-share='3'] td:nth-of-type(2)", "On sale")
 	w.until("document.querySelectorAll('[data-share]').length === 4 && [...document.querySelectorAll('[data-share] td:nth-of-type(3)')].every((units) => units.innerText === '10')")
+	for _, user := range skewed(splitSale.ID, 4, 16, 6) { // share 0 has ten units
+		s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", splitSale.ID), user, nil, nil)
+	}
+	w.sees(tile("accepted"), "22")
+	w.sees(tile("recorded"), "22")
+	w.sees("[data-balance=balanced]", "40 issued = 18 left + 0 waiting + 22 recorded")
+	w.until("Number(document.querySelector(\"[data-share='0'] td:nth-of-type(6)\").innerText) >= 6") // moved in
+	w.until("[...document.querySelectorAll('[data-share] td:nth-of-type(4)')].reduce((sum, held) => sum + Number(held.innerText), 0) === 22")
 	w.accessible()
 	w.picture("console-shares-desktop", true)
 	zhShares := open(t, s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)), s.asAdmin(desktop().in("zh-CN").inDark()))

@@ -181,7 +181,7 @@ func TestConsoleWaitingList(t *testing.T) {
 		list, wrong, waiting, sum, pass string
 	}{
 		{desktop(), "Waiting list", "a number from 0.083 to 10,080", "Waiting", "1 issued = 0 left + 1 offered + 0 waiting + 0 recorded", "Passed on"},
-		{phone().in("zh-CN").inDark(), "候补名单", "a number from 0.083 to 10,080", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "转给下一位"},
+		{phone().in("zh-CN").inDark(), "候补名单", "（0.083 到 10,080，或不启用候补名单）", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "转给下一位"},
 	} {
 		name := tt.device.name + tt.device.language
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -247,13 +249,31 @@ func (w *window) seesNo(selector string) {
 func (w *window) click(selector string) {
 	w.tb.Helper()
 	w.sees(selector, "")
-	w.do(chromedp.Click(chromedp.CSS(selector)))
+	w.onElement(chromedp.Click(chromedp.CSS(selector)))
 }
 
 // enter types into a field.
 func (w *window) enter(selector, text string) {
 	w.tb.Helper()
-	w.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+	w.onElement(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// onElement performs a step on an element. If the page puts another one in its place between the search for it and the first event, the
+// step is begun anew: nothing has been done yet. Chromium has one code for this and for what may come after an event, so the words decide.
+func (w *window) onElement(step chromedp.Action[chromedp.Void]) {
+	w.tb.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, step)
+		if err == nil {
+			return
+		}
+		var gone *cdproto.Error
+		if !errors.As(err, &gone) || !strings.Contains(gone.Message, "node with given id") || ctx.Err() != nil {
+			w.tb.Fatalf("%v\nthe page shows:\n%s", err, w.text())
+		}
+	}
 }
 
 // keys presses keys on the element that has the focus.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,21 @@ func documents(t *testing.T) map[string]string {
 		all[path] = text(t, path)
 	}
 	return all
+}
+
+// Each picture is shown by a document, or linked from it: one that is not goes stale unseen.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	pictures, err := filepath.Glob(filepath.Join(root, "docs", "images", "*.png"))
+	if err != nil || len(pictures) < 20 {
+		t.Fatalf("found %v: %v", pictures, err)
+	}
+	all := strings.Join(slices.Collect(maps.Values(documents(t))), "\n")
+	for _, path := range pictures {
+		if name := filepath.Base(path); !strings.Contains(all, "images/"+name+")") {
+			t.Errorf("no document shows %s", name)
+		}
+	}
 }
 
 // The files that the documents for contributors name exist.

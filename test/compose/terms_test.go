@@ -33,6 +33,7 @@ func storedTerms() map[string][]string {
 		"docs/architecture.md":                 {redisKey, actor},
 		"docs/runbook.md":                      {checkName},
 		"internal/order/history.go":            {actor},
+		"web/assets/admin/texts.js":            {actor},
 		"internal/redisstore/keys.go":          {redisKey},
 		"internal/sqlstore/operations_test.go": {actor},
 		"internal/sqlstore/payments_test.go":   {actor},

@@ -4,7 +4,12 @@
 
 import { DEMO } from './site.js';
 
-const TOKEN = 'seckill.docs.token';
+/** Of the tokens that requests need, by role: where the tab keeps one, where it has one from, and what its field is called. @type {Record<string, {kept: string, from?: string, label: string}>} */
+const TOKENS = {
+  buyer: { kept: 'seckill.docs.token', label: 'Token' },
+  admin: { kept: 'seckill.docs.admin', from: 'seckill.admin', label: 'Token of an admin (that of the console, if you are signed in there in this tab)' },
+  till: { kept: 'seckill.docs.till', label: 'Token of a till' },
+};
 
 /** @param {string} id */
 const element = (id) => /** @type {any} */ (document.getElementById(id));
@@ -76,7 +81,8 @@ function form(article) {
   const place = document.createElement('div');
   place.className = 'try';
   const target = control('input', 'Path', request.target);
-  const token = control('input', 'Token', sessionStorage.getItem(TOKEN) ?? '');
+  const { kept, from = '', label } = TOKENS[request.token] ?? TOKENS.buyer;
+  const token = control('input', label, sessionStorage.getItem(kept) || sessionStorage.getItem(from) || '');
   const body = control('textarea', 'Body', request.body && JSON.stringify(JSON.parse(request.body), null, 2));
   const answer = document.createElement('pre');
   answer.tabIndex = 0;
@@ -86,8 +92,10 @@ function form(article) {
     /** @type {Record<string, string>} */
     const headers = Object.fromEntries(request.headers ?? []);
     if ('Idempotency-Key' in headers) headers['Idempotency-Key'] = crypto.randomUUID();
-    if (request.token && token.made.value) headers.Authorization = `Bearer ${token.made.value.trim()}`;
-    sessionStorage.setItem(TOKEN, token.made.value.trim());
+    const typed = token.made.value.trim();
+    if (request.token && typed) headers.Authorization = `Bearer ${typed}`;
+    // No copy of the console's: it would outlive its admin's signing out.
+    if (request.token) sessionStorage.setItem(kept, typed === sessionStorage.getItem(from) ? '' : typed);
     answer.hidden = false;
     answer.textContent = '…';
     answer.textContent = await told(target.made.value, { method: request.method, headers, body: request.body ? body.made.value : undefined });
@@ -95,11 +103,11 @@ function form(article) {
   const become = async () => {
     const made = await fetch('/demo/buyer', { method: 'POST' }).then((r) => r.json(), () => ({}));
     token.made.value = made.data?.token ?? '';
-    sessionStorage.setItem(TOKEN, token.made.value);
+    sessionStorage.setItem(kept, token.made.value);
   };
   const act = document.createElement('div');
   act.className = 'try-act';
-  act.append(button('Send', send), ...(request.token ? [button('Become a demo buyer', become)] : []));
+  act.append(button('Send', send), ...(request.token === 'buyer' ? [button('Become a demo buyer', become)] : []));
   place.append(target.at, ...(request.token ? [token.at] : []), ...(request.body ? [body.at] : []), act, answer);
   return place;
 }

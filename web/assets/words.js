@@ -18,9 +18,10 @@ export function preferred() {
   return 'en';
 }
 
-/** Remembers a choice on this browser. @param {Language} language */
+/** Remembers a choice on this browser, also for the sandbox's page, which has no script. @param {Language} language */
 export function choose(language) {
   localStorage.setItem(CHOSEN, language);
+  document.cookie = `seckill-language=${language}; path=/sandbox/; max-age=31536000; samesite=lax`;
 }
 
 /**

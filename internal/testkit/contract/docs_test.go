@@ -184,9 +184,19 @@ func (o Operation) tryIt() string {
 	if !is || r.stream {
 		return ""
 	}
-	text, err := json.Marshal(map[string]any{"method": r.method, "target": r.target, "headers": r.header, "token": r.token, "body": r.body})
+	whose := "" // the token's role
+	switch tags := o.described.Tags; {
+	case !r.token:
+	case slices.Contains(tags, "Administration"):
+		whose = "admin"
+	case slices.Contains(tags, "Tills"):
+		whose = "till"
+	default:
+		whose = "buyer"
+	}
+	text, err := json.Marshal(map[string]any{"method": r.method, "target": r.target, "headers": r.header, "token": whose, "body": r.body})
 	if err != nil {
-		panic(err) // strings and a bool
+		panic(err) // strings
 	}
 	return string(text)
 }

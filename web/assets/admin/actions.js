@@ -6,7 +6,8 @@ import { decided } from '../client.js';
 import { newKey } from './admin-client.js';
 import { VoucherForm, copyOf } from './form.js';
 import { GuardsDialog } from './guards.js';
-import { Ask, Field, problems, announceChange, tied, trouble } from './parts.js';
+import { Ask, Field, announceChange, tied, trouble } from './parts.js';
+import { problems } from './problems.js';
 
 /** @param {any} props left is how many units are left to sell, guards are those of the sale, undefined while they are not known */
 export function Actions({ voucher, client, words, left, guards, onDone }) {

@@ -17,7 +17,7 @@ export function Balance({ figures, words }) {
     <h2><span class="light ${tone}" aria-hidden="true"></span>${t('balance')}</h2>
     <p role="status">${t(`balance.${light}`, { n: number(Math.abs(b?.difference || b?.lost || 0)) })}</p>
     ${light === 'balanced' && html`<p class="figures small-text">${t(b.offered ? 'balance.sum.offered' : 'balance.sum', units)}</p>`}
-    ${light === 'broken' && html`<p class="small-text" lang="en">${b.why}</p>`}
+    ${b?.why && light !== 'undecided' && html`<p class="small-text" lang="en">${b.why}</p>`}
     ${b && html`<p class="soft small-text figures">${t('balance.at', { time: time(b.at) })}</p>`}
   </section>`;
 }

@@ -3,7 +3,8 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
-import { Ask, Field, Foot, Table, problems, tied, trouble, usePages } from './parts.js';
+import { Ask, Field, Foot, Table, tied, trouble, usePages } from './parts.js';
+import { problems } from './problems.js';
 
 /** The colour of the state of a dead letter's order. @type {Record<string, string>} */
 const STANDINGS = { waiting: 'bad', recorded: 'good' };

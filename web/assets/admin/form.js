@@ -6,7 +6,8 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { GuardFields, readGuards } from './guards.js';
-import { Field, problems, announceChange, tied, trouble } from './parts.js';
+import { Field, announceChange, tied, trouble } from './parts.js';
+import { problems } from './problems.js';
 
 /** What is typed as a number. @param {string} text */
 const NUMBER = /^-?\d+([.,]\d+)?$/;
@@ -112,10 +113,9 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       onDone(answer.data);
       return;
     }
-    const { payWithinSeconds: payWithin, waitlistOfferSeconds: offerWithin, ...others } = problems(answer);
+    const { payWithinSeconds: payWithin, waitlistOfferSeconds: offerWithin, ...others } = problems(answer, (field, english) => inUnits(field, english, locale));
     /** @type {Record<string, string>} */
-    const found = { ...others, ...(payWithin && { payWithin: inMinutes(payWithin, locale) }), ...(offerWithin && { offerWithin: inMinutes(offerWithin, locale) }) };
-    for (const name of ['payValue', 'actualValue']) if (found[name]) found[name] = inYuan(found[name], locale);
+    const found = { ...others, ...(payWithin && { payWithin }), ...(offerWithin && { offerWithin }) };
     const known = Object.keys(found).filter((name) => form.current.elements[name]);
     const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
     const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
@@ -198,14 +198,14 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   <//>`;
 }
 
-/** The service's problem with an amount in cents, in yuan as the form has it. @param {string} problem @param {string} locale */
-function inYuan(problem, locale) {
-  return problem.replace('a whole number', 'an amount').replace(/\d+(\.\d+)?/g, (n) => (Number(n) / 100).toLocaleString(locale));
-}
+/** Fields that the form has in other units: what a unit of it is, and what the number of them is called. @type {Record<string, [number, string]>} */
+const UNITS = { payValue: [100, 'an amount'], actualValue: [100, 'an amount'], payWithinSeconds: [60, 'a number'], waitlistOfferSeconds: [60, 'a number'] };
 
-/** The service's problem with seconds, in minutes as the form has them. @param {string} problem @param {string} locale */
-function inMinutes(problem, locale) {
-  return problem.replace('a whole number', 'a number').replace(/\d+/g, (n) => (Number(n) / 60).toLocaleString(locale));
+/** What the service says of a field, in the unit of the form: yuan for cents, minutes for seconds. @param {string} field @param {string} english @param {string} locale */
+function inUnits(field, english, locale) {
+  if (!Object.hasOwn(UNITS, field)) return english;
+  const [size, called] = UNITS[field];
+  return english.replace('a whole number of seconds', 'minutes that come to whole seconds').replace('a whole number', called).replace(/\d+(\.\d+)?/g, (n) => (Number(n) / size).toLocaleString(locale));
 }
 
 /** Fields whose text is not of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */

@@ -3,7 +3,8 @@
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Field, problems, announceChange, tied, trouble } from './parts.js';
+import { Field, announceChange, tied, trouble } from './parts.js';
+import { problems } from './problems.js';
 
 /** The guards in the order in which they are asked, each with its fields and what they begin with. @type {Record<string, Record<string, string>>} */
 const GUARDS = {

@@ -38,6 +38,13 @@ export function Orders({ client, words }) {
   `;
 }
 
+/** Who did something to an order: the words that are stored are the service's own. @param {string} by @param {import('../words.js').Words} words */
+function actor(by, { t, has }) {
+  if (has(`by.${by}`)) return t(`by.${by}`);
+  const [kind, n] = by.split(' ');
+  return has(`by.${kind}.n`) ? t(`by.${kind}.n`, { n }) : by;
+}
+
 /** One order with its history. @param {any} props */
 function Order({ id, client, words, onClose }) {
   const { t, time, money } = words;
@@ -50,10 +57,10 @@ function Order({ id, client, words, onClose }) {
     ${o && html`<div class="stack">
       <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
       <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
-      ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && html` · <span lang="en">${o.coupon.redeemedBy}</span>`}</p>`}
+      ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
       ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
         ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}
-      <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft" lang="en">${e.by}${e.why && `, ${e.why}`}</span></li>`)}</ol>
+      <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${actor(e.by, words)}${e.why && html`, <span lang="en">${e.why}</span>`}</span></li>`)}</ol>
     </div>`}
   <//>`;
 }

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
+import { problems } from './problems.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
 const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad' };
@@ -15,14 +16,6 @@ export function State({ voucher, t }) {
 
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
 export const trouble = (answer, t) => answer.errorMsg || t('no.answer');
-
-/** What is wrong with the fields of a request, by field, from an INVALID. @param {import('../client.js').Answer} answer */
-export function problems(answer) {
-  /** @type {Record<string, string>} */
-  const found = {};
-  for (const p of answer.errors ?? []) found[p.field] = `${p.reason} (${p.allowed})`;
-  return found;
-}
 
 /** A labelled control with its hint and what is wrong with it. @param {any} props */
 export function Field({ name, label, hint, wrong, children, class: kind = '' }) {

@@ -15,6 +15,7 @@ const FIGURES = ['joined', 'waiting', 'offered', 'open', 'accepted', 'bought', '
 /** @param {any} props */
 export function Waitlist({ voucher, client, words }) {
   const { t } = words;
+  const seconds = voucher.waitlistOfferSeconds;
   const [places, setPlaces] = useState(/** @type {any} */ (null));
   const [away, setAway] = useState(false);
   useEffect(() => {
@@ -31,7 +32,7 @@ export function Waitlist({ voucher, client, words }) {
     return () => ((open = false), clearTimeout(timer));
   }, [voucher.id]);
   return html`<section class="panel flat" data-waitlist><h2>${t('waitlist')}</h2>
-    <p class="soft">${t('waitlist.says', { n: words.number(voucher.waitlistOfferSeconds) })}</p>
+    <p class="soft">${t('waitlist.says', { within: seconds % 60 === 0 ? t('minutes', { n: words.number(seconds / 60) }) : t('seconds', { n: words.number(seconds) }) })}</p>
     ${away && html`<p class="note warn" role="status">${t('waitlist.away')}</p>`}
     ${places && html`<${Table} names=${STATES} of="places" figures=${places} words=${words} />`}
   </section>`;

@@ -3,7 +3,8 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Ask, Field, Foot, Table, problems, tied, trouble, usePages, useFilter } from './parts.js';
+import { Ask, Field, Foot, Table, tied, trouble, usePages, useFilter } from './parts.js';
+import { problems } from './problems.js';
 
 /** The types of events that an endpoint may choose. */
 const TYPES = [
