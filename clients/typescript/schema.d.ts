@@ -37,7 +37,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -107,7 +107,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -133,7 +133,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -159,7 +159,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -185,7 +185,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -211,7 +211,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -237,7 +237,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -263,7 +263,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -465,7 +465,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -495,7 +495,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -521,7 +521,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -713,7 +713,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -739,7 +739,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -765,7 +765,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -791,7 +791,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -817,7 +817,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -843,7 +843,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -1001,7 +1001,7 @@ export interface paths {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3520,7 +3520,7 @@ export interface components {
         RehearsalId: components["schemas"]["Id"];
         /**
          * @description The voucher's id.
-         * @example 7
+         * @example 1
          */
         VoucherId: components["schemas"]["Id"];
         /**
@@ -3696,7 +3696,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3733,7 +3733,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3813,7 +3813,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3860,7 +3860,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3887,7 +3887,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3925,7 +3925,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -3987,7 +3987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4051,7 +4051,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4092,7 +4092,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4396,7 +4396,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4433,7 +4433,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4489,7 +4489,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4546,7 +4546,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4857,7 +4857,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4893,7 +4893,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4938,7 +4938,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -4975,7 +4975,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -5013,7 +5013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -5053,7 +5053,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -5284,7 +5284,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };
@@ -5318,7 +5318,7 @@ export interface operations {
             path: {
                 /**
                  * @description The voucher's id.
-                 * @example 7
+                 * @example 1
                  */
                 id: components["parameters"]["VoucherId"];
             };

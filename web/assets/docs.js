@@ -40,6 +40,14 @@ function search(text) {
 
 const field = element('search');
 field.addEventListener('input', () => search(field.value));
+// A link to what the search has hidden ends the search.
+addEventListener('hashchange', () => {
+  const at = document.getElementById(location.hash.slice(1));
+  if (!at || at.checkVisibility()) return;
+  field.value = '';
+  search('');
+  at.scrollIntoView();
+});
 document.addEventListener('keydown', (e) => {
   if (e.key !== '/' || /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '')) return;
   e.preventDefault();
@@ -75,12 +83,16 @@ function button(text, act) {
   return made;
 }
 
+/** The order that was bought here last, for the forms that are opened after it; before that, the id that examples have. */
+const EXAMPLE_ORDER = '660000000123456789';
+let lastOrder = EXAMPLE_ORDER;
+
 /** A form that makes an article's request. @param {HTMLElement} article */
 function form(article) {
   const request = JSON.parse(article.dataset.request ?? '{}');
   const place = document.createElement('div');
   place.className = 'try';
-  const target = control('input', 'Path', request.target);
+  const target = control('input', 'Path', request.target.replace(EXAMPLE_ORDER, lastOrder));
   const { kept, from = '', label } = TOKENS[request.token] ?? TOKENS.buyer;
   const token = control('input', label, sessionStorage.getItem(kept) || sessionStorage.getItem(from) || '');
   const body = control('textarea', 'Body', request.body && JSON.stringify(JSON.parse(request.body), null, 2));
@@ -98,12 +110,18 @@ function form(article) {
     if (request.token) sessionStorage.setItem(kept, typed === sessionStorage.getItem(from) ? '' : typed);
     answer.hidden = false;
     answer.textContent = '…';
-    answer.textContent = await told(target.made.value, { method: request.method, headers, body: request.body ? body.made.value : undefined });
+    const text = await told(target.made.value, { method: request.method, headers, body: request.body ? body.made.value : undefined });
+    lastOrder = /"orderId": "(\d+)"/.exec(text)?.[1] ?? lastOrder;
+    answer.textContent = text;
   };
   const become = async () => {
-    const made = await fetch('/demo/buyer', { method: 'POST' }).then((r) => r.json(), () => ({}));
-    token.made.value = made.data?.token ?? '';
-    sessionStorage.setItem(kept, token.made.value);
+    const text = await told('/demo/buyer', { method: 'POST' });
+    const made = /"token": "([^"]+)"/.exec(text)?.[1];
+    answer.hidden = Boolean(made);
+    answer.textContent = text; // why there is none, such as RATE_LIMITED
+    if (!made) return;
+    token.made.value = made;
+    sessionStorage.setItem(kept, made);
   };
   const act = document.createElement('div');
   act.className = 'try-act';

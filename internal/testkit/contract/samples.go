@@ -19,6 +19,7 @@ type Sample struct {
 	Language string // curl, JavaScript or Go
 	Text     string
 	Token    bool // it sends the token
+	Stream   bool // the answer is an event stream, which goes on
 }
 
 // sampleRequest is the request that samples make.
@@ -30,18 +31,13 @@ type sampleRequest struct {
 	body           string // JSON in one line; "" for none
 }
 
-// Samples returns the operation's request in each language; a stream's for curl alone; none for what is not JSON, and for callbacks,
-// which providers make.
+// Samples returns the operation's request in each language; none for what is not JSON, and for callbacks, which providers make.
 func (o Operation) Samples() []Sample {
 	r, is := o.sample()
 	if !is {
 		return nil
 	}
-	all := []Sample{{"curl", r.curl(), r.token}}
-	if !r.stream {
-		all = append(all, Sample{"JavaScript", r.javaScript(), r.token}, Sample{"Go", r.golang(), r.token})
-	}
-	return all
+	return []Sample{{"curl", r.curl(), r.token, r.stream}, {"JavaScript", r.javaScript(), r.token, r.stream}, {"Go", r.golang(), r.token, r.stream}}
 }
 
 // sample returns the operation's request: with each parameter and header that it needs, and the first body that is described.
@@ -51,8 +47,12 @@ func (o Operation) sample() (sampleRequest, bool) {
 		return r, false
 	}
 	var query []string
+	own, _ := o.described.Extensions["x-example"].(map[string]any)
 	for _, p := range o.described.Parameters {
 		value := parameterValue(p.Value)
+		if example, is := own[p.Value.Name]; is {
+			value = fmt.Sprint(example)
+		}
 		switch {
 		case p.Value.In == openapi3.ParameterInPath:
 			r.target = strings.ReplaceAll(r.target, "{"+p.Value.Name+"}", value)
@@ -170,7 +170,11 @@ func (r sampleRequest) javaScript() string {
 	if len(options) > 0 {
 		b.WriteString(", {\n" + strings.Join(options, "") + "}")
 	}
-	b.WriteString(");\nconsole.log(answer.status, await answer.text());")
+	if r.stream {
+		b.WriteString(");\nconsole.log(answer.status);\nfor await (const part of answer.body.pipeThrough(new TextDecoderStream())) console.log(part);")
+	} else {
+		b.WriteString(");\nconsole.log(answer.status, await answer.text());")
+	}
 	return b.String()
 }
 
@@ -187,7 +191,11 @@ func (r sampleRequest) golang() string {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString("answer, err := http.DefaultClient.Do(r)\nif err != nil {\n\treturn err\n}\ndefer answer.Body.Close()\n")
-	b.WriteString("text, err := io.ReadAll(answer.Body)\nfmt.Println(answer.StatusCode, string(text))\nreturn err")
+	if r.stream {
+		b.WriteString("fmt.Println(answer.StatusCode)\n_, err = io.Copy(os.Stdout, answer.Body)\nreturn err")
+	} else {
+		b.WriteString("text, err := io.ReadAll(answer.Body)\nfmt.Println(answer.StatusCode, string(text))\nreturn err")
+	}
 	return b.String()
 }
 
