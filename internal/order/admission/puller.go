@@ -175,7 +175,7 @@ func (p *puller) fetch(ctx context.Context, look split.Look, open []*batch.Item[
 	case own.Sellable >= fewest:
 		return true, nil
 	}
-	pull, ok := look.PullFor(p.share, wanted-own.Sellable)
+	pull, ok := look.PullFor(p.share, wanted-own.Sellable, fewest)
 	if !ok {
 		return false, nil
 	}

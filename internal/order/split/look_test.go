@@ -63,12 +63,19 @@ func TestSoldOut(t *testing.T) {
 func TestPullFor(t *testing.T) {
 	t.Parallel()
 	has := func(units int64) split.Share { return split.Share{Known: true, Open: true, Sellable: units} }
-	kept, closed, unknown := has(100), has(100), has(100)
-	kept.Kept, closed.Open, unknown.Known = true, false, false
+	keeps := func(units int64) split.Share {
+		s := has(units)
+		s.Kept = true
+		return s
+	}
+	kept, closed, unknown := keeps(100), has(100), has(100)
+	closed.Open, unknown.Known = false, false
+	closedKept := closed
+	closedKept.Kept = true
 	for name, tc := range map[string]struct {
 		look   split.Look
 		wanted int64
-		want   split.Pull // none: nobody can give
+		want   split.Pull // none: nobody can give, or others gather
 	}{
 		"half of the most":                   {split.Look{has(0), has(10), has(40)}, 3, split.Pull{From: 2, Units: 20}},
 		"what is wanted, if more than half":  {split.Look{has(0), has(10), has(40)}, 30, split.Pull{From: 2, Units: 30}},
@@ -81,10 +88,15 @@ func TestPullFor(t *testing.T) {
 		"not from one that nobody can judge": {split.Look{has(0), unknown}, 1, split.Pull{}},
 		"nothing left":                       {split.Look{has(0), has(0)}, 1, split.Pull{}},
 		"nothing wanted":                     {split.Look{has(0), has(5)}, 0, split.Pull{}},
+		"left to one that gathers more":      {split.Look{has(2), has(1), keeps(3)}, 7, split.Pull{}},
+		"enough, whoever gathers":            {split.Look{has(2), has(3), keeps(3)}, 3, split.Pull{From: 1, Units: 3}},
+		"others gather less":                 {split.Look{has(4), has(1), keeps(3)}, 7, split.Pull{From: 1, Units: 1}},
+		"the lower of two that gather":       {split.Look{has(3), has(1), keeps(3)}, 7, split.Pull{From: 1, Units: 1}},
+		"one that is closed gathers nothing": {split.Look{has(2), has(1), closedKept}, 7, split.Pull{From: 1, Units: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, ok := tc.look.PullFor(0, tc.wanted); got != tc.want || ok != (tc.want.Units > 0) {
+			if got, ok := tc.look.PullFor(0, tc.wanted, tc.look[0].Sellable+tc.wanted); got != tc.want || ok != (tc.want.Units > 0) {
 				t.Errorf("PullFor = %+v, %t, want %+v", got, ok, tc.want)
 			}
 		})

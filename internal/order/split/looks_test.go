@@ -94,7 +94,7 @@ func (m *modelSale) sellOut(share int) error {
 			return err
 		}
 		look := m.lookNow()
-		if pull, ok := look.PullFor(share, 1); ok {
+		if pull, ok := look.PullFor(share, 1, 1); ok {
 			m.move(pull.From, share, pull.Units)
 		} else {
 			m.now += 500

@@ -15,12 +15,27 @@ type Pull struct {
 // PullFor returns the pull of a share whose buyers want that many units more than it has: from the share that can sell most,
 // the lowest of several. It is half of what that share has, so that the next is needed later, but no less than is wanted, as far
 // as there is as much. It is false where no other share can give any now.
-func (l Look) PullFor(share int, wanted int64) (Pull, bool) {
+//
+// A pull that would serve nobody yet, as the fewest units that one of its buyers wants are more, is left to a share that keeps as
+// many as this one or more: that one is gathering for its own buyers. Else, where many shares have buyers who want all that is
+// left, each would carry off what another has gathered, and nobody would have it for long.
+func (l Look) PullFor(share int, wanted, fewest int64) (Pull, bool) {
 	from, most := l.richest(share, func(s Share) bool { return s.Open })
-	if most == 0 || wanted < 1 {
+	if most == 0 || wanted < 1 || l[share].Sellable+most < fewest && l.gathersBefore(share) {
 		return Pull{}, false
 	}
 	return Pull{From: from, Units: min(most, max(wanted, most/2))}, true
+}
+
+// gathersBefore reports whether another share keeps more units than a share has, or as many and is the lower of the two.
+func (l Look) gathersBefore(share int) bool {
+	own := l[share].Sellable
+	for i, s := range l {
+		if i != share && s.Known && s.Open && s.Kept && (s.Sellable > own || s.Sellable == own && own > 0 && i < share) {
+			return true
+		}
+	}
+	return false
 }
 
 // GatherFor returns the pull of a share that is to give up so many units more than it has: from the share that has most, and no more
