@@ -75,10 +75,30 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
 }
 
+// readings is how often the figures are read at most, until no unit is in them twice.
+const readings = 3
+
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every few
-// seconds, however many buy. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a store that is
-// needed is away.
-func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error) {
+// seconds, however many buy. What is left and held is no more than was issued: the figures are read again where units were added, or
+// went from one share to another, between the reads. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a
+// store that is needed is away.
+func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err error) {
+	for range readings {
+		if f, err = m.read(ctx, voucherID); err != nil || f.Stale || f.View.Stock+f.View.Buyers+f.View.Extra <= f.Issued {
+			break
+		}
+	}
+	if err != nil {
+		return SaleStats{}, err
+	}
+	if b, err := m.balances.Balance(ctx, voucherID); err == nil {
+		f.Balance = &b
+	}
+	return f, nil
+}
+
+// read reads all but the balance.
+func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) {
 	v, stale, err := m.voucher(ctx, voucherID)
 	if err != nil {
 		return SaleStats{}, err
@@ -93,9 +113,6 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (SaleStats, error)
 	if v.Sale.Retired { // Redis holds nothing of it any more
 		f.State, f.View.Stock, f.View.Buyers, f.View.Extra = voucher.StateEnded, v.Sale.Stock, f.Recorded, 0
 		f.View.Begin, f.View.End = v.Sale.Begin, v.Sale.End
-	}
-	if b, err := m.balances.Balance(ctx, voucherID); err == nil {
-		f.Balance = &b
 	}
 	return f, nil
 }

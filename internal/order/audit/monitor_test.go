@@ -44,6 +44,7 @@ func (b balances) Balance(context.Context, int64) (Balance, error) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	pulse := LiveStats{State: voucher.StateOnSale, View: order.SaleView{Stock: 3, Buyers: 7}, Waiting: 2}
+	twice := LiveStats{State: voucher.StateOnSale, View: order.SaleView{Stock: 4, Buyers: 7}}
 	retired := LiveStats{State: voucher.StateEnded, View: order.SaleView{Stock: 4, Buyers: 6}}
 	selling := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}
 	over := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 4, Retired: true}}
@@ -63,6 +64,7 @@ func TestFigures(t *testing.T) {
 		"retired":              {ledger: ledgerOf{voucher: over}, want: SaleStats{LiveStats: retired, Issued: 10, Recorded: 6}},
 		"the ledger is away":   {ledger: ledgerOf{fails: ordertest.ErrAway}, known: &selling, pulses: pulses{pulse: pulse}, want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Stale: true}},
 		"away and not known":   {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
+		"units in Redis twice": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: twice}, want: SaleStats{LiveStats: twice, Issued: 10, Recorded: 5}},
 		"Redis is away":        {ledger: ledgerOf{voucher: selling}, pulses: pulses{fails: order.ErrUnavailable}, err: order.ErrUnavailable},
 		"an ordinary voucher":  {ledger: ledgerOf{voucher: voucher.Voucher{ID: 1}}, err: voucher.ErrNotSeckill},
 		"there is no such one": {ledger: ledgerOf{fails: voucher.ErrNotFound}, err: voucher.ErrNotFound},
@@ -79,5 +81,30 @@ func TestFigures(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// changing is Redis with a sale that is another at each reading; the last one stays.
+type changing struct{ pulses *[]LiveStats }
+
+func (c changing) LiveStats(context.Context, voucher.Voucher) (LiveStats, error) {
+	first := (*c.pulses)[0]
+	if len(*c.pulses) > 1 {
+		*c.pulses = (*c.pulses)[1:]
+	}
+	return first, nil
+}
+
+// A unit that went from one share to another while they were read is in the figures twice: they are read again.
+func TestFiguresNeverHaveAUnitTwice(t *testing.T) {
+	t.Parallel()
+	v := ledgerOf{voucher: voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}}
+	catalog := catalog.New(v)
+	t.Cleanup(catalog.Close)
+	agree := LiveStats{View: order.SaleView{Stock: 2, Buyers: 6, Extra: 2}}
+	seen := []LiveStats{{View: order.SaleView{Stock: 3, Buyers: 6, Extra: 2}}, {View: order.SaleView{Stock: 4, Buyers: 7}}, agree}
+	got, err := NewMonitor(v, catalog, changing{&seen}, balances{}).Stats(t.Context(), 1)
+	if diff := cmp.Diff(agree, got.LiveStats); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -208,7 +208,7 @@ export const TEXTS = {
   'share.movedIn': { en: 'Moved in', zh: '调入' },
   'share.movedOut': { en: 'Moved out', zh: '调出' },
   'partition.n': { en: 'partition {n}', zh: '分区 {n}' },
-  'partitions.intro': { en: 'Each sale is in one partition, whose orders wait in a stream of its own. On a Redis Cluster partitions lie on several nodes. “server partition” closes, opens and removes them.', zh: '每个活动位于一个分区，各分区有独立的订单队列；在 Redis Cluster 上，分区分布于多个节点。用 “server partition” 命令关闭、开启或移除分区。' },
+  'partitions.intro': { en: 'Each sale is in one partition, whose orders wait in a stream of its own; of a split sale each share is, and counts as a sale here. On a Redis Cluster partitions lie on several nodes. “server partition” closes, opens and removes them.', zh: '每个活动位于一个分区，各分区有独立的订单队列；拆分的活动按分片放置，每个分片在此计为一个活动。在 Redis Cluster 上，分区分布于多个节点。用 “server partition” 命令关闭、开启或移除分区。' },
   'partition.open': { en: 'open', zh: '开放' },
   'partition.closed': { en: 'closed: no new sales', zh: '已关闭：不再放置新活动' },
   'partition.removed': { en: 'removed', zh: '已移除' },
