@@ -14,7 +14,7 @@ func faults() mutant.Suite {
 		Package:    "./test/faults",
 		Program:    "./cmd/server",
 		ProgramEnv: "SECKILL_TEST_SERVER",
-		Env:        []string{"SECKILL_TEST_FAULTS=all"},
+		Env:        []string{"SECKILL_TEST_FAULTS=all", "SECKILL_TEST_CLUSTER=all"},
 		Limit:      5 * time.Minute, // most wait in vain for everything to be settled
 		Parallel:   1,
 	}
@@ -23,6 +23,11 @@ func faults() mutant.Suite {
 // serverMutant returns a mutant that a scenario notices, failing with the words of sign.
 func serverMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
 	return mutant.Mutant{Name: name, Changes: changes, Test: "TestFaults$/" + scenario + "$", Sign: sign}
+}
+
+// clusterMutant returns a mutant that a scenario on clusters notices, failing with the words of sign.
+func clusterMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
+	return mutant.Mutant{Name: name, Changes: changes, Test: "TestCluster$/" + scenario + "$", Sign: sign}
 }
 
 // packageMutant returns a mutant that a test of a package notices, in which it is built.

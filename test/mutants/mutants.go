@@ -18,6 +18,9 @@ func inFailovers() []mutant.Mutant {
 			mutant.Change{File: "internal/redisstore/clients.go", From: `	watchSlotMap(client)
 `, To: ``},
 		),
+		serverMutant("an order is told that no replica has", "F44-split", "were told on the old side",
+			mutant.Change{File: "internal/redisstore/replicas.go", From: `got < int64(c.wanted)`, To: `got < 0`},
+		),
 		serverMutant("an epoch for each try to stop the sale", "F43-slot", "want 2 at most",
 			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	err := r.builder.Begin(ctx, sale, 0)
 `, To: `	err := order.ErrSuperseded

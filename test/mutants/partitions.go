@@ -7,9 +7,8 @@ func inPartitions() []mutant.Mutant {
 	const partition, telemetry = "./internal/order/partition", "./internal/telemetry"
 	const recovery, recorder = "./internal/order/recovery", "./internal/order/recorder"
 	return []mutant.Mutant{
-		{
-			Name: "a recorder in partition 0 alone", Test: "TestCluster$/F45-partition$", Sign: "orders being recorded",
-			Changes: []mutant.Change{{
+		clusterMutant("a recorder in partition 0 alone", "F45-partition", "orders being recorded",
+			mutant.Change{
 				File: "cmd/server/shop.go", From: `func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })`,
 				To: `func(ctx context.Context, partition int) error {
 		if partition > 0 {
@@ -17,8 +16,8 @@ func inPartitions() []mutant.Mutant {
 		}
 		return s.recorderOf(partition).Run(ctx)
 	})`,
-			}},
-		},
+			},
+		),
 		packageMutant("an instance that misses a partition is not shown", partition, "TestWatcher$", "missing:",
 			mutant.Change{File: "internal/order/partition/watcher.go", From: `>= missingAfter {`, To: `>= 1000*missingAfter {`},
 		),
