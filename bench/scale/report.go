@@ -87,7 +87,7 @@ func predictionsText(f figures, m model) string {
 	for _, row := range []struct {
 		what   string
 		points []point
-	}{{"With several instances or several shares", f.curves()}, {"All of them", f.predicted()}} {
+	}{{"Those with several instances or several shares", f.curves()}, {"All of them", f.predicted()}} {
 		o := m.offsetsOf(row.points)
 		fmt.Fprintf(&b, "\n%s are off by, from the lowest to the highest: service %s, Redis %s, database %s, together %s.\n",
 			row.what, offText(o.service), offText(o.redis), offText(o.database), offText(o.together))

@@ -108,12 +108,12 @@ func writeSplits(t *testing.T, rows []string, during time.Duration) {
 	if !found || !ended {
 		t.Fatalf("%s has no place for the table", splitReport)
 	}
-	head := fmt.Sprintf(`Orders that buyers were told in %v on the old side (%s, %d processors, two instances, 16 buyers at a time), how many of them the
+	head := fmt.Sprintf(`Orders that buyers were told in %.0f s on the old side (%s, %d processors, two instances, 16 buyers at a time), how many of them the
 promoted replica has not, and how many the ledger has not either: gone, since both instances are then killed with what they remember.
 
 | Setting | Told | Dropped | Gone | Without the ledger: told | Dropped | Gone |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-`, during, time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
+`, during.Seconds(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
 	if err := os.WriteFile(splitReport, []byte(before+splitBegin+head+strings.Join(rows, "")+splitEnd+after), 0o600); err != nil {
 		t.Fatal(err)
 	}

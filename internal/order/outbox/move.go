@@ -17,7 +17,7 @@ type MoveLedger interface {
 // Move implements admission.UnitMover: it writes the move and flushes both shares, first the one that gives: completing what takes
 // writes what gives, and never the other way round. Whatever fails in between, the sweep goes on from there.
 //
-// One move is pending between two shares at most, and callers for it share it: a share whose Redis stands still is asked for units
+// One move is pending from one share to another at most, and callers for it share it: a share whose Redis stands still is asked for units
 // once, and not again by each buyer who waits for them.
 func (o *Outbox) Move(ctx context.Context, from, to order.SaleRef, units int64) error {
 	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
