@@ -18,6 +18,9 @@ func inSplitSales() []mutant.Mutant {
 		packageMutant("what a share was given is pulled away at once", redis, "TestOnEveryServer$/miniredis$/moves$", "-want +got",
 			mutant.Change{File: "scripts/apply.lua", From: `if kept or stock < -units or`, To: `if stock < -units or`},
 		),
+		packageMutant("what a share gathers is carried off", "./internal/order/admission", "TestPullsGatherForOneBuyer$", "units are sold after",
+			mutant.Change{File: "internal/order/split/pull.go", From: ` || l[share].Sellable+most < fewest && l.gathersBefore(share)`, To: ``},
+		),
 		packageMutant("units are given before they are taken", ledger, "TestMove$", "refused: stock",
 			mutant.Change{
 				File: "internal/sqlstore/moves.go", From: `		return s.appendOperations(tx, &giving, []operationRow{{Kind: order.Move, Delta: -units, Peer: &to, Actor: order.ByService}}, now)

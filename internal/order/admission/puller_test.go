@@ -5,7 +5,9 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,13 +75,18 @@ func (f *fakeShares) Look(context.Context, []order.SaleRef) (split.Look, error) 
 		f.travel()
 		f.mu.Lock()
 		look[i] = f.shares[i]
-		look[i].Kept = f.keptSeqs[i] == f.seqs[i] && time.Now().Before(f.kept[i])
+		look[i].Kept = f.keeps(i)
 		if f.unread[i] {
 			look[i], failed = split.Share{}, errors.New("away")
 		}
 		f.mu.Unlock()
 	}
 	return look, failed
+}
+
+// keeps reports whether a share keeps what it was given last.
+func (f *fakeShares) keeps(share int) bool {
+	return f.keptSeqs[share] == f.seqs[share] && time.Now().Before(f.kept[share])
 }
 
 func (f *fakeShares) Move(_ context.Context, from, to order.SaleRef, units int64) error {
@@ -93,7 +100,7 @@ func (f *fakeShares) Move(_ context.Context, from, to order.SaleRef, units int64
 		return failed
 	}
 	f.shares[giving].Operation++
-	if f.shares[giving].Sellable < units {
+	if f.shares[giving].Sellable < units || f.keeps(giving) {
 		f.mu.Unlock()
 		return failed
 	}
@@ -213,6 +220,37 @@ func TestPullsSellTheLastUnit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Each of 16 shares has a unit and a buyer who wants all 16: one of them has them soon, as others leave to a share what it gathers.
+func TestPullsGatherForOneBuyer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeShares(slices.Repeat([]int64{1}, 16)...)
+		var running, buyers sync.WaitGroup
+		var sold atomic.Int64
+		began := time.Now()
+		for i, p := range f.pullers(&running) {
+			buyers.Go(func() {
+				for result := (order.Result{Outcome: order.Paused}); result.Outcome == order.Paused; { // the buyer comes back
+					time.Sleep(time.Duration(i) * time.Millisecond)
+					var err error
+					if result, err = f.buy(t.Context(), p, 16); err != nil {
+						t.Error(err)
+						return
+					}
+					if result.Outcome == order.Accepted {
+						sold.Add(16)
+					}
+				}
+			})
+		}
+		buyers.Wait()
+		running.Wait()
+		if took := time.Since(began); sold.Load() != 16 || took > 15*time.Second {
+			t.Errorf("%d units are sold after %s", sold.Load(), took)
+		}
+	})
 }
 
 // One request at a time, and what it hears.
