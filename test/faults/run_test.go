@@ -193,7 +193,7 @@ func (r *run) start(on deployment) {
 // created before all instances worked in these is left alone.
 func (r *run) put(terms map[string]any) {
 	r.Helper()
-	r.shares = max(r.shares, 1)
+	r.shares = min(max(r.shares, 1), int(r.units)) // none without a unit
 	box.Eventually(r, "a sale whose shares are in different partitions", func() (err error) {
 		id := r.createSale(r.units, terms)
 		r.buyers = r.site.Buyers(id)
