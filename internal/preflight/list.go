@@ -152,8 +152,12 @@ func (l Ledger) durable() Line {
 	if l.SyncBinlog == "" {
 		binlog = text{"no binary log", "无 binlog"}
 	}
+	measured := say("a transaction is on disk within %s", "事务 %s落盘", span(l.Commit))
+	if !safe {
+		measured = say("a transaction is done within %s, before it is on disk", "事务 %s完成，此时尚未落盘", span(l.Commit))
+	}
 	return line("ledger.durability", worse(false, !safe),
-		say("innodb_flush_log_at_trx_commit %s, %s", "innodb_flush_log_at_trx_commit %s，%s", shown(l.FlushAtTrx), binlog),
+		say("innodb_flush_log_at_trx_commit %s, %s (measured: %s)", "innodb_flush_log_at_trx_commit %s，%s（实测：%s）", shown(l.FlushAtTrx), binlog, measured),
 		say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
 }
 

@@ -103,8 +103,8 @@ func (r Redis) answers() Line {
 
 func (r Redis) durable() Line {
 	const name = "redis.durability"
-	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s", "appendonly %s，appendfsync %s，maxmemory-policy %s",
-		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction))
+	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s (measured: %s)", "appendonly %s，appendfsync %s，maxmemory-policy %s（实测：%s）",
+		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction), r.measured())
 	switch {
 	case r.FailedWrites:
 		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"), say("free or replace its disk", "清理或更换磁盘"))
@@ -118,6 +118,19 @@ func (r Redis) durable() Line {
 		return line(name, Warning, what, say("look at what it does not show, in the console of its provider", "在托管商控制台中查看未显示的设置"))
 	}
 	return line(name, OK, what, text{})
+}
+
+// measured says what an answered write is worth: with appendfsync always Redis answers once it is on disk.
+func (r Redis) measured() text {
+	switch {
+	case r.AppendOnly == "no":
+		return say("a write is answered within %s, and in memory alone", "写入 %s应答，仅在内存中", span(r.Write))
+	case r.AppendOnly == "" || r.AppendFsync == "":
+		return say("a write is answered within %s", "写入 %s应答", span(r.Write))
+	case r.AppendFsync == "always":
+		return say("a write is on disk within %s, and then answered", "写入 %s落盘，之后才应答", span(r.Write))
+	}
+	return say("a write is answered within %s, before it is on disk", "写入 %s应答，此时尚未落盘", span(r.Write))
 }
 
 func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
