@@ -324,7 +324,8 @@ func (m *market) partitions() (all []int) {
 func (m *market) processors() map[string]time.Duration {
 	spent := map[string]time.Duration{}
 	for _, i := range m.on {
-		spent[m.cluster.Nodes[i].Addr] = processorTime(infoOf(context.Background(), m.nodes[i], "cpu"))
+		processor, _ := infoOf(context.Background(), m.nodes[i], "cpu") // what it does not say is 0
+		spent[m.cluster.Nodes[i].Addr] = processorTime(processor)
 	}
 	return spent
 }

@@ -102,3 +102,41 @@ func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
 		t.Error("sales that all hang are shown")
 	}
 }
+
+// Each server of the partitions says its version, settings and replicas; one that hangs, what is wrong; and one that does not show its
+// settings, what it does show.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
+	r := rigOn(t, newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second}), "")
+	var partitions []int
+	nodes := map[string]bool{}
+	for partition := range 8 {
+		partitions = append(partitions, partition)
+		nodes[cluster.Nodes[cluster.Master(r.keys.orders(partition))].Addr] = true
+	}
+	silent := cluster.Nodes[cluster.Master(r.keys.orders(0))]
+	// As of a managed server.
+	if err := silent.Client().Do(t.Context(), "ACL", "SETUSER", "default", "-config").Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { // a busy machine may take longer than the service waits
+		servers := r.Settings(t.Context(), partitions)
+		for _, s := range servers {
+			fsync := "everysec" // as it is by default
+			if s.Node == silent.Addr {
+				fsync = ""
+			}
+			if s.Err != nil || s.Version == "" || s.AppendFsync != fsync || s.Replicas != 1 || !nodes[s.Node] {
+				return false
+			}
+		}
+		return len(servers) == len(nodes)
+	})
+	silent.Pause()
+	for _, s := range r.Settings(t.Context(), partitions) {
+		if s.Node == silent.Addr && s.Err == nil {
+			t.Errorf("of one that hangs: %+v", s)
+		}
+	}
+}

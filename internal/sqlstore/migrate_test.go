@@ -18,7 +18,7 @@ import (
 )
 
 // files are the migrations, in order; tests that count compare with it.
-var files = []string{"00001_ledger.sql", "00002_order_life.sql", "00003_audit.sql", "00004_redemption.sql", "00005_quantity.sql", "00006_guards.sql", "00007_visible_from.sql", "00008_sale_minutes.sql", "00009_payment_provider.sql", "00010_waiting_list.sql", "00011_unpaid.sql", "00012_webhooks.sql", "00013_limited_buyers.sql", "00014_templates.sql", "00015_shares.sql", "00016_rehearsals.sql"}
+var files = []string{"00001_ledger.sql", "00002_order_life.sql", "00003_audit.sql", "00004_redemption.sql", "00005_quantity.sql", "00006_guards.sql", "00007_visible_from.sql", "00008_sale_minutes.sql", "00009_payment_provider.sql", "00010_waiting_list.sql", "00011_unpaid.sql", "00012_webhooks.sql", "00013_limited_buyers.sql", "00014_templates.sql", "00015_shares.sql", "00016_rehearsals.sql", "00017_setups.sql"}
 
 // eachEmpty runs the test with a function that opens the same empty schema again and again.
 func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store, l ledger)) {
