@@ -52,7 +52,7 @@ func TestLocks(t *testing.T) {
 	})
 	expectOutput(t, s, 2, []string{"burn", "list or force"}, "locks", "burn")
 	expectOutput(t, s, 2, []string{"list or force"}, "locks")
-	expectOutput(t, s, 0, []string{"auditor", "closer", "sale:"}, "locks", "--help")
+	expectOutput(t, s, 0, []string{"auditor", "closer", "lapser", "offerer", "sale:"}, "locks", "--help")
 }
 
 // TestLocksUnreachable: without Redis nothing is said to be free.

@@ -218,9 +218,12 @@ func TestRehearseRefuses(t *testing.T) {
 	far := s.CreateWindow(t, 5, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
 	rehearse := func(code int, word string, id int64, args ...string) {
 		t.Helper()
-		expectOutput(t, s, code, []string{word}, append([]string{"rehearse", "-loadgen", box.Loadgen(t), "-voucher", strconv.FormatInt(id, 10)}, args...)...)
+		expectOutput(t, s, code, []string{word}, append([]string{"rehearse", "-loadgen", box.Loadgen(t), "-url", s.URL(""), "-voucher", strconv.FormatInt(id, 10)}, args...)...)
 	}
 	rehearse(1, "there is no voucher 4711", 4711)
+	rehearse(1, "-url: Get \"http://127.0.0.1:1/healthz\"", far, "-url", s.URL("")+",http://127.0.0.1:1")
+	rehearse(2, "-url is \"localhost:8080\"", far, "-url", "localhost:8080")
+	rehearse(2, "-connections is 0", far, "-connections", "0")
 	rehearse(2, "-voucher is 0", 0)
 	rehearse(2, "-duration is 2h0m0s", far, "-duration", "2h")
 	rehearse(2, "executable file not found", far, "-loadgen", "nosuchprogram")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -185,6 +186,12 @@ func TestDataDirectory(t *testing.T) {
 		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s", second.Code, dir, second.Stdout, second.Stderr)
 	}
 	file := filepath.Join(dir, "secret")
+	for _, unusable := range []string{file, filepath.Join(file, "data")} {
+		got := box.Command(t, map[string]string{"SECKILL_DATA_DIR": unusable, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off"}, "serve")
+		if want := fmt.Sprintf("SECKILL_DATA_DIR %q cannot be used", unusable); got.Code != 1 || !strings.Contains(got.Stderr, want) {
+			t.Errorf("exit code %d, want 1, and %q:\n%s%s", got.Code, want, got.Stdout, got.Stderr)
+		}
+	}
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ type environment struct {
 	getenv   func(string) string
 	out, err io.Writer
 	terminal bool   // err is one: the display may move the cursor
-	stop     func() // stops catching signals, so that a second one ends the process at once
+	stop     func() // stops catching signals, so that the next one ends the process at once
 }
 
 func main() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -95,7 +96,9 @@ func readPlan(env environment) (plan, error) {
 		set.PrintDefaults()
 		return p, err
 	}
-	if err == nil && set.NArg() > 0 {
+	if err != nil {
+		err = wrongFlag(set, err)
+	} else if set.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
 	if err == nil {
@@ -107,6 +110,9 @@ func readPlan(env environment) (plan, error) {
 	if err == nil {
 		err = p.tokens.check(&p)
 	}
+	if err == nil && p.json != "" {
+		err = p.makeReport()
+	}
 	if *rate > 0 { // by the final number of buyers, which a file of tokens may have lowered
 		p.duration = time.Duration(float64(p.buyers) / *rate * float64(time.Second))
 	}
@@ -115,6 +121,37 @@ func readPlan(env environment) (plan, error) {
 		return p, errUsage
 	}
 	return p, nil
+}
+
+// wrongFlag says what package flag found wrong, with what the flag takes instead of "parse error".
+func wrongFlag(set *flag.FlagSet, err error) error {
+	text, unread := strings.CutSuffix(err.Error(), ": parse error")
+	if !unread {
+		return err
+	}
+	set.VisitAll(func(f *flag.Flag) {
+		if !strings.HasSuffix(text, " for flag -"+f.Name) {
+			return
+		}
+		switch f.Value.(flag.Getter).Get().(type) { //nolint:forcetypeassert // all flags of package flag are getters
+		case int, int64, uint64:
+			text += " (allowed: a whole number)"
+		case float64:
+			text += " (allowed: a number)"
+		case time.Duration:
+			text += " (allowed: a time such as 10s or 2m)"
+		}
+	})
+	return errors.New(text)
+}
+
+// makeReport makes the file of the report, or leaves one that is there: one that cannot be written is found before the rush, not after it.
+func (p *plan) makeReport() error {
+	file, err := os.OpenFile(p.json, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is public
+	if err != nil {
+		return fmt.Errorf("-json: %w", err)
+	}
+	return file.Close()
 }
 
 // maxID is the largest user, shop or voucher id: the largest integer that JavaScript represents exactly.

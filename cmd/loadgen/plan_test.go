@@ -32,6 +32,10 @@ func TestUsage(t *testing.T) {
 		{"-wait 20s -timeout 10s", "-timeout is 10s", exitUsage},
 		{"-duration 0s", "-duration is 0s", exitUsage},
 		{"-tokens /does/not/exist", "/does/not/exist", exitUsage},
+		{"-json /does/not/exist", "-json: open /does/not/exist", exitUsage},
+		{"-buyers many", `"many" for flag -buyers (allowed: a whole number)`, exitUsage},
+		{"-rate fast", `"fast" for flag -rate (allowed: a number)`, exitUsage},
+		{"-duration 10", `"10" for flag -duration (allowed: a time such as 10s or 2m)`, exitUsage},
 		{"now", `unexpected argument "now"`, exitUsage},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,8 @@ const (
 	pollInterval = 100 * time.Millisecond // between two reads of the voucher
 	// openTimeout is how long a voucher may take until it is on sale.
 	openTimeout = 30 * time.Second
+	// signalPause is how long further signals are taken for the first one.
+	signalPause = time.Second
 )
 
 // rehearse opens the voucher, runs the load and verifies it. When ctx ends, or after the plan's longest time, it stops the load and
@@ -30,6 +32,9 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	reports := newReporter(ctx, &p, before, l, env.err)
 	r.began = time.Now() // the first buyer comes now
 	l.began = r.began
+	// A second signal ends the program, if it does not come with the first: the terminal sends one to server rehearse and to this
+	// program, and server rehearse sends another.
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(signalPause, env.stop) })()
 	loading, cancel := ctx, context.CancelFunc(func() {})
 	if p.longest > 0 {
 		loading, cancel = context.WithTimeout(ctx, p.longest)
@@ -49,7 +54,7 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	<-reported
 	interrupted := loading.Err() != nil
 	took := time.Since(r.began)
-	if env.stop != nil {
+	if ctx.Err() == nil {
 		env.stop() // from here on Ctrl-C ends the program
 	}
 	_, _ = fmt.Fprintln(env.err, "comparing every answer with what the service says of every order …")

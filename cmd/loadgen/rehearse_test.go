@@ -13,14 +13,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"seckill/test/box"
 )
 
 // run runs loadgen in this process and returns its exit code and what it wrote.
 func run(ctx context.Context, key string, args ...string) (code int, stdout, stderr string) {
+	return runUntil(ctx, func() {}, key, args...)
+}
+
+// runUntil is run with what is called once another signal ends the process.
+func runUntil(ctx context.Context, stop func(), key string, args ...string) (code int, stdout, stderr string) {
 	var out, log bytes.Buffer
-	env := environment{args: args, out: &out, err: &log, getenv: func(name string) string {
+	env := environment{args: args, out: &out, err: &log, stop: stop, getenv: func(name string) string {
 		if name == "SECKILL_JWT_SECRET" {
 			return key
 		}
@@ -145,6 +151,7 @@ func TestRehearsal(t *testing.T) {
 	t.Run("tokens from a file", func(t *testing.T) { t.Parallel(); testTokenFile(t, at) })
 	t.Run("longest", func(t *testing.T) { t.Parallel(); testLongest(t, at) })
 	t.Run("interrupted", func(t *testing.T) { t.Parallel(); testInterrupted(t, at) })
+	t.Run("interrupted twice", func(t *testing.T) { t.Parallel(); testInterruptedTwice(t, at) })
 }
 
 // settle is long where everything agrees in the end, and short where it never does.
@@ -296,4 +303,30 @@ func testInterrupted(t *testing.T, at string) {
 	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
 		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}
+}
+
+// testInterruptedTwice: while an answer does not come, a second Ctrl-C ends the program; one that comes with the first does not.
+func testInterruptedTwice(t *testing.T, at string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var interrupted time.Time
+	ends := make(chan time.Time, 10) // from when on another signal ends the program
+	first := once()
+	proxy := through(t, at, tamperer{before: func(_ http.ResponseWriter, r *http.Request) bool {
+		if !isPurchase(r) || !first() {
+			return false
+		}
+		interrupted = time.Now()
+		cancel()
+		select {
+		case at := <-ends:
+			if early := signalPause - at.Sub(interrupted); early > 0 {
+				t.Errorf("a signal that comes with the first ends it: %s too early", early)
+			}
+		case <-r.Context().Done():
+			t.Error("a second signal does not end it while an answer is waited for")
+		}
+		return false
+	}})
+	runUntil(ctx, func() { ends <- time.Now() }, box.Secret, "-url", proxy, "-buyers", "100", "-stock", "100", "-duration", "100s", "-curve", "flat", "-timeout", "10s", "-first-user", "950000")
 }

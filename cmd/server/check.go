@@ -47,7 +47,7 @@ func check(ctx context.Context, env environment) error {
 		return err
 	}
 	if cfg.Embedded() {
-		return fmt.Errorf("%w. The console's check can", errEmbedded)
+		return fmt.Errorf("%w. There the console has the list", errEmbedded)
 	}
 	log, err := newLogger(env, cfg)
 	if err != nil {

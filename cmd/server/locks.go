@@ -20,9 +20,10 @@ beside running instances, on the Redis that the settings name.
   server locks list
   server locks force -why TEXT [-yes] NAME...
 
-The locks: sale:<voucher>, of the instance that rebuilds or retires that sale; auditor and closer, of
-the instance that audits sales and expires unpaid orders. A holder that dies frees its lock within
-seconds, so there is rarely a reason to force one.
+The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
+that does a job for all: auditor, which audits sales; closer, which expires unpaid orders; lapser, which
+ends coupons whose date has passed; offerer, which offers units to waiting lists. A holder that dies frees
+its lock within seconds, so there is rarely a reason to force one.
 
 server locks <command> --help tells more.`
 
@@ -31,7 +32,7 @@ and the fencing token.`
 
 const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it shows their holders. The
 holder goes on until it looks next, some two seconds later at most; what it writes until then is
-refused where the fence of its work is checked (a sale's epoch, the token of the closer). The log says
+refused where the fence of its work is checked (a sale's epoch, the token of the others). The log says
 who forced what, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`

@@ -29,14 +29,18 @@ Instances know of a change within some five seconds. Partition 0 can be closed, 
 
 // partitionCommand is the command partition.
 func partitionCommand(ctx context.Context, env environment) error {
+	args := env.args
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		env.args = args[1:] // the help may stand behind what is to be done, too
+	}
 	set := flag.NewFlagSet("partition", flag.ContinueOnError)
 	if err := parseFlags(env, set, partitionHelp); err != nil {
 		return err
 	}
-	if set.Arg(0) == "list" && set.NArg() == 1 {
+	if len(args) == 1 && args[0] == "list" {
 		return withPartitions(ctx, env, func(a *partition.Admin) error { return listPartitions(ctx, env.out, a) })
 	}
-	change, n, wrong := partitionChange(set.Args())
+	change, n, wrong := partitionChange(args)
 	if wrong != "" {
 		return misuse(set, wrong)
 	}
@@ -44,7 +48,7 @@ func partitionCommand(ctx context.Context, env environment) error {
 		if err := change(a, ctx, n); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n", n, set.Arg(0))
+		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n", n, args[0])
 		return err
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +44,8 @@ const (
 	longestLoad = 20 * time.Minute
 	// crowdOutput is how long the crowd's last lines may take after its end.
 	crowdOutput = time.Second
+	// reachTimeout is how long all of its addresses may take to answer.
+	reachTimeout = 5 * time.Second
 	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
 	endTimeout = 10 * time.Second
 )
@@ -70,6 +74,9 @@ func rehearse(ctx context.Context, env environment) error {
 		return err
 	}
 	defer w.close(ctx)
+	if err := c.reach(ctx); err != nil {
+		return fmt.Errorf("no rehearsal: %w", err)
+	}
 	author := voucher.Author{Request: "rehearse"}
 	ends := time.Now().Add(rehearsal.MaxLength) // a little before its sale does
 	v, err := w.rehearsals.Start(ctx, author, c.voucher)
@@ -116,6 +123,13 @@ func readCrowd(env environment) (c crowd, err error) {
 		return c, misuse(set, fmt.Sprintf("-buyers is %d (allowed: 1 to 100000000)", c.buyers))
 	case c.duration < time.Second || c.duration > longestLoad:
 		return c, misuse(set, fmt.Sprintf("-duration is %s (allowed: 1s to %s)", c.duration, longestLoad))
+	case c.connections < 1 || c.connections > 60_000:
+		return c, misuse(set, fmt.Sprintf("-connections is %d (allowed: 1 to 60000)", c.connections))
+	}
+	for server := range strings.SplitSeq(c.url, ",") {
+		if u, err := url.Parse(strings.TrimSpace(server)); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			return c, misuse(set, fmt.Sprintf("-url is %q (allowed: addresses such as http://localhost:8080)", server))
+		}
 	}
 	if c.loadgen, err = findLoadgen(c.loadgen); err != nil {
 		return c, misuse(set, err.Error())
@@ -138,6 +152,28 @@ func findLoadgen(given string) (string, error) {
 		return "", errors.New("loadgen is neither beside this program nor on the PATH; make loadgen builds it, -loadgen names it")
 	}
 	return found, nil
+}
+
+// reach asks each address that the crowd will use: before anything is created, because a rehearsal that nobody comes to stands in the
+// way of the next one. Any answer will do: what the crowd may ask for there is between it and what stands before the instances.
+func (c crowd) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // through no proxy, like the crowd
+	for server := range strings.SplitSeq(c.url, ",") {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(strings.TrimSpace(server), "/")+"/healthz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return fmt.Errorf("-url: %w", err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notRehearsed says why a rehearsal did not start.

@@ -42,16 +42,8 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		}
 	}()
 	if cfg.Embedded() {
-		if s.home, err = embedded.Open(cfg.Stores.DataDir, log); err != nil {
-			return nil, err
-		}
-		if s.secret == "" {
-			if s.secret, err = s.home.Secret(); err != nil {
-				return nil, err
-			}
-		}
-		if s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, ledgerOptions(cfg, log)); err != nil {
-			return nil, err
+		if err := s.openHome(ctx, cfg, log); err != nil {
+			return nil, fmt.Errorf("SECKILL_DATA_DIR %q cannot be used: %w", cfg.Stores.DataDir, err)
 		}
 	} else if s.ledger, err = openMySQL(ctx, cfg, log); err != nil {
 		return nil, err
@@ -71,6 +63,20 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 		}
 		return s.redis.CheckConfig(ctx)
 	})
+}
+
+// openHome opens the stores of the embedded mode.
+func (s *stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+	if s.home, err = embedded.Open(cfg.Stores.DataDir, log); err != nil {
+		return err
+	}
+	if s.secret == "" {
+		if s.secret, err = s.home.Secret(); err != nil {
+			return err
+		}
+	}
+	s.ledger, err = sqlstore.OpenSQLite(ctx, s.home.SQLitePath, ledgerOptions(cfg, log))
+	return err
 }
 
 // openRedis makes the clients of Redis, which connect when they are first used.

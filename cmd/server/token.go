@@ -38,7 +38,7 @@ const maxAgeDays = 18_250
 func token(_ context.Context, env environment) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
-	role := set.String("role", "", `"admin", "till", or nothing for a buyer`)
+	role := set.String("role", "", "the `role`: \"admin\", \"till\", or nothing for a buyer")
 	shop := set.Int64("shop", 0, "the `id` of the shop that a till stands in")
 	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")

@@ -15,7 +15,8 @@ import (
 )
 
 // errEmbedded: a command needs Redis, and the embedded mode's is inside the process that serves.
-var errEmbedded = errors.New("in the embedded mode Redis is inside the process that serves, and gone with it: there is nothing to look into from outside")
+var errEmbedded = errors.New("neither SECKILL_REDIS_ADDRS nor SECKILL_MYSQL_DSN is set: set them as the instances have them; " +
+	"for the embedded mode there is no such command, as its Redis is inside the process that serves")
 
 // toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
 // without touching the schema.

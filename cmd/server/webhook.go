@@ -85,9 +85,9 @@ func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.
 	case "list":
 		return t.list, true
 	case "add":
-		t.shop, t.url = set.Int64("shop", 0, "the shop whose orders are told; 0: those of all shops"), set.String("url", "", "where to")
-		t.types = set.String("types", "", "types of events, comma-separated; none: all")
-		t.description = set.String("description", "", "what it is for")
+		t.shop, t.url = set.Int64("shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops"), set.String("url", "", "the `address` to which they are sent (required)")
+		t.types = set.String("types", "", "the `types` of events, comma-separated; none: all")
+		t.description = set.String("description", "", "a `text`: what it is for")
 		return t.add, true
 	case "enable", "disable":
 		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }, true
@@ -103,7 +103,7 @@ func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.
 		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }, true
 	case "replay":
 		t.event = set.String("event", "", "the `webhook-id` of an event")
-		t.from, t.to = set.String("from", "", "the events from this time, such as 2026-11-11T20:00:00Z"), set.String("to", "", "to this time, exclusive; none: now")
+		t.from, t.to = set.String("from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z"), set.String("to", "", "up to this `time`, exclusive; none: now")
 		return t.replay, true
 	}
 	return nil, false

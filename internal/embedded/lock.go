@@ -33,7 +33,7 @@ func lockDir(dir string) (_ *dirLock, err error) {
 	}()
 	switch err := tryLock(file); {
 	case errors.Is(err, errLocked):
-		return nil, fmt.Errorf("%w: %s belongs to %s; stop it, or set SECKILL_DATA_DIR to another directory", ErrInUse, dir, holder(file))
+		return nil, fmt.Errorf("%w: %s belongs to %s; stop it, or use another directory", ErrInUse, dir, holder(file))
 	case err != nil:
 		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 	}

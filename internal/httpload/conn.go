@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNotSent means that there was no connection. The request certainly had no effect.
-var ErrNotSent = errors.New("httpload: not sent")
+var ErrNotSent = errors.New("not sent")
 
 // stale is how long a connection may be idle and still be used. The other side may be closing an older one, and a request
 // that is sent then has an unknown outcome.
