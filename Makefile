@@ -409,5 +409,5 @@ down: ## stop the stack; the data stay in its volumes
 ##@ Tidy
 
 .PHONY: clean
-clean: ## remove what was built; ./data stays
-	@rm -rf bin
+clean: ## remove what was built, bin/ and dist/; ./data stays
+	@rm -rf bin dist

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -236,6 +237,9 @@ func (t *webhookTool) test(ctx context.Context) error {
 
 func (t *webhookTool) rotate(ctx context.Context) error {
 	e, err := t.admin.Rotate(ctx, t.id, *t.atOnce, byService())
+	if errors.Is(err, webhook.ErrRotating) {
+		return fmt.Errorf("%w; wait until it ends, or end it now with -at-once", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,13 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	if diff := cmp.Diff(alerts, found(`(?m)^## (Seckill\w+)$`, text(t, "docs/runbook.md"))); diff != "" {
 		t.Errorf("alerts (-) and entries of the runbook (+):\n%s", diff)
 	}
+	for entry := range strings.SplitSeq(text(t, "docs/runbook.md"), "\n## Seckill") {
+		for _, part := range []string{"**Means:**", "**Look:**", "**Do:**"} {
+			if name, _, _ := strings.Cut(entry, "\n"); name != "# Runbook" && !strings.Contains(entry, "\n"+part) {
+				t.Errorf("Seckill%s has no %s", name, part)
+			}
+		}
+	}
 	tested := found(`alertname: (\w+)`, text(t, "deploy/prometheus/rules_test.yml"))
 	if diff := cmp.Diff(alerts, slices.Compact(tested)); diff != "" {
 		t.Errorf("alerts (-) and those that rules_test.yml tests (+):\n%s", diff)

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +9,16 @@ import (
 
 	"seckill/internal/config"
 )
+
+// The settings are read by systemd, and by a shell for the commands beside the service.
+func TestSystemdSettings(t *testing.T) {
+	t.Parallel()
+	const names = `"$SECKILL_REDIS_ADDRS" "$SECKILL_MYSQL_DSN" "$SECKILL_HTTP_ADDR"`
+	out, err := exec.CommandContext(t.Context(), "sh", "-euc", ". ../../deploy/systemd/seckill.env; printf '%s\n' "+names).CombinedOutput()
+	if want := "127.0.0.1:6379\nseckill:password@tcp(127.0.0.1:3306)/seckill\n:8080\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s; want %s", err, out, want)
+	}
+}
 
 // The unit leaves a stopping process the time that its settings may give it, as many open files as a container has, and no
 // way into the embedded mode.
