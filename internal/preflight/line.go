@@ -3,6 +3,7 @@ package preflight
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Level is what a line comes to.
@@ -88,8 +89,9 @@ func worse(no, warning bool) Level {
 	}
 }
 
-// unknown is the line of something that could not be found out.
+// unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or has another schema.
 func unknown(name string, level Level, err error) Line {
-	return line(name, level, say("not found out: %v", "未能查明：%v", err),
-		say("make it answer, and check again", "恢复其应答后再检查一次"))
+	said := strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors stand on a line each
+	return line(name, level, say("not found out: %s", "未能查明：%s", said),
+		say("put that right, and check again", "解决后再检查一次"))
 }
