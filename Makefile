@@ -399,11 +399,16 @@ docker: ## build the container image seckill:VERSION
 	@docker build --build-arg VERSION='$(VERSION)' -t 'seckill:$(VERSION)' .
 
 .PHONY: up
-up: env ## start the whole stack with docker compose; entry at http://localhost:8080
+up: compose env ## start the whole stack with docker compose; entry at http://localhost:8080
 	@VERSION='$(VERSION)' docker compose up --build --detach --wait
 
+# Docker alone says "unknown flag: --build".
+.PHONY: compose
+compose:
+	@docker compose version >/dev/null 2>&1 || { echo 'This needs Docker with its plugin Compose: https://docs.docker.com/compose/install/' >&2; exit 1; }
+
 .PHONY: down
-down: ## stop the stack; the data stay in its volumes
+down: compose ## stop the stack; the data stay in its volumes
 	@docker compose down
 
 ##@ Tidy

@@ -29,7 +29,7 @@ func usedLink() failure {
 	return failure{
 		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
 		challenge: "Bearer",
-		detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -role admin.",
+		detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin.",
 		english:   "This sign-in link was used already, or belongs to an earlier start.", chinese: "该登录链接已被使用，或属于之前的启动",
 	}
 }
