@@ -61,6 +61,19 @@ func TestNoService(t *testing.T) {
 	}
 }
 
+// TestVoucherNotShown: a voucher that is not there may be one of a rehearsal, for tokens that the service believes.
+func TestVoucherNotShown(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusNotFound, `{"success":false,"code":"NOT_FOUND","errorMsg":"There is no such voucher."}`)
+	}))
+	defer server.Close()
+	const want = "There is no such voucher. (that of a rehearsal"
+	if code, _, log := run(t.Context(), box.Secret, "-url", server.URL, "-voucher", "7"); code != exitFindings || !strings.Contains(log, want) || !strings.Contains(log, "SECKILL_JWT_SECRET") {
+		t.Errorf("exit code %d: %s", code, log)
+	}
+}
+
 // TestInterruptedBeforeTheSale: Ctrl-C before the first buyer.
 func TestInterruptedBeforeTheSale(t *testing.T) {
 	t.Parallel()

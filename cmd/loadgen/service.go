@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"seckill/internal/checker"
@@ -58,7 +59,7 @@ func (s *service) call(ctx context.Context, r httpload.Request, data any) (next 
 	err = json.Unmarshal(a.Body, &envelope)
 	if err != nil || !envelope.Success {
 		return "", fmt.Errorf("%s %s: %w", r.Method, r.Path,
-			&refusal{a.Status, envelope.Code, envelope.ErrorMsg + " " + string(envelope.Errors)})
+			&refusal{a.Status, envelope.Code, strings.TrimSpace(envelope.ErrorMsg + " " + string(envelope.Errors))})
 	}
 	if err = json.Unmarshal(envelope.Data, data); err != nil {
 		return "", fmt.Errorf("%s %s: data: %w", r.Method, r.Path, err)
@@ -81,6 +82,9 @@ type voucher struct {
 // voucher shows a voucher to the first buyer: a rehearsal is shown to its buyers only.
 func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) {
 	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.tokens.of(0)}, &v)
+	if no := (*refusal)(nil); errors.As(err, &no) && no.status == http.StatusNotFound {
+		err = fmt.Errorf("%w (that of a rehearsal is shown to its own buyers alone: is SECKILL_JWT_SECRET the service's?)", err)
+	}
 	if err == nil && v.Stock == nil {
 		err = fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
 	}
