@@ -250,7 +250,7 @@ func TestLanguages(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/"), desktop().in("zh-CN").inDark())
 	w.sees(button("grab"), "立即抢购")
-	w.until("document.documentElement.lang === 'zh-CN' && document.title === '限时秒杀'")
+	w.until("document.documentElement.lang === 'zh-CN' && document.title === '限时抢购 · 秒杀'")
 	w.accessible()
 	w.picture("buyer-desktop-zh-dark", false)
 	w.click(button("grab"))

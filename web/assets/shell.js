@@ -45,7 +45,7 @@ function Shell({ page, table, options }) {
   const { t } = words;
   useEffect(() => {
     document.documentElement.lang = words.locale;
-    document.title = t(options.title);
+    document.title = titled(t, t(options.title));
   }, [language]);
   return html`
     <a class="skip" href="#content">${t('skip')}</a>
@@ -80,6 +80,9 @@ function Choice({ label, icon, value, values, onChoose }) {
     </select>
   </label>`;
 }
+
+/** The title of a page: what it shows, and the product's name. @param {(key: string) => string} t @param {string} shows */
+export const titled = (t, shows) => `${shows} · ${t('brand')}`;
 
 /** The logo: a coupon with its tear-off edge. */
 function Mark() {

@@ -3,7 +3,7 @@
 
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Client } from '../client.js';
-import { announce, show, useTick } from '../shell.js';
+import { announce, show, titled, useTick } from '../shell.js';
 import { preferred } from '../words.js';
 import { Card } from './card.js';
 import { Orders } from './orders.js';
@@ -57,7 +57,7 @@ function Page({ words }) {
     await shop.readOrders();
   };
   return html`
-    <div class="intro"><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.some((v) => v.type === 1 && (v.perUser ?? 1) > 1) ? 'intro.several' : 'intro')}</p></div>
+    <div class="intro"><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.every((v) => v.type === 1 && (v.perUser ?? 1) === 1) ? 'intro' : 'intro.several')}</p></div>
     ${shop.vouchers && shop.trouble && html`<p class="note warn" role="status">${t('stale')}</p>`}
     ${shop.vouchers === null && html`<p class="note ${shop.trouble ? 'warn' : ''}" role="status">${t(shop.trouble ? 'trouble' : 'loading')}</p>`}
     ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}
@@ -96,7 +96,7 @@ function More({ shop, t }) {
 
 /** Says in the tab that a unit is kept: the buyer may look at another page meanwhile. @param {any} props */
 function Title({ offered, words: { t, language } }) {
-  useEffect(() => void (document.title = offered ? `● ${t('title.offered')}` : t('title')), [offered, language]);
+  useEffect(() => void (document.title = titled(t, offered ? `● ${t('title.offered')}` : t('title'))), [offered, language]);
   return null;
 }
 

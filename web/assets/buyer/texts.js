@@ -3,7 +3,7 @@
 
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const TEXTS = {
-  title: { en: 'Flash sale', zh: '限时秒杀' },
+  title: { en: 'Flash sale', zh: '限时抢购' },
   intro: { en: 'One to a person, while there are any. What you are told here is what you get.', zh: '每人限购一张，售完即止。页面所示即最终结果。' },
 
   'title.offered': { en: 'A unit is kept for you', zh: '已为您保留名额' },
@@ -15,13 +15,13 @@ export const TEXTS = {
   'state.buy': { en: 'Buy for {price}', zh: '{price} 立即购买' },
   'state.buy.another': { en: 'Buy another for {price}', zh: '{price} 再买一张' },
   'state.asking': { en: 'Asking…', zh: '抢购中…' },
-  'state.early': { en: 'Grab it for {price}, at your moment', zh: '{price} 预约抢购' },
+  'state.early': { en: 'Press ahead for {price}', zh: '{price} 预约抢购' },
   'state.ticket': { en: 'Fetching your ticket…', zh: '正在领取抢购资格…' },
   'state.kept': { en: 'Goes out in {left}', zh: '{left} 后自动提交' },
   'state.again': { en: 'Asking again…', zh: '正在再次确认…' },
   'state.busy': { en: 'Waiting for a turn…', zh: '排队中…' },
   'state.unknown': { en: 'Find out', zh: '查询结果' },
-  'state.queued': { en: 'Yours, being written down…', zh: '已抢到，正在生成订单…' },
+  'state.queued': { en: 'Yours, one moment…', zh: '已抢到，正在生成订单…' },
   'state.unpaid': { en: 'Pay {price}', zh: '支付 {price}' },
   'state.yours': { en: 'It is yours', zh: '已抢到' },
   'state.not_started': { en: 'Not started yet', zh: '即将开抢' },
@@ -30,7 +30,7 @@ export const TEXTS = {
   'state.waiting': { en: 'You are on the waiting list', zh: '候补中' },
   'state.offered': { en: 'Take it for {price}', zh: '{price} 立即领取' },
   'state.passing': { en: 'Time is up, asking…', zh: '领取时间已到，正在确认…' },
-  'state.accepted': { en: 'Accepted, being written down…', zh: '已接受，正在生成订单…' },
+  'state.accepted': { en: 'Accepted, one moment…', zh: '已接受，正在生成订单…' },
   'state.ended': { en: 'Ended', zh: '已结束' },
   'state.paused': { en: 'Paused', zh: '活动暂停' },
   'state.preparing': { en: 'Being prepared', zh: '准备中' },
