@@ -1,9 +1,6 @@
 package preflight
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // What a rehearsal must not exceed for a go.
 const (
@@ -75,11 +72,11 @@ func (f *Figures) redis() Line {
 		used = say("%.1f MiB at the peak", "峰值 %.1f MiB", float64(f.MemoryPeak)/mib)
 	}
 	if f.MemoryMax == 0 {
-		return line(name, OK, text{used[English] + "; it has no maxmemory, so nothing says when it is full", used[Chinese] + "；未设 maxmemory，无从判断上限"}, text{})
+		return line(name, OK, say("%s; it has no maxmemory, so nothing says when it is full", "%s；未设 maxmemory，无从判断上限", used), text{})
 	}
 	percent := 100 * float64(f.MemoryPeak) / float64(f.MemoryMax)
-	of := fmt.Sprintf("%.0f MiB (%.0f %%)", float64(f.MemoryMax)/mib, percent)
-	return line(name, worse(percent > 100*maxMemory, false), text{used[English] + " of " + of, used[Chinese] + "，上限 " + of},
+	return line(name, worse(percent > 100*maxMemory, false),
+		say("%s, of %.0f MiB (%.0f %%)", "%s，上限 %.0f MiB（%.0f %%）", used, float64(f.MemoryMax)/mib, percent),
 		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
 }
 

@@ -2,7 +2,9 @@ package preflight
 
 import (
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,7 +55,8 @@ func Go(lines []Line) bool {
 	return true
 }
 
-// say formats both texts with the same values; of a value that is a text, each takes its own.
+// say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
+// separators from a thousand on; an id, or a setting that people copy, is given as a string.
 func say(en, zh string, values ...any) text {
 	return text{fmt.Sprintf(en, valuesIn(English, values)...), fmt.Sprintf(zh, valuesIn(Chinese, values)...)}
 }
@@ -62,11 +65,37 @@ func say(en, zh string, values ...any) text {
 func valuesIn(language Language, values []any) []any {
 	own := slices.Clone(values)
 	for i, v := range own {
-		if t, ok := v.(text); ok {
-			own[i] = t[language]
+		switch v := v.(type) {
+		case text:
+			own[i] = v[language]
+		case int:
+			own[i] = figure(v)
+		case int64:
+			own[i] = figure(v)
+		case float64:
+			own[i] = figure(v)
 		}
 	}
 	return own
+}
+
+// figure is a number as people read it: 1,000.
+type figure float64
+
+// Format implements fmt.Formatter with the precision of the verb, else without decimals.
+func (n figure) Format(s fmt.State, _ rune) {
+	decimals, _ := s.Precision()
+	digits := strconv.FormatFloat(float64(n), 'f', decimals, 64)
+	whole, rest, _ := strings.Cut(digits, ".")
+	for i, d := range whole {
+		if left := len(whole) - i; i > 0 && left%3 == 0 && whole[i-1] != '-' {
+			_, _ = io.WriteString(s, ",")
+		}
+		_, _ = io.WriteString(s, string(d))
+	}
+	if rest != "" {
+		_, _ = io.WriteString(s, "."+rest)
+	}
 }
 
 // line returns a line that is ok, or of the given level with what to do.

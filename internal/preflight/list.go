@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,14 +82,14 @@ func (s *Sale) window(now time.Time) Line {
 func (s *Sale) units() Line {
 	if s.Unbalanced == "" && s.Undecided != "" {
 		return line("sale.units", Warning, say("not found out: %s", "未能查明：%s", s.Undecided),
-			say("check again in a moment; server reconcile -voucher %d shows the sums", "稍后再检查一次；server reconcile -voucher %d 可查看明细", s.VoucherID))
+			say("check again in a moment; server reconcile -voucher %s shows the sums", "稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
 	}
 	what := say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
 	if s.Unbalanced != "" {
 		what = say("%s", "%s", s.Unbalanced)
 	}
 	return line("sale.units", worse(s.Unbalanced != "", false), what,
-		say("server reconcile -voucher %d shows the sums", "server reconcile -voucher %d 可查看明细", s.VoucherID))
+		say("server reconcile -voucher %s shows the sums", "server reconcile -voucher %s 可查看明细", s.id()))
 }
 
 func (f *Facts) payment() Line {
@@ -108,15 +109,35 @@ func (s *Sale) changed(now time.Time) Line {
 	if len(s.Changes) == 0 {
 		return line("sale.changes", OK, say("nothing since it was created", "创建后未作修改"), text{})
 	}
-	var all []string
+	var all [languages][]string
 	late := false
 	for _, c := range s.Changes {
 		late = late || now.Sub(c.At) < recent
-		all = append(all, fmt.Sprintf("%s %s %s (%d)", c.At.Format("2006-01-02 15:04 MST"), c.Action, strings.Join(c.Fields, ", "), c.By))
+		for language, says := range c.says() {
+			all[language] = append(all[language], says)
+		}
 	}
-	return line("sale.changes", worse(false, late), say("%s", "%s", strings.Join(all, "; ")),
+	return line("sale.changes", worse(false, late), text{strings.Join(all[English], "; "), strings.Join(all[Chinese], "；")},
 		say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
+
+// says is who did what, and when.
+func (c Change) says() text {
+	did, known := map[string]text{
+		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"}, "stock": {"changed the stock", "调整了库存"},
+	}[c.Action]
+	if !known {
+		did = text{c.Action, c.Action}
+	}
+	fields := ""
+	if c.Action == "change" && len(c.Fields) > 0 {
+		fields = " " + strings.Join(c.Fields, ", ")
+	}
+	return say("%s: admin %s %s%s", "%s：管理员 %s %s%s", c.At.Format("2006-01-02 15:04 MST"), strconv.FormatInt(c.By, 10), did, fields)
+}
+
+// id is the voucher's, as it is written.
+func (s *Sale) id() string { return strconv.FormatInt(s.VoucherID, 10) }
 
 // rehearsal says how the last one went. A change after it may have made it worthless.
 func (s *Sale) rehearsal() Line {
@@ -170,7 +191,7 @@ func (f *Facts) connections() Line {
 	need := len(f.Instances)*f.PoolSize + spareConnections
 	return line(name, worse(need > f.Ledger.MaxConnected, false),
 		say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
-		say("raise max_connections to %d, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %d，或调低 SECKILL_MYSQL_POOL_SIZE", need))
+		say("raise max_connections to %s, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %s，或调低 SECKILL_MYSQL_POOL_SIZE", strconv.Itoa(need)))
 }
 
 func clock(name, whose string, ahead time.Duration) Line {

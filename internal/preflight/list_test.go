@@ -139,7 +139,7 @@ func TestList(t *testing.T) {
 		"an old instance":  {func(f *Facts) { f.Instances[1].Old = true }, "instances.versions", Warning, "upgrade: b"},
 		"two versions":     {func(f *Facts) { f.Instances[1].Version = "v1.3.0" }, "instances.versions", Warning, "v1.2.3: a; v1.3.0: b"},
 		"an unnamed one":   {func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "?: a; v1.2.3: b"},
-		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2000 entries"},
+		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2,000 entries"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
 		"not rehearsed":    {func(f *Facts) { f.Sale.Rehearsed = nil }, "rehearsal", Warning, "not rehearsed"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,7 +129,16 @@ type view struct {
 }
 
 func viewOf(t ticket, title string, s stage) view {
-	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: fmt.Sprintf("¥%d.%02d", t.Amount/100, t.Amount%100)}
+	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: yuan(t.Amount)}
+}
+
+// yuan is an amount as the pages write it, with both decimals.
+func yuan(cents int64) string {
+	whole := strconv.FormatInt(cents/100, 10)
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return fmt.Sprintf("¥%s.%02d", whole, cents%100)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -182,7 +182,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 
 func TestPaying(t *testing.T) {
 	t.Parallel()
-	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 10_05, Title: "Noodles & tea"}
+	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05, Title: "Noodles & tea"}
 	for name, tc := range map[string]struct {
 		method   string
 		language string
@@ -193,7 +193,7 @@ func TestPaying(t *testing.T) {
 		says     string
 		calls    int
 	}{
-		"looking":              {method: http.MethodGet, status: 200, says: "¥10.05"},
+		"looking":              {method: http.MethodGet, status: 200, says: "¥1,234.05"},
 		"what it is for":       {method: http.MethodGet, status: 200, says: "Noodles &amp; tea"},
 		"not now":              {method: http.MethodGet, status: 200, says: `href="/"`},
 		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
