@@ -9,7 +9,7 @@ import (
 // types replaces what stands in a field of the form.
 func (w *window) types(name, value string) {
 	w.tb.Helper()
-	evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector(%s); f.value = %s; return true; })()`, quoted("dialog [name='"+name+"']"), quoted(value)))
+	w.sets("dialog [name='"+name+"']", value)
 }
 
 // problemAt is the selector of what is wrong with a field whose name has dots.
@@ -42,7 +42,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.types("guards.limits.perAddress.seconds", "")
 	w.types("guards.limits.perUser.requests", "0")
 	w.click("[data-act=save]")
-	w.sees(problemAt("guards.limits.perUser.requests"), "a whole number from 1 to 1000000")
+	w.sees(problemAt("guards.limits.perUser.requests"), "a whole number from 1 to 1,000,000")
 	w.types("guards.limits.perUser.requests", "2")
 	w.types("guards.limits.perNetwork.requests", "1000000")
 	w.click("[data-act=save]")
@@ -52,6 +52,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.sees("[data-guards] [data-guard=conditions]", "Dry run")
 	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 
+	s.startCrowd(voucher, 1000, 120)()
 	for range 5 {
 		s.startBuyers(voucher, 100, 10)()
 	}
@@ -59,7 +60,7 @@ func TestConsoleGuards(t *testing.T) {
 		return fmt.Sprintf("[...document.querySelectorAll('[data-guards] [data-guard=%s] td')].map(c => c.innerText).join()", guard)
 	}
 	w.until(cells("limits") + " === 'On,30,0'")
-	w.until(cells("conditions") + " === 'Dry run,0,20'")
+	w.until(cells("conditions") + " === 'Dry run,0,140'")
 	w.sees("[data-guards]", "Units, by age of the account")
 	w.sees("[data-guards]", "127.0.0.0/24")
 	w.accessible()

@@ -18,7 +18,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   .then(async ([{ html, render }, { preferred, speak }, { TEXTS }, { Card }, { Orders }]) => {
   const words = speak(preferred(), TEXTS), now = Date.now();
   const at = (minutes) => new Date(now + minutes * 60e3).toISOString();
-  const shop = { presses: new Map(), orders: [], doing: new Map(), refusals: new Map(), ordersKnown: true, vouchers: [], mine: new Map(),
+  const shop = { presses: new Map(), orders: [], doing: new Map(), refusals: new Map(), refusalOf: (o) => shop.refusals.get(o.id), ordersKnown: true, vouchers: [], mine: new Map(),
     waiting: new Map(), given: new Map(), quantity: (v) => v.wanted ?? 1, choose() {}, readOrder() {},
     liveOrder: (id) => shop.orders.find((o) => o.voucherId === id), liveOrders: (id) => shop.mine.get(id) ?? [],
     places: { of: (id) => shop.waiting.get(id), doing: new Map(), refusals: new Map() }, tickets: { of: (id) => shop.given.get(id) } };

@@ -300,7 +300,7 @@ func (w *window) text() string {
 	return text
 }
 
-// accessible fails the test for each violation that axe-core finds on the page as it is now.
+// accessible fails the test for each violation that axe-core finds on the page as it is now, and for each number that is hard to read.
 func (w *window) accessible() {
 	w.tb.Helper()
 	source, err := os.ReadFile("testdata/axe.min.js")
@@ -320,6 +320,7 @@ axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.viol
 	for _, v := range violations {
 		w.tb.Errorf("axe, %s, %s: %s\n%s", v.Impact, v.ID, v.Help, strings.Join(v.Nodes, "\n"))
 	}
+	w.grouped()
 }
 
 // quoted returns a text as a JavaScript literal.

@@ -36,6 +36,7 @@ export function choose(language) {
 export function speak(language, table) {
   const locale = language === 'zh' ? 'zh-CN' : 'en-GB';
   const whole = new Intl.NumberFormat(locale);
+  const tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const at = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
   const minutes = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
   const moment = new Intl.DateTimeFormat(locale, /** @type {any} */ (minutes));
@@ -45,19 +46,21 @@ export function speak(language, table) {
   return {
     language,
     locale,
-    /** @param {string} key @param {Record<string, string | number>} [values] */
+    /** Numbers among the values are written as number does; an id is given as a text. @param {string} key @param {Record<string, string | number>} [values] */
     t(key, values = {}) {
       const text = table[key]?.[language];
       if (text === undefined) { // of an instance that is newer than this page: better a bare word than no page
         console.error(`no text ${key} in ${language}`);
         return key;
       }
-      return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+      return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? whole.format(values[name]) : String(values[name])));
     },
     /** @param {string} key */
     has: (key) => table[key] !== undefined,
-    /** @param {number} n */
+    /** A count: from a thousand on with a separator, which ids do not have. @param {number} n */
     number: (n) => whole.format(n),
+    /** With one decimal. @param {number} n */
+    tenths: (n) => tenths.format(n),
     /** Cents as money, without cents where there are none. @param {number} cents */
     money: (cents) => money(locale, cents),
     /** A time to the second, with its zone. @param {string | number} time */

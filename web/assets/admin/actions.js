@@ -6,8 +6,8 @@ import { decided } from '../client.js';
 import { newKey } from './admin-client.js';
 import { VoucherForm, copyOf } from './form.js';
 import { GuardsDialog } from './guards.js';
-import { Ask, Field, announceChange, tied, trouble } from './parts.js';
-import { problems } from './problems.js';
+import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
+import { refusal } from './wrong.js';
 
 /** @param {any} props left is how many units are left to sell, guards are those of the sale, undefined while they are not known */
 export function Actions({ voucher, client, words, left, guards, onDone }) {
@@ -57,25 +57,24 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
 function Restock({ voucher, client, words, left, attempt, onClose, onDone }) {
   const { t, number } = words;
   const [delta, setDelta] = useState('');
-  const [wrong, setWrong] = useState('');
-  const n = /^[+-]?\d+$/.test(delta.trim()) ? Number(delta) : NaN;
+  const typed = numberOf(delta);
+  const n = Number.isInteger(typed) ? typed : NaN;
   const run = async () => {
     if (attempt.current.delta !== delta) attempt.current = { key: newKey(), delta }; // another change
     const body = { delta: Number.isNaN(n) ? delta : n };
     const answer = await client.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: attempt.current.key });
     if (decided(answer)) attempt.current = { key: newKey(), delta: '' };
-    setWrong(problems(answer).delta ?? '');
     if (answer.success) return announceChange(answer, t), onDone(), '';
-    if (answer.code === 'INSUFFICIENT_STOCK') return t('restock.few', { left: number(answer.data.left) });
-    return answer.errors ? ' ' : trouble(answer, t);
+    if (answer.code === 'INSUFFICIENT_STOCK') return [{ delta: t('restock.few', { left: number(answer.data.left) }) }];
+    return refusal(answer, trouble(answer, t));
   };
   const says = Number.isNaN(n) || n === 0 ? '' : n > 0
     ? t('restock.adds', { n: number(n), left: number(left + n) })
     : t('restock.takes', { n: number(-n), left: number(Math.max(0, left + n)) });
-  return html`<${Ask} title=${t('ask.restock', { title: voucher.title })} yes=${t(n < 0 ? 'restock.take' : 'restock.add')} danger=${n < 0} t=${t} run=${run} onClose=${onClose}>
-    <${Field} name="delta" label=${t('field.delta')} hint=${t('hint.delta', { left: number(left) })} wrong=${wrong}>
-      <input ...${tied('delta', wrong, true)} inputmode="text" autocomplete="off" value=${delta} onInput=${(/** @type {any} */ e) => setDelta(e.target.value)} />
+  return html`<${Ask} title=${t('ask.restock', { title: voucher.title })} yes=${t(n < 0 ? 'restock.take' : 'restock.add')} danger=${n < 0} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+    <${Field} name="delta" label=${t('field.delta')} hint=${t('hint.delta', { left: number(left) })} wrong=${wrong.delta}>
+      <input ...${tied('delta', wrong.delta, true)} inputmode="text" autocomplete="off" value=${delta} onInput=${(/** @type {any} */ e) => setDelta(e.target.value)} />
     <//>
-    <p class="note ${n < 0 ? 'warn' : ''}" role="status">${says || t('restock.says')}</p>
+    <p class="note ${n < 0 ? 'warn' : ''}" role="status">${says || t('restock.says')}</p>`}
   <//>`;
 }

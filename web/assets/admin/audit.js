@@ -11,7 +11,7 @@ export function Audit({ client, words }) {
   const pages = usePages(client, '/admin/audit', { ...filter, limit: '30' });
   return html`
     <header class="head"><h1>${t('place.audit')}</h1>
-      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} wrong=${pages.wrong} t=${t} onSearch=${setFilter} />
+      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter} />
     </header>
     <${Entries} pages=${pages} words=${words} />
   `;
@@ -31,7 +31,7 @@ function Entries({ pages, words }) {
     <${Table} label=${t('place.audit')} rows=${pages.rows ?? []}
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who'), kind: 'nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('voucher') }, { label: t('changes') }, { label: t('request') }]}
       row=${(/** @type {any} */ e) => ({ key: e.id, 'data-action': e.action, cells: [
-        time(e.at), e.adminId ? t('admin', { user: e.adminId }) : t('service'), t(`action.${e.action}`),
+        time(e.at), e.adminId ? t('admin', { user: String(e.adminId) }) : t('service'), t(`action.${e.action}`),
         e.voucherId ? html`<a href=${`#/voucher/${e.voucherId}`}>#${e.voucherId}</a>` : '–',
         html`<${Changes} entry=${e} words=${words} />`,
         html`<code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code>`,
@@ -43,6 +43,9 @@ function Entries({ pages, words }) {
 /** The colour of the state of a change of stock. @type {Record<string, string>} */
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
+/** Fields that are counts, and not ids. */
+const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistOfferSeconds', 'shares']);
+
 /** @param {any} props */
 function Changes({ entry: e, words }) {
   const { t, number, money, time, has } = words;
@@ -52,6 +55,7 @@ function Changes({ entry: e, words }) {
     if (text === '') return '–';
     if (field === 'payValue' || field === 'actualValue') return money(Number(text));
     if (['beginTime', 'endTime', 'visibleFrom', 'validUntil'].includes(field)) return time(text);
+    if (COUNTS.has(field)) return number(Number(text));
     if (field === 'status') return t(text === '1' ? 'state.on_shelf' : 'state.off_shelf');
     if (field === 'paused') return t(text === 'true' ? 'yes' : 'no');
     return text;

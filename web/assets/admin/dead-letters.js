@@ -4,7 +4,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { Ask, Field, Foot, Table, tied, trouble, usePages } from './parts.js';
-import { problems } from './problems.js';
+import { refusal } from './wrong.js';
 
 /** The colour of the state of a dead letter's order. @type {Record<string, string>} */
 const STANDINGS = { waiting: 'bad', recorded: 'good' };
@@ -38,21 +38,19 @@ export function DeadLetters({ client, words }) {
 
 /** Asks for the reason, shows what will happen, and does it. @param {any} props */
 function ActionDialog({ deadLetter, act, client, t, onClose, onDone }) {
-  const [wrong, setWrong] = useState('');
   /** @param {FormData} form */
   const run = async (form) => {
     const answer = await client.ask('POST', `/admin/deadletter/${encodeURIComponent(deadLetter.id)}/${act}`, { body: { why: String(form.get('why')) } });
-    setWrong(problems(answer).why ?? '');
-    if (!answer.success && answer.errors) return ' ';
+    if (answer.errors) return refusal(answer, '');
     onDone();
     if (!answer.success) return trouble(answer, t);
     announce(t('done'));
     return '';
   };
   const says = act === 'replay' ? t('says.replay', { order: deadLetter.orderId }) : t(`says.discard.${deadLetter.standing}`, { order: deadLetter.orderId ?? '' });
-  return html`<${Ask} title=${t(`ask.${act}`)} says=${says} yes=${t(`act.${act}`)} danger=${act === 'discard'} t=${t} run=${run} onClose=${onClose}>
-    <${Field} name="why" label=${t('field.why')} hint=${t('hint.why')} wrong=${wrong}>
-      <input ...${tied('why', wrong, true)} autocomplete="off" />
-    <//>
+  return html`<${Ask} title=${t(`ask.${act}`)} says=${says} yes=${t(`act.${act}`)} danger=${act === 'discard'} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+    <${Field} name="why" label=${t('field.why')} hint=${t('hint.why')} wrong=${wrong.why}>
+      <input ...${tied('why', wrong.why, true)} autocomplete="off" />
+    <//>`}
   <//>`;
 }

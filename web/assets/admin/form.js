@@ -2,19 +2,16 @@
 // Creating a voucher, also as a copy of another, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
 // alone knows the rules. The page itself only reports what it cannot read.
 
-import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { GuardFields, readGuards } from './guards.js';
-import { Field, announceChange, tied, trouble } from './parts.js';
+import { Field, announceChange, incomplete, numberOf, tied, trouble } from './parts.js';
 import { problems } from './problems.js';
+import { Wrong, useProblems } from './wrong.js';
 
-/** What is typed as a number. @param {string} text */
-const NUMBER = /^-?\d+([.,]\d+)?$/;
-/** @param {string} text */
-const whole = (text) => Number(text.replace(',', '.'));
 /** Money as it is typed, in cents. @param {string} text */
-const cents = (text) => Math.round(whole(text) * 1e4) / 100;
+const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
 /** A local time as it is typed, with the browser's zone. @param {string} text */
 const instant = (text) => new Date(text).toISOString();
 /** A time for <input type=datetime-local>. @param {string | number} time */
@@ -62,10 +59,9 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
   const [listed, setListed] = useState(Boolean(from.waitlistOfferSeconds));
-  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
-  const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
-  const form = useRef(/** @type {any} */ (null));
+  const problem = useProblems(t);
+  const { ref: form, wrong, say } = problem;
 
   /** Starts anew with a template. @param {string} id */
   const start = (id) => {
@@ -74,7 +70,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     setSeckill(next.type !== 0);
     setRedeemable(Boolean(next.redeemable));
     setListed(Boolean(next.waitlistOfferSeconds));
-    setWrong({});
+    say({});
   };
   const now = client.clock.now();
   const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
@@ -86,7 +82,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
     const guarded = readGuards(form.current, undefined, t);
     const unread = { ...unreadable(form.current, text, t), ...guarded.wrong };
-    if (Object.keys(unread).length > 0) return say(unread, t('form.wrong', { n: Object.keys(unread).length }));
+    if (Object.keys(unread).length > 0) return say(unread);
     setSending(true);
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
     const visible = text('visibleFrom') ? { visibleFrom: instant(text('visibleFrom')) }
@@ -95,15 +91,15 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const answer = voucher
       ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
       : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
-        shopId: whole(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
-        ...(text('payWithin') && { payWithinSeconds: whole(text('payWithin')) * 60 }),
-        ...(seckill && { stock: whole(text('stock')) }),
-        ...(text('perUser') && { perUser: whole(text('perUser')) }),
-        ...(text('partition') && { partition: whole(text('partition')) }),
-        ...(text('shares') && { shares: whole(text('shares')) }),
-        ...(seckill && listed && { waitlistOfferSeconds: Math.round(whole(text('offerWithin')) * 60) }),
+        shopId: numberOf(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
+        ...(text('payWithin') && { payWithinSeconds: numberOf(text('payWithin')) * 60 }),
+        ...(seckill && { stock: numberOf(text('stock')) }),
+        ...(text('perUser') && { perUser: numberOf(text('perUser')) }),
+        ...(text('partition') && { partition: numberOf(text('partition')) }),
+        ...(text('shares') && { shares: numberOf(text('shares')) }),
+        ...(seckill && listed && { waitlistOfferSeconds: Math.round(numberOf(text('offerWithin')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
-        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: whole(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
+        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
     setSending(false);
     if (answer.success) {
@@ -116,26 +112,12 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const { payWithinSeconds: payWithin, waitlistOfferSeconds: offerWithin, ...others } = problems(answer, (field, english) => inUnits(field, english, locale));
     /** @type {Record<string, string>} */
     const found = { ...others, ...(payWithin && { payWithin }), ...(offerWithin && { offerWithin }) };
-    const known = Object.keys(found).filter((name) => form.current.elements[name]);
-    const rest = Object.entries(found).filter(([name]) => !known.includes(name)).map(([name, p]) => `${name} ${p}`);
-    const said = answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t);
-    say(found, answer.status === 0 && !voucher ? t('create.unknown') : said);
+    say(found, answer.errors ? '' : answer.status === 0 && !voucher ? t('create.unknown') : trouble(answer, t));
   };
   /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
   const saveTemplate = async (voucherId, name) => {
     const answer = await client.ask('POST', '/admin/template', { body: { voucherId, name } });
     if (!answer.success) announce(t('template.failed', { why: problems(answer).name ?? trouble(answer, t) }));
-  };
-  /** Shows what is wrong at the fields and in all, and focuses the first. @param {Record<string, string>} found @param {string} said */
-  const say = (found, said) => {
-    setWrong(found);
-    setProblem(said);
-    announce(said);
-    setTimeout(() => {
-      const first = form.current?.querySelector('[aria-invalid=true]');
-      first?.closest('details')?.setAttribute('open', '');
-      first?.focus();
-    });
   };
   /** @param {string} name */
   const nameOf = (name) => t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
@@ -150,8 +132,9 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const yuan = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / 100));
   /** A time that may be left out. @param {string} name */
   const time = (name) => input(name, { type: 'datetime-local', step: 1, value: first[name] ? local(first[name]) : '' });
+  const window = seckill && ['beginTime', 'endTime'].map((name) => input(name, { type: 'datetime-local', step: 1, value: local(name === 'beginTime' ? begin : end), kind: name === 'beginTime' ? 'from' : '' }));
   return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
-    <form key=${from.template ?? 0} ref=${form} class="grid" noValidate onSubmit=${submit}>
+    <form key=${from.template ?? 0} ref=${form} class="grid" noValidate onInput=${problem.onInput} onSubmit=${submit}>
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
         <select id="f-from" name="from" onChange=${(/** @type {any} */ e) => start(e.target.value)}>
           <option value="">${t('template.none')}</option>
@@ -159,7 +142,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         </select>
       <//>`}
       ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
-        ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => setSeckill(kind)} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
+        ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => (setSeckill(kind), say({}))} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
       </fieldset>`}
       ${input('title', { value: first.title, kind: 'wide', autofocus: true })}
       ${input('subTitle', { value: first.subTitle, kind: 'wide' })}
@@ -169,6 +152,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
         ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
         ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
+        ${window}
         ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
@@ -178,9 +162,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
           ${listed && input('offerWithin', { inputmode: 'decimal', value: (from.waitlistOfferSeconds ?? 600) / 60 })}`}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
         ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
-      ${seckill && html`
-        ${input('beginTime', { type: 'datetime-local', step: 1, value: local(begin), kind: 'from' })}
-        ${input('endTime', { type: 'datetime-local', step: 1, value: local(end) })}`}
+      ${voucher && window}
       ${hidden && voucher && time('visibleFrom')}
       <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
         <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${first.rules ?? ''}></textarea>
@@ -189,7 +171,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} /></details>`}
       ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
-      <p class="field-problem wide" role="alert">${problem}</p>
+      <${Wrong} of=${problem} />
       <div class="row end wide">
         <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>
         <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t(voucher ? 'save' : 'create')}</button>
@@ -212,12 +194,13 @@ function inUnits(field, english, locale) {
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  const optional = ['payWithin', 'validDays', 'partition', 'shares'];
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'shares']) {
+  const optional = ['payWithin', 'validDays', 'partition', 'shares', 'visibleFrom', 'validUntil'];
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'shares', 'visibleFrom', 'validUntil']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
-    if (typed === '' && !optional.includes(name) && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
-    else if (typed !== '' && form.elements[name].inputMode && !NUMBER.test(typed)) found[name] = t('wrong.number');
+    if (incomplete(form.elements[name])) found[name] = t('wrong.time');
+    else if (typed === '' && !optional.includes(name) && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
+    else if (typed !== '' && form.elements[name].inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
   }
   return found;
 }

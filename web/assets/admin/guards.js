@@ -2,9 +2,9 @@
 // The guards of a sale against bots: their settings, while a sale is made and while it runs, and what they did.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
-import { Dialog, announce } from '../shell.js';
-import { Field, announceChange, tied, trouble } from './parts.js';
-import { problems } from './problems.js';
+import { Dialog } from '../shell.js';
+import { Field, announceChange, numberOf, tied, trouble } from './parts.js';
+import { Wrong, refusal, useProblems } from './wrong.js';
 
 /** The guards in the order in which they are asked, each with its fields and what they begin with. @type {Record<string, Record<string, string>>} */
 const GUARDS = {
@@ -58,8 +58,8 @@ export function readGuards(form, was, t) {
       const typed = form.elements[name].value.trim();
       if (typed === '') {
         if (needed(form, guard, path)) wrong[name] = t('wrong.missing');
-      } else if (!/^\d+$/.test(typed)) wrong[name] = t('wrong.whole');
-      else put(guards[guard], path, Number(typed));
+      } else if (!(Number.isInteger(numberOf(typed)) && numberOf(typed) >= 0)) wrong[name] = t('wrong.whole');
+      else put(guards[guard], path, numberOf(typed));
     }
     if (was?.[guard] && same(guards[guard], was[guard], Object.keys(fields))) delete guards[guard];
   }
@@ -132,11 +132,13 @@ function Proposal({ words, units }) {
   const crowd = useRef(/** @type {any} */ (null));
   const propose = () => {
     const form = crowd.current.form;
-    const expected = Number(crowd.current.value.trim());
-    const sold = Number(form.elements.stock?.value ?? units);
+    const expected = numberOf(crowd.current.value);
+    const sold = numberOf(form.elements.stock?.value ?? String(units));
     if (!(expected > 0) || !(sold > 0)) return setSaid(t('guard.proposal.none'));
     const delay = proposedDelay(expected, sold);
-    form.elements['guards.tickets.delayMs'].value = String(delay);
+    const field = form.elements['guards.tickets.delayMs'];
+    field.value = String(delay);
+    field.dispatchEvent(new Event('input', { bubbles: true })); // as if it were typed
     setSaid(t('guard.proposal.says', { n: number(delay / 1000), crowd: number(expected), units: number(sold) }));
   };
   return html`<div class="field wide">
@@ -150,25 +152,15 @@ function Proposal({ words, units }) {
 /** Changes the guards of a sale, also while it runs. @param {any} props */
 export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }) {
   const { t } = words;
-  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
-  const [problem, setProblem] = useState('');
   const [sending, setSending] = useState(false);
-  const form = useRef(/** @type {any} */ (null));
+  const problem = useProblems(t);
   const [settings] = useState(guards); // as they were when it was opened
-  /** @param {Record<string, string>} found @param {string} said */
-  const say = (found, said) => {
-    setWrong(found);
-    setProblem(said);
-    announce(said);
-    setTimeout(() => form.current?.querySelector('[aria-invalid=true]')?.focus());
-  };
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
     if (sending) return;
-    const read = readGuards(form.current, settings, t);
-    const n = Object.keys(read.wrong).length;
-    if (n > 0) return say(read.wrong, t('form.wrong', { n }));
+    const read = readGuards(problem.ref.current, settings, t);
+    if (Object.keys(read.wrong).length > 0) return problem.say(read.wrong);
     if (Object.keys(read.guards).length === 0) return onClose();
     setSending(true);
     const answer = await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { guards: read.guards } });
@@ -178,15 +170,13 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
       onClose();
       return onDone();
     }
-    const found = problems(answer);
-    const rest = Object.entries(found).filter(([name]) => !form.current.elements[name]).map(([name, p]) => `${name} ${p}`);
-    say(found, answer.errors ? [t('form.wrong', { n: answer.errors.length }), ...rest].join(' ') : trouble(answer, t));
+    problem.say(...refusal(answer, trouble(answer, t)));
   };
   return html`<${Dialog} title=${t('ask.guards', { title: voucher.title })} closeLabel=${t('close')} onClose=${onClose}>
-    <form ref=${form} class="stack" noValidate onSubmit=${submit}>
+    <form ref=${problem.ref} class="stack" noValidate onInput=${problem.onInput} onSubmit=${submit}>
       ${settings?.unreadable && html`<p class="note warn">${t('guards.unreadable')}</p>`}
-      <${GuardFields} settings=${settings} wrong=${wrong} words=${words} units=${voucher.issued ?? voucher.stock} />
-      <p class="field-problem" role="alert">${problem}</p>
+      <${GuardFields} settings=${settings} wrong=${problem.wrong} words=${words} units=${voucher.issued ?? voucher.stock} />
+      <${Wrong} of=${problem} />
       <div class="row end">
         <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>
         <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t('save')}</button>

@@ -9,7 +9,7 @@ import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Chart, SPAN } from './chart.js';
 import { GuardFigures } from './guards.js';
-import { State, trouble } from './parts.js';
+import { State, lag, trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
 import { Shares } from './shares.js';
 import { Waitlist } from './waitlist.js';
@@ -54,11 +54,11 @@ export function Live({ id, client, words }) {
         <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
-        <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${`${t('waiting', { n: number(f.waiting) })}${f.partition ? ` · ${t('partition.n', { n: f.partition })}` : ''}`} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
+        <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${`${t('waiting', { n: number(f.waiting) })}${f.partition ? ` · ${t('partition.n', { n: String(f.partition) })}` : ''}`} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">
-        <section class="panel flat"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
+        <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
           <${Chart} points=${sale.points} words=${words} names=${{
             stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: sale.rates.accepted == null ? '–' : number(sale.rates.accepted) }),
           }} />
@@ -81,7 +81,7 @@ export function Live({ id, client, words }) {
 
 /** What to do before a sale. @param {any} props */
 function ToDo({ id, t }) {
-  return html`<section class="panel flat" data-before><h2>${t('before')}</h2>
+  return html`<section class="panel flat stack" data-before><h2>${t('before')}</h2>
     <p>${t('before.says')}</p>
     <p><a class="button quiet small" href=${`#/before/${id}`}>${t('before.open')}</a></p>
   </section>`;
@@ -103,9 +103,6 @@ function under(f, { t, number }) {
 
 /** @param {Record<string, number>} counts */
 const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
-
-/** @param {number} ms @param {import('../words.js').Words} words */
-const lag = (ms, words) => words.t('seconds', { n: (ms / 1000).toFixed(ms > 0 && ms < 10_000 ? 1 : 0) });
 
 /** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
 function clockOf(v, now, { t, time, span, away }) {

@@ -20,7 +20,7 @@ export function Orders({ client, words }) {
   const names = Object.fromEntries(['orderId', 'userId', 'voucherId'].map((name) => [name, t(`filter.${name}`)]));
   return html`
     <header class="head"><h1>${t('place.orders')}</h1>
-      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: true }))} filter=${filter} wrong=${pages.wrong} t=${t} onSearch=${setFilter}>
+      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: true }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         <label class="unseen" for="status">${t('state')}</label>
         <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s} selected=${s === filter.status}>${t(`order.${s}`)}</option>`)}</select>
       <//>

@@ -2,7 +2,7 @@
 // The partitions: where each is, what waits there, and how busy it and its Redis node are.
 
 import { html, useRef } from '../vendor/htm-preact.js';
-import { Foot, Table, usePages } from './parts.js';
+import { Foot, Table, lag, usePages } from './parts.js';
 
 const EVERY = 5000; // ms between two readings
 
@@ -43,9 +43,10 @@ function useRates(rows) {
 }
 
 /** A figure of a partition; a dash where it is not known. @param {any} p @param {string} what @param {import('../words.js').Words} words */
-function shown(p, what, { t, number }) {
+function shown(p, what, words) {
+  const { number } = words;
   if (!p.figures) return '–';
-  if (what === 'lag') return t('seconds', { n: (p.figures.waitingMs / 1000).toFixed(p.figures.waitingMs > 0 && p.figures.waitingMs < 10_000 ? 1 : 0) });
+  if (what === 'lag') return lag(p.figures.waitingMs, words);
   if (what === 'rate') return p.rate == null ? '–' : number(p.rate);
   return number(p.figures[what]);
 }

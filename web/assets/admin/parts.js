@@ -4,6 +4,7 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { problems } from './problems.js';
+import { Wrong, useProblems } from './wrong.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
 const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad' };
@@ -16,6 +17,16 @@ export function State({ voucher, t }) {
 
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
 export const trouble = (answer, t) => answer.errorMsg || t('no.answer');
+
+/** What is typed as a number, NaN for anything else: with thousands as the pages write them, "1,000", and a decimal point or comma. @param {string} text */
+export function numberOf(text) {
+  const typed = text.normalize('NFKC').trim(); // digits of Chinese keyboards, too
+  if (/^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(typed)) return Number(typed.replaceAll(',', ''));
+  return /^[+-]?\d+([.,]\d+)?$/.test(typed) ? Number(typed.replace(',', '.')) : NaN;
+}
+
+/** Whether a time is half typed: its value is "" then, as if nothing were. @param {any} field */
+export const incomplete = (field) => field.validity.badInput;
 
 /** A labelled control with its hint and what is wrong with it. @param {any} props */
 export function Field({ name, label, hint, wrong, children, class: kind = '' }) {
@@ -34,27 +45,29 @@ export const tied = (name, wrong, hint) => ({
 });
 
 /**
- * Asks before something is done, and shows what will happen. run does it and returns what went wrong, "" for nothing.
+ * Asks before something is done, and shows what will happen. run does it and returns what went wrong: a text, "" for nothing, or what say of a
+ * form's problems takes. children may be a function of what is wrong with its fields.
  * @param {any} props
  */
 export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
-  const [problem, setProblem] = useState('');
+  const problem = useProblems(t);
   const [doing, setDoing] = useState(false);
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
     if (doing) return;
     setDoing(true);
-    const wrong = await run(new FormData(e.target));
+    const wrong = await run(new FormData(e.target), e.target);
     setDoing(false);
-    if (wrong) setProblem(wrong);
-    else onClose();
+    if (wrong === '') onClose();
+    else if (typeof wrong === 'string') problem.say({}, wrong);
+    else problem.say(wrong[0], wrong[1]);
   };
   return html`<${Dialog} title=${title} closeLabel=${t('close')} onClose=${onClose}>
-    <form class="stack" onSubmit=${submit}>
+    <form ref=${problem.ref} class="stack" noValidate onInput=${problem.onInput} onSubmit=${submit}>
       ${says && html`<p>${says}</p>`}
-      ${children}
-      <p class="field-problem" role="alert">${problem}</p>
+      ${typeof children === 'function' ? children(problem.wrong) : children}
+      <${Wrong} of=${problem} />
       <div class="row end">
         <button type="button" class="button quiet" onClick=${onClose}>${t('keep')}</button>
         <button class="button ${danger ? 'danger' : 'primary'}" data-act="yes" aria-disabled=${String(doing)}>${yes}</button>
@@ -92,11 +105,12 @@ function filterOf(names) {
 }
 
 /**
- * The form of a filter. fields are those that are typed: {name, label, numeric}; wrong says what is wrong with each.
+ * The form of the filter of a list's pages. fields are those that are typed: {name, label, numeric}.
  * @param {any} props
  */
-export function Search({ fields, filter, wrong = {}, t, onSearch, children }) {
+export function Search({ fields, filter, pages, t, onSearch, children }) {
   const [draft, setDraft] = useState(filter);
+  const { wrong } = pages;
   useEffect(() => setDraft(filter), [JSON.stringify(filter)]);
   /** @param {any} e */
   const submit = (e) => {
@@ -107,7 +121,7 @@ export function Search({ fields, filter, wrong = {}, t, onSearch, children }) {
   return html`<form class="row" role="search" onSubmit=${submit}>
     ${fields.map((/** @type {any} */ f) => html`<label class="unseen" for=${`q-${f.name}`}>${f.label}</label>
       <input id=${`q-${f.name}`} name=${f.name} class="small-input" inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
-        value=${draft[f.name]} onInput=${(/** @type {any} */ e) => setDraft({ ...draft, [f.name]: e.target.value })}
+        value=${draft[f.name]} onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: e.target.value }), pages.changed(f.name))}
         aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`)}
     ${children}
     <button class="button quiet small">${t('search')}</button>
@@ -126,12 +140,15 @@ export function Table({ label, columns, rows, row }) {
       <tbody role="rowgroup">${rows.map((/** @type {any} */ one) => {
         const { cells, ...line } = row(one);
         return html`<tr role="row" ...${line}>${columns.map((/** @type {any} */ c, /** @type {number} */ i) => (c.head
-          ? html`<th scope="row" role="rowheader" class=${c.kind}>${cells[i]}</th>`
+          ? html`<th scope="row" role="rowheader" class=${c.kind} data-label=${c.kind === 'figures' ? c.label : undefined}>${cells[i]}</th>`
           : html`<td role="cell" class=${`${c.n ? 'n' : ''} ${c.kind ?? ''}`} data-label=${c.label}><div>${cells[i]}</div></td>`))}</tr>`;
       })}</tbody>
     </table>
   </div>`;
 }
+
+/** How long something waits, in seconds. @param {number} ms @param {import('../words.js').Words} words */
+export const lag = (ms, { t, tenths }) => t('seconds', { n: ms > 0 && ms < 10_000 ? tenths(ms / 1000) : Math.round(ms / 1000) });
 
 /** From when to when a sale is, and how long it is until then. @param {any} props */
 export function Window({ begin, end, now, words: { t, span, away } }) {
@@ -171,8 +188,13 @@ export function usePages(client, path, filter, { cursor = 'before', every = 0 } 
     const timer = setInterval(() => document.hidden || reads.current.pending || reads.current.further || load([], ''), every);
     return () => clearInterval(timer);
   }, [key, every]);
+  /** A field of the filter was changed: it is no longer called wrong. @param {string} field */
+  const changed = (field) => {
+    const errors = shown.answer?.errors?.filter((/** @type {any} */ e) => e.field !== field);
+    if (errors && errors.length < shown.answer.errors.length) setList({ ...list, answer: { ...shown.answer, errors } });
+  };
   const shown = list.key === key ? list : empty;
-  return { ...shown, wrong: problems(shown.answer ?? {}), again: () => load([], ''), more: () => load(shown.rows, shown.next) };
+  return { ...shown, wrong: problems(shown.answer ?? {}), changed, again: () => load([], ''), more: () => load(shown.rows, shown.next) };
 }
 
 /** What is below a list. @param {any} props names are of the fields of its filter; partly is said of pages without a row that are not the last */
@@ -180,6 +202,7 @@ export function Foot({ pages, t, empty, partly, names = {} }) {
   const more = pages.rows && pages.next && html`<p><button type="button" class="button quiet small" data-act="more" onClick=${pages.more}>${t('more')}</button></p>`;
   if (pages.answer && !pages.answer.success) {
     const wrong = Object.entries(problems(pages.answer)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
+    if (pages.answer.errors?.length === 0) return more; // what was wrong was changed since
     return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>${more}`;
   }
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;

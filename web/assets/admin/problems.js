@@ -1,6 +1,8 @@
 // @ts-check
 // What is wrong with the fields of a request: what the service says of each, which is English, in the language of the page.
 
+import { TEXTS } from './texts.js';
+
 /** A number as the service or the form writes it, and a text that the service repeats. */
 const N = '(-?[\\d.,]+)', TEXT = '"(.*)"';
 
@@ -102,6 +104,27 @@ export function inChinese(english) {
   return english;
 }
 
+/** In a text of the service: what somebody typed, years, times, ids with a hyphen, names of fields, and numbers. */
+const PARTS = /"[^"]*"|“[^”]*”|years? \d+(?: to \d+)?|\d+(?: 到 \d+)? 年|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(?:\.\d+)?(?:Z| UTC)|[\w:.]+-\S+|\b[a-z]+[A-Z]\w*\b|\d{4,}/g;
+
+/**
+ * A text of the service as the page writes: times in the browser's zone, fields as their forms call them, and with counts all numbers with
+ * separators: those of lists before a sale have them, but for ids.
+ * @param {string} text @param {boolean} [counts]
+ */
+export function asShown(text, counts = false) {
+  const language = document.documentElement.lang.startsWith('zh') ? 'zh' : 'en';
+  return text.replace(PARTS, (part, seconds) => {
+    if (/^\d+$/.test(part)) return counts ? BigInt(part).toLocaleString('en') : part;
+    if (/^\d{4}-/.test(part)) return new Date(part.replace(' UTC', 'Z').replace(' ', 'T')).toLocaleString(language === 'zh' ? 'zh-CN' : 'en-GB', TIME[seconds ? 1 : 0]);
+    const name = TEXTS[`field.${part}`]?.[language];
+    return name ? `“${name}”` : part;
+  });
+}
+
+/** How times are written that have minutes, and seconds, as words.js does. @type {Intl.DateTimeFormatOptions[]} */
+const TIME = [{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' }, { dateStyle: 'medium', timeStyle: 'long' }];
+
 /**
  * What is wrong with the fields of a request, by field, from an INVALID. Fields of the form have other units than the service: change
  * makes its text that of the form.
@@ -112,8 +135,8 @@ export function problems(answer, change = (_, english) => english) {
   /** @type {Record<string, string>} */
   const found = {};
   for (const { field, reason, allowed } of answer.errors ?? []) {
-    const [why, what] = [change(field, reason), change(field, allowed)];
-    found[field] = chinese ? `${inChinese(why)}（${inChinese(what)}）` : `${why} (${what})`;
+    const [why, what] = [change(field, reason), change(field, allowed)].map((english) => asShown(chinese ? inChinese(english) : english, true));
+    found[field] = chinese ? `${why}（${what}）` : `${why} (${what})`;
   }
   return found;
 }

@@ -102,7 +102,7 @@ function Figure({ name, label, value, note }) {
 /** One that has ended, with its forecast. @param {any} props */
 function Past({ run, words, latest }) {
   const { t } = words;
-  const who = run.adminId ? t('admin', { user: run.adminId }) : 'server rehearse';
+  const who = run.adminId ? t('admin', { user: String(run.adminId) }) : 'server rehearse';
   return html`<details open=${latest} data-run=${run.voucherId} data-state=${run.state}>
     <summary>${run.state === 'done' ? html`<span class="tag ${run.go ? 'good' : 'bad'}">${t(run.go ? 'check.go' : 'check.nogo')}</span>` : html`<span class="tag bad">${t('rehearsal.lost')}</span>`}
       ${` ${words.time(run.beginTime)} · ${who} · ${t('rehearsal.buyers', { n: words.number(run.buyers) })}`}</summary>

@@ -22,7 +22,7 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
   const [asking, setAsking] = useState(false);
   const [slow, setSlow] = useState(false);
   const field = useRef(/** @type {any} */ (null));
-  useEffect(() => field.current.focus(), []);
+  useEffect(() => field.current.focus(), [problem]); // with a problem, it is read out
   useEffect(() => void (code && follow()), [code]);
   useEffect(() => {
     setSlow(false);
@@ -59,7 +59,7 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
     else setProblem(answer.errorMsg || t('no.answer'));
   };
   return html`
-    <form class="panel sign-in stack" onSubmit=${submit}>
+    <form class="panel sign-in stack" onInput=${() => setProblem('')} onSubmit=${submit}>
       <h1>${t('title')}</h1>
       ${why && html`<p class="note warn" role="alert">${t(why, { user: '' })}</p>`}
       <div class="field">

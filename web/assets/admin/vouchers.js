@@ -19,7 +19,7 @@ export function Vouchers({ client, words }) {
   return html`
     <header class="head">
       <h1>${t('place.vouchers')}</h1>
-      <${Search} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} wrong=${pages.wrong} t=${t} onSearch=${setFilter} />
+      <${Search} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter} />
       <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create')}</button>
     </header>
     <${Table} label=${t('place.vouchers')} rows=${pages.rows ?? []}

@@ -3,8 +3,8 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Ask, Field, Foot, Table, tied, trouble, usePages, useFilter } from './parts.js';
-import { problems } from './problems.js';
+import { Ask, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
+import { refusal } from './wrong.js';
 
 /** The types of events that an endpoint may choose. */
 const TYPES = [
@@ -65,7 +65,6 @@ function Secret({ endpoint, t, onClose }) {
 
 /** What an admin decides about an endpoint: a new one, or one that there is. @param {any} props */
 function EndpointForm({ client, t, endpoint, onClose, onDone }) {
-  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   const chosen = endpoint?.types ? endpoint.types.split(',') : [];
   /** @param {FormData} form */
   const run = async (form) => {
@@ -78,23 +77,22 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     const changed = endpoint && Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== (endpoint[name] ?? '')));
     if (changed && Object.keys(changed).length === 0) return onDone(), '';
     const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.ask('POST', '/admin/webhook', { body });
-    const found = problems(answer);
-    setWrong(found);
-    if (!answer.success) return answer.errors ? found.types || t('form.wrong', { n: answer.errors.length }) : answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t);
+    if (!answer.success) return refusal(answer, answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t));
     announce(t('done'));
     onDone(answer.data);
     return '';
   };
-  /** @param {string} name @param {string} value @param {any} [more] */
-  const input = (name, value, more = {}) => html`<${Field} name=${name} label=${t(`field.${name}`)} hint=${more.hint} wrong=${wrong[name]}>
+  /** @param {Record<string, string>} wrong @param {string} name @param {string} value @param {any} [more] */
+  const input = (wrong, name, value, more = {}) => html`<${Field} name=${name} label=${t(`field.${name}`)} hint=${more.hint} wrong=${wrong[name]}>
     <input ...${tied(name, wrong[name], Boolean(more.hint))} defaultValue=${value} autocomplete="off" inputmode=${more.mode ?? 'text'} /><//>`;
-  return html`<${Ask} title=${t(endpoint ? 'hook.edit' : 'hook.create')} yes=${t(endpoint ? 'save' : 'create.it')} t=${t} run=${run} onClose=${onClose}>
-    ${input('url', endpoint?.url ?? '', { hint: t('hint.url'), mode: 'url' })}
-    ${!endpoint && input('shopId', '', { hint: t('hint.shop'), mode: 'numeric' })}
-    ${input('description', endpoint?.description ?? '')}
+  return html`<${Ask} title=${t(endpoint ? 'hook.edit' : 'hook.create')} yes=${t(endpoint ? 'save' : 'create.it')} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+    ${input(wrong, 'url', endpoint?.url ?? '', { hint: t('hint.url'), mode: 'url' })}
+    ${!endpoint && input(wrong, 'shopId', '', { hint: t('hint.shop'), mode: 'numeric' })}
+    ${input(wrong, 'description', endpoint?.description ?? '')}
     <fieldset class="kinds row types"><legend>${t('field.types')} <span class="soft small-text">${t('hint.types')}</span></legend>
       ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${type} defaultChecked=${chosen.includes(type)} /> ${t(type)}</label>`)}
-    </fieldset>
+      ${wrong.types && html`<p class="field-problem">${wrong.types}</p>`}
+    </fieldset>`}
   <//>`;
 }
 
@@ -169,12 +167,10 @@ function Events({ id, list, version, client, words, onReplay }) {
 /** The dialog of one action. @param {any} props */
 function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
   const { t } = words;
-  const [wrong, setWrong] = useState(/** @type {Record<string, string>} */ ({}));
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {
     const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
-    setWrong(problems(answer));
-    if (!answer.success) return answer.errors ? Object.entries(problems(answer)).map(([f, p]) => `${t(`field.${f}`)} ${p}`).join('; ') : trouble(answer, t);
+    if (!answer.success) return refusal(answer, trouble(answer, t));
     announce(t('done'));
     onDone();
     return '';
@@ -188,7 +184,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
     case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { event })} />`;
     case 'delete': return html`<${Ask} ...${asks} danger=${true} run=${async () => {
       const problem = await send('/delete', {});
-      if (!problem) location.hash = '#/webhooks';
+      if (problem === '') location.hash = '#/webhooks';
       return problem;
     }} />`;
     case 'rotate': return html`<${Ask} ...${asks} run=${async (/** @type {FormData} */ form) => {
@@ -198,11 +194,13 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
       onSecret(answer.data);
       return '';
     }}><label class="pick"><input type="checkbox" name="atOnce" /> ${t('hook.at.once')}</label><//>`;
-    default: return html`<${Ask} ...${asks} run=${(/** @type {FormData} */ form) => {
+    default: return html`<${Ask} ...${asks} run=${(/** @type {FormData} */ form, /** @type {any} */ { elements }) => {
+      const half = ['from', 'to'].filter((name) => incomplete(elements[name]));
+      if (half.length > 0) return [Object.fromEntries(half.map((name) => [name, t('wrong.time')]))];
       /** @param {string} name */
       const moment = (name) => (form.get(name) ? { [name]: new Date(String(form.get(name))).toISOString() } : {});
-      return form.get('from') ? send('/replay', { ...moment('from'), ...moment('to') }) : t('hook.from.missing');
-    }}>${['from', 'to'].map((name) => html`<${Field} name=${name} label=${t('form.zone', { label: t(`field.${name}`), zone: words.zone() })} wrong=${wrong[name]}>
+      return form.get('from') ? send('/replay', { ...moment('from'), ...moment('to') }) : [{ from: t('wrong.missing') }];
+    }}>${(/** @type {Record<string, string>} */ wrong) => ['from', 'to'].map((name) => html`<${Field} name=${name} label=${t('form.zone', { label: t(`field.${name}`), zone: words.zone() })} wrong=${wrong[name]}>
       <input ...${tied(name, wrong[name])} type="datetime-local" step="1" /><//>`)}<//>`;
   }
 }

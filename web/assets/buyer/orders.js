@@ -29,11 +29,11 @@ function One({ order, shop, words, now }) {
   const [asking, ask] = useState('');
   const voucher = shop.vouchers?.find((/** @type {any} */ v) => v.id === order.voucherId);
   const n = order.quantity ?? 1;
-  const title = `${n > 1 ? `${n} × ` : ''}${voucher?.title ?? t('voucher', { id: order.voucherId })}`;
+  const title = `${n > 1 ? `${n} × ` : ''}${voucher?.title ?? t('voucher', { id: String(order.voucherId) })}`;
   /** A text, in its form for several units where there is one. @param {string} key @param {Record<string, string>} [values] */
   const counted = (key, values) => t(n > 1 && has(`${key}.several`) ? `${key}.several` : key, { n, ...values });
   const doing = shop.doing.get(order.id);
-  const refusal = shop.refusals.get(order.id);
+  const refusal = shop.refusalOf(order);
   const price = order.amount === undefined ? '' : money(order.amount);
   const free = order.amount === 0 && asking === 'refund' ? '.free' : ''; // there is no money to speak of
   /** @param {'pay' | 'cancel' | 'refund'} what */

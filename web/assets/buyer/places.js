@@ -128,6 +128,7 @@ export class Places {
       this.refusals.set(id, answer);
       this.view.refused(answer);
       if (this.of(id)) await this.#ask(id); // what has become of it says why
+      if (turn === this.#turn && !this.doing.has(id)) this.refusals.set(id, answer);
     }
     this.view.changed();
   }
@@ -160,6 +161,7 @@ export class Places {
     const old = this.#places.get(id);
     this.#places.set(id, place);
     clearTimeout(this.#timers.get(id));
+    if (old?.state !== place.state) this.refusals.delete(id); // that was of the state before
     if (place.askAgainSeconds) this.#askIn(place.askAgainSeconds, id);
     if (news && old?.state !== place.state && place.state !== 'bought') this.view.notify(place.state, place);
     if (old?.state !== 'bought' && place.state === 'bought') this.view.bought(place);

@@ -47,7 +47,7 @@ export class Shop {
   #quantities = new Map();
   /** What is being done to an order: pay, cancel or refund. @type {Map<string, string>} by order */
   doing = new Map();
-  /** The refused action of an order. @type {Map<string, import('../client.js').Answer>} by order */
+  /** The refused action of an order, and the state in which it left the order. @type {Map<string, {answer: import('../client.js').Answer, status?: string}>} by order */
   refusals = new Map();
 
   /** @type {Map<string, () => void>} stops, by order */
@@ -95,6 +95,12 @@ export class Shop {
   /** The buyer's live orders of an ordinary voucher, newest first. @param {number} voucherId */
   liveOrders(voucherId) {
     return this.orders.filter((o) => o.voucherId === voucherId && LIVE.has(o.status));
+  }
+
+  /** What the service has said to the last action of an order, until that is in another state. @param {Order} order */
+  refusalOf(order) {
+    const refusal = this.refusals.get(order.id);
+    return refusal?.status === order.status ? refusal.answer : undefined;
   }
 
   /** How many units of a voucher the buyer wants. @param {Voucher} voucher */
@@ -409,8 +415,10 @@ export class Shop {
     }
     this.doing.delete(order.id);
     if (answer.status === 401) return this.signOut();
-    if (!answer.success) this.refusals.set(order.id, answer);
+    const refused = () => this.refusals.set(order.id, { answer, status: this.orders.find((o) => o.id === order.id)?.status });
+    if (!answer.success) refused();
     await this.readOrder(order.id);
+    if (!answer.success && this.session.token === who && !this.doing.has(order.id)) refused(); // the state that it is in now may be why
     this.watch();
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Signing in: with a token, or where the service runs for trying out, as a buyer made on the spot.
 
-import { html, useState } from '../vendor/htm-preact.js';
+import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { DEMO } from '../site.js';
 
@@ -13,10 +13,16 @@ export function SignIn({ client, session, words, why, onClose, onSignedIn }) {
   const { t } = words;
   const [problem, setProblem] = useState('');
   const [asking, setAsking] = useState(false);
+  const field = useRef(/** @type {any} */ (null));
   /** @param {string} token */
-  const take = (token) => (session.signIn(token, client.clock.now()) ? onSignedIn() : setProblem('sign.bad'));
+  const take = (token) => {
+    if (session.signIn(token, client.clock.now())) return onSignedIn();
+    setProblem('sign.bad');
+    field.current.focus(); // what is wrong with it is read out
+  };
   const demo = async () => {
     if (asking) return;
+    setProblem('');
     setAsking(true);
     const answer = await client.demoBuyer();
     setAsking(false);
@@ -34,11 +40,11 @@ export function SignIn({ client, session, words, why, onClose, onSignedIn }) {
         <button type="button" class="button primary wide" data-act="demo" aria-describedby="demo-note" aria-disabled=${String(asking)} onClick=${demo}>${t('sign.demo')}</button>
         <p class="soft" id="demo-note">${t('sign.demo.note')}</p>
         <p class="or" aria-hidden="true"><span>${t('sign.or')}</span></p>`}
-      <form class="stack" onSubmit=${submit}>
+      <form class="stack" onInput=${() => setProblem('')} onSubmit=${submit}>
         <div class="field">
           <label for="token">${t('sign.token')}</label>
-          <textarea id="token" name="token" rows="3" required spellcheck="false" autocomplete="off" autocapitalize="off"
-            aria-invalid=${String(problem !== '')} aria-describedby="token-hint token-problem"></textarea>
+          <textarea ref=${field} id="token" name="token" rows="3" required spellcheck="false" autocomplete="off" autocapitalize="off"
+            aria-invalid=${String(problem === 'sign.bad')} aria-describedby="token-hint token-problem"></textarea>
           <p class="field-hint" id="token-hint">${t('sign.token.hint')}</p>
           <p class="field-problem" id="token-problem" role="alert">${problem && t(problem)}</p>
         </div>

@@ -57,9 +57,12 @@ function SignIn({ words: { t }, why, onSignedIn }) {
   const submit = (e) => {
     e.preventDefault();
     if (signIn(new FormData(e.target).get('token')?.toString() ?? '')) onSignedIn();
-    else setProblem('sign.bad');
+    else {
+      setProblem('sign.bad');
+      e.target.elements.token.focus();
+    }
   };
-  return html`<form class="panel stack sign" onSubmit=${submit}>
+  return html`<form class="panel stack sign" onInput=${() => setProblem('')} onSubmit=${submit}>
     <h1>${t('sign.title')}</h1>
     <div class="field">
       <label for="token">${t('sign.token')}</label>
@@ -135,6 +138,11 @@ function Till({ words, onLost }) {
     input.current.value = '';
     input.current.focus();
   };
+  /** Another code is typed: what was said of the one before goes, unless its outcome is still to be asked for. */
+  const typed = () => {
+    setTrouble('');
+    if (!result?.unknown) setResult(null);
+  };
   const camera = async () => {
     setTrouble('');
     const stop = new AbortController();
@@ -152,11 +160,11 @@ function Till({ words, onLost }) {
   useEffect(() => () => scanning?.abort(), [scanning]);
   return html`
     <h1 class="unseen">${t('title')}</h1>
-    <form class="panel stack entry" onSubmit=${(/** @type {any} */ e) => (e.preventDefault(), check(input.current.value))}>
+    <form class="panel stack entry" onInput=${typed} onSubmit=${(/** @type {any} */ e) => (e.preventDefault(), check(input.current.value))}>
       <div class="field">
         <label for="code">${t('code')}</label>
         <input ref=${input} id="code" name="code" class="code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="40"
-          placeholder="0000-0000-0000-0000" aria-describedby="code-hint" />
+          placeholder="0000-0000-0000-0000" aria-invalid=${String(result?.says === 'says.INVALID')} aria-describedby="code-hint" />
         <p class="field-hint" id="code-hint">${t('code.hint')}</p>
       </div>
       <video ref=${video} class="camera" hidden=${!scanning} muted playsinline aria-label=${t('scan.view')}></video>
@@ -187,7 +195,7 @@ function Account({ words: { t } }) {
   account.changed = () => changed((/** @type {number} */ n) => n + 1);
   const who = claims(token);
   return token && who && html`
-    <span class="soft who">${t('sign.till', { user: who.user, shop: who.shop })}</span>
+    <span class="soft who">${t('sign.till', { user: who.user, shop: String(who.shop) })}</span>
     <button type="button" class="button quiet account" data-act="account" onClick=${() => account.out()}>${t('sign.out')}</button>
   `;
 }

@@ -1,0 +1,183 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// replaces types into a field what is to stand in it.
+func (w *window) replaces(selector, text string) {
+	w.tb.Helper()
+	evaluate[bool](w, fmt.Sprintf("document.querySelector(%s).select(), true", quoted(selector)))
+	w.enter(selector, text)
+}
+
+// sets puts a value into a field, and tells the page as a browser does that has been typed into.
+func (w *window) sets(selector, value string) {
+	w.tb.Helper()
+	evaluate[bool](w, fmt.Sprintf("(() => { const f = document.querySelector(%s); f.value = %s; return f.dispatchEvent(new Event('input', { bubbles: true })); })()",
+		quoted(selector), quoted(value)))
+}
+
+// isRight waits until nothing is said to be wrong with a field, to nobody.
+func (w *window) isRight(field string) {
+	w.tb.Helper()
+	w.seesNo(fmt.Sprintf(`[id="f-%s-wrong"]`, field))
+	w.until(fmt.Sprintf(`(f => f.getAttribute('aria-invalid') === null && !(f.getAttribute('aria-describedby') ?? '').includes('wrong'))(document.getElementsByName(%s)[0])`, quoted(field)))
+}
+
+// TestCorrectedField: what is wrong with a field is said until the field is changed, or one because of which it is wrong; the sum counts
+// what is left. The page takes numbers as it writes them, and no half of a time.
+func TestCorrectedField(t *testing.T) {
+	s := realShop(t)
+	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w.click("[data-act=create]")
+	w.enter("#f-payValue", "ten")
+	w.click("[data-act=save]")
+	w.sees("dialog [role=status]", "4 to put right.")
+	w.until("document.activeElement.id === 'f-title' && document.activeElement.getAttribute('aria-describedby') === 'f-title-wrong'")
+	w.enter("#f-title", "A thousand for ten")
+	w.isRight("title")
+	w.sees("dialog [role=status]", "3 to put right.")
+	w.sees("#f-payValue-wrong", "This is not a number.")
+	for field, value := range map[string]string{"payValue": "1,000.50", "actualValue": "2,000", "stock": "9,007,199"} {
+		w.replaces("#f-"+field, value)
+		w.isRight(field)
+	}
+	w.until("document.querySelector('dialog [role=status]').textContent === ''")
+
+	w.sets("#f-endTime", "2026-01-01T10:00:00")
+	w.sets("#f-beginTime", "2026-01-01T11:00:00")
+	w.enter("#f-visibleFrom", "0102")
+	w.click("[data-act=save]")
+	w.sees("#f-visibleFrom-wrong", "This time is not complete.")
+	w.sets("#f-visibleFrom", "")
+	w.isRight("visibleFrom")
+	w.click("[data-act=save]")
+	w.sees("#f-endTime-wrong", "“Begins”") // as its field is called
+	w.accessible()
+	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => m.type))).observe(document.querySelector('dialog [role=status]'), { childList: true, subtree: true }), true)")
+	w.click("[data-act=save]") // the same again: it is said again
+	w.until("window.alerts.length > 0")
+	w.sees("#f-endTime-wrong", "“Begins”")
+	w.sets("#f-beginTime", evaluate[string](w, "new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.isRight("endTime")
+	w.sets("#f-endTime", evaluate[string](w, "new Date(Date.now() + 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees(tile("stock"), "9,007,199")
+	w.accessible()
+
+	w.click("[data-act=restock]")
+	w.enter("#f-delta", "-10,000,000")
+	w.sees("dialog", "10,000,000 units are taken")
+	w.click("[data-act=yes]")
+	w.sees("#f-delta-wrong", "only 9,007,199 are left")
+	w.replaces("#f-delta", "-1000")
+	w.isRight("delta")
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+
+	w.click("[data-act=guards]")
+	w.choose(`select[name="guards.limits"]`, "on")
+	w.sets(`[name="guards.limits.perUser.requests"]`, "")
+	w.click("[data-act=save]")
+	w.sees(problemAt("guards.limits.perUser.requests"), "This is missing")
+	w.sets(`[name="guards.limits.perUser.seconds"]`, "") // the pair is left out
+	w.isRight("guards.limits.perUser.requests")
+	w.keys(kb.Escape)
+	w.seesNo("dialog")
+
+	w.visit(s.url("/admin#/orders?voucherId=seven"))
+	w.sees("#list-trouble", "seven")
+	w.replaces("#q-voucherId", "7")
+	w.seesNo("#list-trouble")
+	w.until("document.querySelector('#q-voucherId').getAttribute('aria-invalid') === null")
+}
+
+// TestCorrectedToken: what was wrong with a token, or with a code, is said until another is typed. The field has the focus meanwhile.
+func TestCorrectedToken(t *testing.T) {
+	s := realShop(t)
+	s.onSale("50 for 10", 5)
+	for _, page := range []struct{ path, open, press string }{
+		{"/", "[data-act=account]", "dialog form button"}, {"/admin", "#token", "form button"}, {"/till", "#token", "form button"},
+	} {
+		w := open(t, s.url(page.path), desktop())
+		w.click(page.open)
+		w.enter("#token", "nonsense")
+		w.click(page.press)
+		w.sees("#token-problem", "This is not")
+		w.until("document.activeElement.id === 'token' && document.activeElement.getAttribute('aria-invalid') === 'true'")
+		w.enter("#token", "e")
+		w.until("document.querySelector('#token-problem').textContent === '' && document.activeElement.getAttribute('aria-invalid') === 'false'")
+	}
+	w := open(t, s.url("/till"), s.asTill(desktop()))
+	w.enter("#code", "no code")
+	w.click("[data-act=check]")
+	w.sees(".result .says", "Not a code")
+	w.until("document.querySelector('#code').getAttribute('aria-invalid') === 'true'")
+	w.enter("#code", "A")
+	w.seesNo(".result")
+	w.until("document.querySelector('#code').getAttribute('aria-invalid') === 'false'")
+}
+
+// TestRefusalGoesWithTheState: what an order's action was refused for is shown while the order is in the state that it was about.
+func TestRefusalGoesWithTheState(t *testing.T) {
+	s := realShop(t)
+	voucher := s.onSale("50 for 10", 5)
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", voucher), 42, nil, &bought)
+	d := s.signedIn(desktop(), 42)
+	d.script += `
+window.fetch = ((ask) => (path, options) => String(path).endsWith('/pay') ? Promise.resolve(new Response(
+  JSON.stringify({ success: false, code: 'ORDER_STATE', errorMsg: 'It cannot be paid just now.' }), { status: 409 })) : ask(path, options))(window.fetch);`
+	w := open(t, s.url("/"), d)
+	w.click(".order [data-act=pay]")
+	w.sees(".order [role=alert]", "cannot be paid just now")
+	s.must(http.MethodPost, "/order/"+bought.OrderID+"/cancel", 42, nil, nil)
+	w.sees(".order .tag", "Cancelled")
+	w.seesNo(".order [role=alert]")
+}
+
+// bare finds counts and amounts of a thousand or more without a separator, in what a page shows: ids have none, nor have years and what is
+// code or was typed.
+const bare = `(() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const ids = 'code, pre, script, style, textarea, .link, .order-id, .facts, .coupon-code, .crumb, .history, h1, h2, h3, [data-label=User], [data-label=用户], [data-label="Its order"], [data-label=对应订单], [data-label="What stands in it"]';
+  for (let node; (node = walk.nextNode());) {
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest(ids)) continue;
+    const before = (node.previousSibling?.textContent ?? '').trim();
+    const text = node.data.replace(/\b20\d\d(?=年|[-,/ ]|$)/g, '').replace(/\d{15,}/g, '').replace(/(#|User |用户 |Till |设备 |-voucher |:)\d+/g, '');
+    const n = /(?<![\d.,:\w-])\d{4,}(?![\d\w:-])/.exec(text);
+    if (n && !/(#|User|用户)$/.test(before)) found.push(node.data.trim());
+  }
+  return found.join(' | ');
+})()`
+
+// grouped fails the test for each number of a thousand or more that the page shows without a separator.
+func (w *window) grouped() {
+	w.tb.Helper()
+	if found := evaluate[string](w, bare); found != "" {
+		w.tb.Errorf("numbers without separators: %s", found)
+	}
+}
+
+// TestGrouped: the search for bare numbers finds what it is to find, and leaves ids alone.
+func TestGrouped(t *testing.T) {
+	s := embeddedShop(t)
+	w := open(t, s.url("/"), desktop())
+	w.sees(button("grab"), "")
+	for text, want := range map[string]bool{
+		"1000 of 2,000 left": true, "¥1000": true, "1,000 left": false, "23 Nov 2026, 10:00:00 UTC": false, "2026年11月23日": false, "2026/11/23 UTC 16:16": false, "User 1000": false,
+		"Order 663377700362335339": false, "voucher #1000": false, "10000 entries": true, "999 left": false, "127.0.0.1:45631": false, "1234.5 s": true,
+	} {
+		got := evaluate[string](w, fmt.Sprintf("(() => { const p = document.createElement('p'); p.textContent = %s; document.querySelector('main').append(p); const found = %s; p.remove(); return found; })()", quoted(text), bare))
+		if (got != "") != want || (want && !strings.Contains(text, got)) {
+			t.Errorf("%q: found %q, want anything: %t", text, got, want)
+		}
+	}
+}

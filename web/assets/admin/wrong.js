@@ -1,0 +1,60 @@
+// @ts-check
+// What is wrong with a form: at its fields, how many there are, and what is not about a field. It is the service that judges, once it is asked;
+// until then a field that was changed is no longer called wrong.
+
+import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { problems } from './problems.js';
+
+/** Fields that may be wrong because of others, or go with them: what is said of them goes when one of those is changed, too. @type {Record<string, string[]>} */
+const BECAUSE = {
+  endTime: ['beginTime'], visibleFrom: ['beginTime', 'endTime'], validUntil: ['beginTime', 'endTime', 'validDays', 'redeemable'], validDays: ['validUntil', 'redeemable'],
+  stock: ['shares'], shares: ['stock', 'partition', 'waitlist'], partition: ['shares'], offerWithin: ['shares', 'waitlist'], perUser: ['stock'], to: ['from'],
+  'guards.tickets.delayMs': ['beginTime', 'endTime'], 'guards.challenge': ['guards.tickets'], 'guards.challenge.maxDifficulty': ['guards.challenge.difficulty'],
+  'guards.limits.perUser.requests': ['guards.tickets', 'guards.challenge'],
+};
+
+/** Whether a change of a field may have put another right. @param {string} field @param {string} changed */
+export function concerns(field, changed) {
+  const pair = /^guards\.limits\.\w+\./.exec(field)?.[0]; // requests, in so many seconds
+  return field === changed || field.startsWith(`${changed}.`) || (pair && changed.startsWith(pair)) || changed.startsWith(`${field}.`) || (BECAUSE[field] ?? []).includes(changed);
+}
+
+/**
+ * The problems of a form, which has to have ref and onInput. say shows them: found has those of fields, and text is about the whole request;
+ * the first field that is wrong gets the focus.
+ * @param {(key: string, values?: any) => string} t
+ */
+export function useProblems(t) {
+  const ref = useRef(/** @type {any} */ (null));
+  const [{ wrong, rest, text, asked }, set] = useState(/** @type {{wrong: Record<string, string>, rest: string[], text: string, asked: number}} */ ({ wrong: {}, rest: [], text: '', asked: 0 }));
+  /** @param {Record<string, string>} found @param {string} [about] */
+  const say = (found, about = '') => {
+    const here = (/** @type {string} */ name) => Boolean(ref.current?.elements[name]);
+    const all = Object.entries(found);
+    set((before) => ({
+      wrong: Object.fromEntries(all.filter(([name]) => here(name))), rest: all.filter(([name]) => !here(name)).map(([name, p]) => `${name} ${p}`),
+      text: about, asked: before.asked + 1,
+    }));
+    setTimeout(() => {
+      const first = ref.current?.querySelector('[aria-invalid=true]');
+      first?.closest('details')?.setAttribute('open', '');
+      first?.focus();
+    });
+  };
+  /** @param {any} e */
+  const onInput = (e) => {
+    const left = Object.entries(wrong).filter(([name]) => !concerns(name, e.target.name));
+    if (left.length < Object.keys(wrong).length) set((before) => ({ ...before, wrong: Object.fromEntries(left) }));
+  };
+  const n = Object.keys(wrong).length + rest.length;
+  return { ref, onInput, say, wrong, asked, sum: n > 0 ? [t('form.wrong', { n }), ...rest].join(' ') : '', text };
+}
+
+/** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {string} other @returns {[Record<string, string>, string]} */
+export const refusal = (answer, other) => (answer.errors ? [problems(answer), ''] : [{}, other]);
+
+/** The lines below a form. They are made anew with each answer, so that screen readers say again what is still wrong. @param {any} props */
+export function Wrong({ of: { sum, text, asked } }) {
+  return html`<p class="field-problem wide" role="status">${sum && html`<span key=${asked}>${sum}</span>`}</p>
+    <p class="field-problem wide" role="alert">${text && html`<span key=${asked}>${text}</span>`}</p>`;
+}
