@@ -147,7 +147,7 @@ func TestConsoleWebhooksVariants(t *testing.T) {
 	for evaluate[bool](zh, "!document.body.innerText.includes('连续失败')") {
 		zh.click("[data-act=reload]")
 	}
-	zh.sees(".plain", "answered 500")
+	zh.sees(".plain", "接收方返回 500")
 	zh.accessible()
 	zh.picture("console-webhook-dark-zh-desktop", false)
 

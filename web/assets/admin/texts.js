@@ -528,5 +528,5 @@ export const TEXTS = {
   'hook.secret.kept': { en: 'I have it', zh: '已保存' },
   'hook.trying': { en: 'A test event is on its way…', zh: '正在发送测试事件…' },
   'hook.taken': { en: 'The endpoint took it, after {ms} ms.', zh: '接收成功，用时 {ms} 毫秒。' },
-  'hook.not.taken': { en: 'The endpoint did not take it: {why}', zh: '接收失败：{why}' },
+  'hook.not.taken': { en: 'The endpoint did not take it:', zh: '接收失败：' },
 };

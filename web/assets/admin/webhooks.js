@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
+import { Failure } from './failures.js';
 import { Ask, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
 import { refusal } from './wrong.js';
 
@@ -138,7 +139,7 @@ function Facts({ endpoint: e, words }) {
   const facts = [
     ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, t) : t('hook.all')],
     ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
-    ['hook.error', e.lastError], ['hook.why', e.disabledWhy], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
+    ['hook.error', e.lastError && html`<${Failure} why=${e.lastError} words=${words} />`], ['hook.why', e.disabledWhy && html`<${Failure} why=${e.disabledWhy} words=${words} />`], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
   ].filter(([, value]) => value);
   return html`<div class="panel flat"><table class="plain facts"><tbody>${facts.map(([name, value]) => html`<tr key=${name}><th scope="row" class="soft">${t(name)}</th><td class="wrap">${value}</td></tr>`)}</tbody></table></div>`;
 }
@@ -157,7 +158,7 @@ function Events({ id, list, version, client, words, onReplay }) {
       row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
         time(d.at), t(d.type), d.orderId ?? d.offerId,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
-        html`<span lang="en">${d.error}</span>`,
+        d.error ? html`<${Failure} why=${d.error} words=${words} />` : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
       ] })} />
     <${Foot} pages=${pages} t=${t} empty=${t(`hook.${list}.none`)} />
@@ -212,7 +213,7 @@ function Tried({ endpoint: e, client, words, onClose }) {
   useEffect(() => void client.ask('POST', `/admin/webhook/${e.id}/test`, { body: {} }).then(setAnswer), []);
   const result = answer?.data;
   const says = !answer ? t('hook.trying') : !answer.success ? trouble(answer, t)
-    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : t('hook.not.taken', { why: result.error });
+    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : html`${t('hook.not.taken')} <${Failure} why=${result.error} words=${words} />`;
   return html`<${Dialog} title=${t('hook.act.test')} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack"><p class="note ${!answer ? '' : result?.taken ? 'good' : 'bad'}" role="status" data-tried=${answer ? 'yes' : undefined}>${says}</p>
       <div class="row end"><button type="button" class="button primary" onClick=${onClose}>${t('close')}</button></div></div>
