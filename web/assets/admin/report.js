@@ -45,16 +45,16 @@ export function Report({ id, client, words }) {
     <div class="tiles figures">
       ${sale && tile('asked', t('asked'), number(r.asked))}
       ${sale && tile('accepted', t('accepted'), number(r.accepted), t('of', { n: number(r.asked) }))}
-      ${sale && tile('soldout', t('sold.out.after'), r.soldOutSeconds === undefined ? '–' : t('seconds', { n: number(r.soldOutSeconds) }), r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'))}
+      ${sale && tile('soldout', t('sold.out.after'), r.soldOutSeconds === undefined ? '–' : t('seconds', { n: r.soldOutSeconds || '< 1' }), r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'))}
       ${tile('sold', t('sold'), number(r.sold.units), sale ? t('of', { n: number(r.issued) }) : '')}
       ${tile('revenue', t('revenue'), money(r.revenue), t('received', { n: money(r.received) }))}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
     <div class="columns">
-      <section class="panel flat"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
+      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
         ${points[0].length > 0
-          ? html`<${Chart} points=${points} words=${words} names=${{ stock: t('refused.rate'), rate: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
+          ? html`<${Chart} same points=${points} words=${words} names=${{ stock: t('refused.rate'), rate: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
           : html`<p class="note">${t('report.quiet')}</p>`}
       </section>
       <div class="stack">

@@ -65,7 +65,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
       <${Price} voucher=${voucher} words=${words} />
       ${voucher.type === 1 && html`
         ${!OVER.has(state) && html`<${Stock} voucher=${voucher} words=${words} state=${state} />`}
-        <${Clock} voucher=${voucher} words=${words} now=${now} />`}
+        <${Clock} voucher=${voucher} words=${words} now=${now} over=${OVER.has(state)} />`}
       ${voucher.type === 0 && voucher.perUser && html`<p class="soft">${t('quantity.most', { n: voucher.perUser })}</p>`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
       <div class="card-act">
@@ -163,14 +163,14 @@ function Another({ n, price, t, onClose, onYes }) {
 }
 
 /** What is to be said of the buyer's ticket. */
-function ticketNote(/** @type {string} */ state, /** @type {any} */ voucher, /** @type {any} */ press, /** @type {any} */ ticket, /** @type {any} */ { t, moment }, /** @type {number} */ now) {
+function ticketNote(/** @type {string} */ state, /** @type {any} */ voucher, /** @type {any} */ press, /** @type {any} */ ticket, /** @type {any} */ { t, moment, tenths }, /** @type {number} */ now) {
   if (!voucher.ticketsFrom) return '';
   if (state === 'kept') return t('note.kept');
   if (state === 'not_started') return t('note.tickets.from', { time: moment(voucher.ticketsFrom) });
   if (!['early', 'grab', 'ticket'].includes(state)) return '';
   if (ticket?.phase === 'solving') return t('note.work');
   if (ticket?.phase === 'ready' && state !== 'ticket' && ticket.usableFrom > now) {
-    return t('note.moment', { seconds: ((ticket.usableFrom - Date.parse(voucher.beginTime)) / 1000).toFixed(1) });
+    return t('note.moment', { seconds: tenths((ticket.usableFrom - Date.parse(voucher.beginTime)) / 1000) });
   }
   return state === 'early' && press === undefined ? t('note.early') : '';
 }
@@ -205,10 +205,11 @@ function Stock({ voucher, words: { t, number }, state }) {
 }
 
 /** @param {any} props */
-function Clock({ voucher, words: { t, time }, now }) {
+function Clock({ voucher, words: { t, time }, now, over }) {
   const begin = Date.parse(voucher.beginTime);
   const end = Date.parse(voucher.endTime);
   if (now >= end) return html`<p class="clock soft">${t('ended.at', { time: time(voucher.endTime) })}</p>`;
+  if (over) return null; // it is not what there is to wait for
   const { days, clock } = countdown((now < begin ? begin : end) - now);
   return html`<p class="clock ${now < begin ? 'coming' : ''}">
     <span class="soft">${t(now < begin ? 'starts.in' : 'ends.in')}</span>
