@@ -6,9 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +71,46 @@ func TestProblemsInChinese(t *testing.T) {
 	w.sees("#f-shares-wrong", "当前为 17（1 到 16 的整数）")
 	w.sees("#f-payWithin-wrong", "当前为 100,000（")
 	w.accessible()
+}
+
+// TestWhysInWords: the pages have words for whatever the history of an order gives as a reason, in both languages. The reasons are read out of
+// the ledger's source.
+func TestWhysInWords(t *testing.T) {
+	reasons := map[string]bool{"reserved until 2026-11-11T20:00:00Z": true, "the reservation was released": true}
+	for pattern, folder := range map[string]string{
+		`(?:why: |why :?= |(?:refuse|note)\(order\.\w+, |noUnitForLate = )"([^"]+)"`: "../../internal/sqlstore", `\tReason = "([A-Z_]+)"|Reason = "([A-Z_]+)"`: "../../internal/order",
+	} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(source), -1) {
+				reasons[strings.Join(found[1:], "")] = !strings.HasSuffix(name, "_test.go") || reasons[strings.Join(found[1:], "")]
+			}
+		}
+	}
+	maps.DeleteFunc(reasons, func(_ string, stored bool) bool { return !stored })
+	if len(reasons) < 20 {
+		t.Fatalf("only %d reasons were found: %v", len(reasons), reasons)
+	}
+	list, err := json.Marshal(slices.Collect(maps.Keys(reasons)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	w.sees(button("grab"), "")
+	said := evaluate[[][]string](w, fmt.Sprintf(`Promise.all(['whys', 'words'].map((name) => import('/assets/' + name + '.js'))).then(([{ why }, { speak }]) =>
+  %s.map((stored) => [stored, ...['en', 'zh'].map((language) => why(stored, speak(language, {})))]))`, list))
+	for _, of := range said {
+		if !strings.ContainsFunc(of[1], unicode.IsLower) || !strings.ContainsFunc(of[2], func(r rune) bool { return unicode.Is(unicode.Han, r) }) || strings.Contains(of[1]+of[2], "T20:") {
+			t.Errorf("%q is said as %q and %q", of[0], of[1], of[2])
+		}
+	}
 }
 
 // problemsOf returns the reasons, and what is allowed, of the problems that a package finds, with values in their gaps.

@@ -4,6 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
+import { why } from '../whys.js';
 import { countdown } from '../words.js';
 
 /** How each state looks. @type {Record<string, string>} */
@@ -121,14 +122,22 @@ function Act({ what, label, tone, doing, onPress }) {
   </button>`;
 }
 
+/** Who did something to an order and why, each once. @param {any} event @param {import('../words.js').Words} words */
+function causes({ by, why: stored }, words) {
+  const { t, has } = words;
+  const who = by.startsWith('till ') ? t('by.till') : has(`by.${by}`) ? t(`by.${by}`) : '';
+  return [...new Set([who, stored ? why(stored, words) : ''])].filter(Boolean);
+}
+
 /** @param {any} props */
-function History({ order, words: { t, time, has }, onOpen }) {
+function History({ order, words, onOpen }) {
+  const { t, time } = words;
   return html`<details class="history" onToggle=${(/** @type {any} */ e) => e.target.open && onOpen()}>
     <summary>${t('history')}</summary>
     <ol>
       ${(order.history ?? []).map((/** @type {any} */ e) => html`<li class=${TONES[e.status] ?? ''}>
         <span>${t(e.status === 'queued' ? 'event.accepted' : `order.${e.status}`)}</span>
-        <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${has(`by.${e.by}`) && `, ${t(`by.${e.by}`)}`}${e.by.startsWith('till ') && `, ${t('by.till')}`}${e.why && `, ${e.why}`}</span>
+        <span class="soft"><time datetime=${e.at}>${time(e.at)}</time>${causes(e, words).map((cause) => `, ${cause}`)}</span>
       </li>`)}
     </ol>
   </details>`;
