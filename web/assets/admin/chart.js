@@ -27,15 +27,16 @@ export function Chart({ points, words, names, same = false }) {
     const ink = (/** @type {string} */ name) => () => colour(probe.current, name);
     const faint = { stroke: ink('line'), width: 1 };
     const axis = { stroke: ink('soft'), grid: faint, ticks: faint, font: '12px system-ui, sans-serif' };
+    const size = (/** @type {any} */ _, /** @type {string[] | null} */ texts) => Math.max(64, 24 + 7 * Math.max(0, ...(texts ?? []).map((one) => one.length)));
     const values = (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((n) => words.number(n));
-    const size = () => ({ width: place.current.clientWidth, height: place.current.clientHeight });
+    const room = () => ({ width: place.current.clientWidth, height: place.current.clientHeight });
     plot.current = new /** @type {any} */ (window).uPlot({
-      ...size(), legend: { show: false }, cursor: { show: false },
+      ...room(), legend: { show: false }, cursor: { show: false },
       scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, stock: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.05)] },
         rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
       axes: [
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90, size: 34 },
-        { ...axis, scale: same ? 'rate' : 'stock', size: 64, values, incrs: WHOLE }, ...(same ? [] : [{ ...axis, scale: 'rate', side: 1, size: 64, grid: { show: false }, values, incrs: WHOLE }]),
+        { ...axis, scale: same ? 'rate' : 'stock', size, values, incrs: WHOLE }, ...(same ? [] : [{ ...axis, scale: 'rate', side: 1, size, grid: { show: false }, values, incrs: WHOLE }]),
       ],
       series: [
         {},
@@ -43,7 +44,7 @@ export function Chart({ points, words, names, same = false }) {
         { scale: 'rate', stroke: ink('focus'), width: 1.5, points: { show: false } },
       ],
     }, points, place.current);
-    const resized = new ResizeObserver(() => plot.current.setSize(size()));
+    const resized = new ResizeObserver(() => plot.current.setSize(room()));
     resized.observe(place.current);
     const again = () => plot.current.redraw(false, true);
     const themed = new MutationObserver(again);

@@ -90,7 +90,7 @@ function ToDo({ id, t }) {
 /** @param {any} props */
 function Tile({ name, label, value, note, bar, tone }) {
   return html`<div class="tile ${tone ?? ''}" data-tile=${name}>
-    <p class="tile-label">${label}</p><p class="tile-value">${value}</p><p class="tile-note">${note}</p>
+    <p class="tile-label">${label}</p><p class="tile-value ${value.length > 8 ? 'long' : ''}">${value}</p><p class="tile-note">${note}</p>
     ${bar !== undefined && html`<div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round(bar * 100)}%` }}></div></div>`}
   </div>`;
 }

@@ -31,6 +31,6 @@ export function Art({ id, value }) {
       </g>
       <path d="M262 0v180" stroke=${ink} stroke-opacity="0.4" stroke-width="2" stroke-dasharray="3 8" stroke-linecap="round" />
     </svg>
-    <span style=${{ color: ink }}>${value}</span>
+    <span style=${{ color: ink, '--fit': Math.min(1, 7 / value.length) }}>${value}</span>
   </div>`;
 }

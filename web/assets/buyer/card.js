@@ -35,7 +35,8 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const place = voucher.type === 1 ? shop.places.of(voucher.id) : undefined;
   const state = stateOf(voucher, now, order, press, place);
   const n = order ? order.quantity ?? 1 : state === 'offered' ? 1 : shop.quantity(voucher); // an offer is one unit
-  const price = money(order?.amount ?? voucher.payValue * n);
+  const amount = order?.amount ?? voucher.payValue * n;
+  const price = amount === 0 ? t('free') : money(amount);
   const several = voucher.type === 1 && (voucher.perUser ?? 1) > 1 && ASKS.has(state);
   const id = `voucher-${voucher.id}`;
   const doing = (order !== undefined && shop.doing.get(order.id) === 'pay') || shop.places.doing.has(voucher.id);
@@ -80,7 +81,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
-        ${again && html`<${Another} n=${mine.length} price=${price} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
+        ${again && html`<${Another} n=${mine.length} price=${money(amount)} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
         ${(state === 'waiting' || state === 'offered') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
@@ -184,9 +185,9 @@ function Work({ ticket, t }) {
 function Price({ voucher, words: { t, money } }) {
   const percent = Math.floor((100 * (voucher.actualValue - voucher.payValue)) / voucher.actualValue);
   return html`<p class="price">
-    <strong>${money(voucher.payValue)}</strong>
+    <strong>${voucher.payValue === 0 ? t('price.free') : money(voucher.payValue)}</strong>
     <span class="soft">${t('worth', { value: money(voucher.actualValue) })}</span>
-    ${percent > 0 && html`<span class="saving">${t('saving', { percent })}</span>`}
+    ${percent > 0 && percent < 100 && html`<span class="saving">${t('saving', { percent })}</span>`}
   </p>`;
 }
 

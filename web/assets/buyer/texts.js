@@ -86,6 +86,8 @@ export const TEXTS = {
   'quantity.fewer': { en: 'One fewer', zh: '减少一张' },
   'quantity.more': { en: 'One more', zh: '增加一张' },
 
+  free: { en: 'free', zh: '免费' },
+  'price.free': { en: 'Free', zh: '免费' },
   worth: { en: 'worth {value}', zh: '价值 {value}' },
   saving: { en: '{percent}% off', zh: '立省 {percent}%' },
   left: { en: '{left} of {all} left', zh: '剩余 {left} / {all}' },
