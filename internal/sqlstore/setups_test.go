@@ -110,7 +110,7 @@ func TestSalesWithoutSetup(t *testing.T) {
 	})
 }
 
-// The first one that writes is right, whoever else writes at the same time or later.
+// The first one that writes is right, also if others write at the same time or later.
 func TestASetupIsKeptOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.begins(t, "Yesterday's", recordedAt.Add(-time.Minute))

@@ -89,7 +89,7 @@ func TestPullFor(t *testing.T) {
 		"nothing left":                       {split.Look{has(0), has(0)}, 1, split.Pull{}},
 		"nothing wanted":                     {split.Look{has(0), has(5)}, 0, split.Pull{}},
 		"left to one that gathers more":      {split.Look{has(2), has(1), keeps(3)}, 7, split.Pull{}},
-		"enough, whoever gathers":            {split.Look{has(2), has(3), keeps(3)}, 3, split.Pull{From: 1, Units: 3}},
+		"enough, also while one gathers":     {split.Look{has(2), has(3), keeps(3)}, 3, split.Pull{From: 1, Units: 3}},
 		"others gather less":                 {split.Look{has(4), has(1), keeps(3)}, 7, split.Pull{From: 1, Units: 1}},
 		"the lower of two that gather":       {split.Look{has(3), has(1), keeps(3)}, 7, split.Pull{From: 1, Units: 1}},
 		"one that is closed gathers nothing": {split.Look{has(2), has(1), closedKept}, 7, split.Pull{From: 1, Units: 1}},
