@@ -30,8 +30,11 @@ Instances know of a change within some five seconds. Partition 0 can be closed, 
 // partitionCommand is the command partition.
 func partitionCommand(ctx context.Context, env environment) error {
 	args := env.args
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		env.args = args[1:] // the help may stand behind what is to be done, too
+	switch {
+	case len(args) > 1 && isHelp(args[1]): // behind what is to be done
+		env.args = args[1:]
+	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
+		env.args = nil // what stands behind it is a number, also if it begins with a -
 	}
 	set := flag.NewFlagSet("partition", flag.ContinueOnError)
 	if err := parseFlags(env, set, partitionHelp); err != nil {
