@@ -21,7 +21,7 @@ func good() Facts {
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16, HasProvider: true,
 		Setup: around(),
-		Sale:  &Sale{Last: &LastSale{VoucherID: 6, Title: "Yesterday's", Begin: now.Add(-23 * time.Hour), Setup: around()}, Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+		Sale:  &Sale{Last: &LastSale{VoucherID: 1006, Title: "Yesterday's", Begin: now.Add(-23 * time.Hour), Setup: around()}, Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
 	}
 }
 
@@ -78,12 +78,12 @@ func TestList(t *testing.T) {
 		"free, no provider":  {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
 		"changed today":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
 		"none before it":     {func(f *Facts) { f.Sale.Last = nil }, "", OK, ""},
-		"fsync differs":      {func(f *Facts) { f.Setup["appendfsync"] = "everysec" }, "setup.changes", Warning, "sale 6 (Yesterday's), which began at 2026-05-31 20:00 UTC: appendfsync always → everysec →"},
+		"fsync differs":      {func(f *Facts) { f.Setup["appendfsync"] = "everysec" }, "setup.changes", Warning, "sale 1006 (Yesterday's), which began at 2026-05-31 20:00 UTC: appendfsync always → everysec →"},
 		"several differ": {func(f *Facts) {
 			f.Setup["instances"], f.Setup["ledger.version"], f.Setup["SECKILL_USER_RATE"] = "3", "8.4.1", "50"
 		}, "setup.changes", Warning, "instances 2 → 3; database 8.4.0 → 8.4.1; SECKILL_USER_RATE 10 → 50 →"},
 		"a long value":           {func(f *Facts) { f.Setup["SECKILL_CORS_ORIGINS"] = strings.Repeat("é", 81) }, "setup.changes", Warning, "none → " + strings.Repeat("é", 80) + "… →"},
-		"not readable now":       {func(f *Facts) { f.Setup["redis.version"], f.Setup["maxmemory"] = "", "" }, "setup.changes", Warning, "nothing since sale 6 (Yesterday's), which began at 2026-05-31 20:00 UTC; not compared, as it could not be read then or now: Redis, maxmemory →"},
+		"not readable now":       {func(f *Facts) { f.Setup["redis.version"], f.Setup["maxmemory"] = "", "" }, "setup.changes", Warning, "nothing since sale 1006 (Yesterday's), which began at 2026-05-31 20:00 UTC; not compared, as it could not be read then or now: Redis, maxmemory →"},
 		"not readable then":      {func(f *Facts) { f.Sale.Last.Setup["sync_binlog"] = "" }, "setup.changes", Warning, "then or now: sync_binlog"},
 		"never readable":         {func(f *Facts) { f.Setup["sync_binlog"], f.Sale.Last.Setup["sync_binlog"] = "", "" }, "setup.changes", Warning, "then or now: sync_binlog"},
 		"not asked for then":     {func(f *Facts) { delete(f.Sale.Last.Setup, "max_connections") }, "setup.changes", Warning, "then or now: max_connections"},
@@ -205,7 +205,7 @@ func TestChangesSinceTheLastSaleInChinese(t *testing.T) {
 	facts := good()
 	facts.Setup["instances"], facts.Setup["appendfsync"], facts.Setup["redis.version"] = "1", "no", ""
 	for _, l := range List(facts, now) {
-		want := "自 2026-05-31 20:00 UTC 开始的活动 6（Yesterday's）以来：实例数 2 → 1；appendfsync always → no；当时或现在未能读取，无法比较：Redis 版本"
+		want := "自 2026-05-31 20:00 UTC 开始的活动 1006（Yesterday's）以来：实例数 2 → 1；appendfsync always → no；当时或现在未能读取，无法比较：Redis 版本"
 		if l.Name == "setup.changes" && l.What(Chinese) != want {
 			t.Errorf("%q, want %q", l.What(Chinese), want)
 		}

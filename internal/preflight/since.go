@@ -1,6 +1,9 @@
 package preflight
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // longestValue is how many characters of a value of a setup are shown: some settings are lists.
 const longestValue = 80
@@ -15,7 +18,7 @@ func (f *Facts) sinceLastSale() Line {
 			"没有可比较的上一场活动：活动开始时才会记录当时的环境"), text{})
 	}
 	began := last.Begin.Format("2006-01-02 15:04 MST")
-	since := say("since sale %d (%s), which began at %s", "自 %[3]s 开始的活动 %[1]d（%[2]s）以来", last.VoucherID, last.Title, began)
+	since := say("since sale %s (%s), which began at %s", "自 %[3]s 开始的活动 %[1]s（%[2]s）以来", strconv.FormatInt(last.VoucherID, 10), last.Title, began)
 	changed, unknown := last.Setup.compare(f.Setup)
 	what := say("nothing %s", "%s没有变化", since)
 	do := say("look yourself at what could not be read", "请自行查看未能读取的项目")
