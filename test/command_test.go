@@ -38,6 +38,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"reconcile", "--help"}, 0, []string{"-voucher", "-repair", "tb_seckill_voucher", "balanced"}},
 		{[]string{"reconcile", "-voucher", "-1"}, 2, []string{"-voucher"}},
 		{[]string{"reconcile", "-voucher", "seven"}, 2, []string{`"seven" for flag -voucher (allowed: a whole number)`}},
+		{[]string{"reconcile", "-voucher", "7", "-repair=perhaps"}, 2, []string{`"perhaps" for -repair (allowed: true or false)`}},
 		{[]string{"token", "-user", "7", "-ttl", "1"}, 2, []string{`"1" for flag -ttl (allowed: a time such as 10s or 2m)`}},
 		{[]string{"partition", "--help"}, 0, []string{"list", "close", "open", "remove"}},
 		{[]string{"partition", "list", "--help"}, 0, []string{"list", "close", "open", "remove"}},

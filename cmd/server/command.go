@@ -125,7 +125,7 @@ func wrongFlag(set *flag.FlagSet, err error) string {
 		return text
 	}
 	set.VisitAll(func(f *flag.Flag) {
-		if !strings.HasSuffix(text, " for flag -"+f.Name) {
+		if !strings.HasSuffix(text, " for flag -"+f.Name) && !strings.HasSuffix(text, " for -"+f.Name) { // the latter of switches
 			return
 		}
 		switch f.Value.(flag.Getter).Get().(type) { //nolint:forcetypeassert // all flags of package flag are getters

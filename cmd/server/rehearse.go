@@ -159,7 +159,10 @@ func findLoadgen(given string) (string, error) {
 func (c crowd) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // through no proxy, like the crowd
+	client := http.Client{ // through no proxy, and to nowhere else, like the crowd
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	for server := range strings.SplitSeq(c.url, ",") {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(strings.TrimSpace(server), "/")+"/healthz", http.NoBody)
 		if err != nil {
