@@ -118,6 +118,8 @@ func TestCheckSinceTheLastSale(t *testing.T) {
 		})
 	}
 	expect(list, "ok       setup.changes", "there is no sale before this one to compare with")
+	s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL(fmt.Sprintf("/admin/voucher/%d/orders.csv", next)), Token: box.AdminToken()})
+	expect(list, "ok       sale.changes", "nothing since it was created") // an export changes nothing
 
 	second := s.Servers[1]
 	if err := second.Kill(); err != nil { // the other one keeps the setup alone

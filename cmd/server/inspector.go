@@ -97,7 +97,7 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 	return f, nil
 }
 
-// setup reads what is around a sale now.
+// setup reads the setup as it is now.
 func (i *inspector) setup(ctx context.Context) (preflight.Setup, error) {
 	partitions := i.stores.partitions.All()
 	return preflight.ReadSetup(ctx, preflight.SetupSources{
@@ -218,14 +218,14 @@ func (i *inspector) rehearsed(ctx context.Context, id int64) (*preflight.Rehears
 	return nil, err
 }
 
-// changes returns what admins have changed of a voucher, last first, but for its creation.
+// changes returns what was changed of a voucher since its creation, last first. An export of its orders changes nothing.
 func (i *inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
 	entries, err := i.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.Action == voucher.Created {
+		if e.Action == voucher.Created || e.Action == voucher.Exported {
 			continue
 		}
 		c := preflight.Change{At: e.At, Action: string(e.Action), By: e.By.AdminID}

@@ -133,7 +133,11 @@ func (c Change) says() text {
 	if c.Action == "change" && len(c.Fields) > 0 {
 		fields = " " + strings.Join(c.Fields, ", ")
 	}
-	return say("%s: admin %s %s%s", "%s：管理员 %s %s%s", c.At.Format("2006-01-02 15:04 MST"), strconv.FormatInt(c.By, 10), did, fields)
+	who := text{"the service", "服务"}
+	if c.By != 0 {
+		who = say("admin %s", "管理员 %s", strconv.FormatInt(c.By, 10))
+	}
+	return say("%s: %s %s%s", "%s：%s %s%s", c.At.Format("2006-01-02 15:04 MST"), who, did, fields)
 }
 
 // id is the voucher's, as it is written.

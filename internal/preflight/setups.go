@@ -11,7 +11,7 @@ const (
 	setupsEvery = 5 * time.Second // how often sales that have begun are looked for
 	// setupsTimeout is how long the ledger has for each call.
 	setupsTimeout = 5 * time.Second
-	// setupsWithin is how long after its begin the setup of a sale is still kept: what is around it later may be another.
+	// setupsWithin is how long after its begin the setup of a sale is still kept: later it may be another.
 	setupsWithin = time.Hour
 	// setupsPatience is how long a store that does not answer is waited for, before what the others say is kept without it.
 	setupsPatience = time.Minute
@@ -58,7 +58,7 @@ func (s *Setups) Run(ctx context.Context) error {
 	for {
 		more, err := s.round(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "keeping what is around a sale that has begun failed; retrying", "error", err)
+			s.log.WarnContext(ctx, "keeping the setup of a sale that has begun failed; retrying", "error", err)
 		}
 		failing = err != nil
 		if more {
@@ -85,13 +85,13 @@ func (s *Setups) round(ctx context.Context) (more bool, err error) {
 		if sales = slices.DeleteFunc(sales, func(b BegunSale) bool { return b.Ago < setupsPatience }); len(sales) == 0 {
 			return false, unread
 		}
-		s.log.WarnContext(ctx, "what is around a sale that has begun is kept without what could not be read", "voucher", sales[0].VoucherID, "error", unread)
+		s.log.WarnContext(ctx, "the setup of a sale that has begun is kept without what could not be read", "voucher", sales[0].VoucherID, "error", unread)
 	}
 	writing, cancel := context.WithTimeout(ctx, setupsTimeout)
 	defer cancel()
 	kept, err := s.ledger.KeepSetup(writing, sales, setup, setupsAge)
 	if kept > 0 {
-		s.log.InfoContext(ctx, "kept what is around sales that have begun", "voucher", sales[0].VoucherID, "sales", kept)
+		s.log.InfoContext(ctx, "kept the setup of sales that have begun", "voucher", sales[0].VoucherID, "sales", kept)
 	}
 	return kept > 0 && len(sales) == setupsBatch, err
 }

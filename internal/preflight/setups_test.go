@@ -58,7 +58,7 @@ func (k *keptSetups) KeepSetup(ctx context.Context, sales []BegunSale, setup Set
 	return kept, nil
 }
 
-// read reads what is around.
+// read reads the setup as it is now.
 func (k *keptSetups) read(context.Context) (Setup, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

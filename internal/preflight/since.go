@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// longestValue is how many characters of a value of a setup are shown: some settings are lists.
+// longestValue is how many characters of a value of a setup are shown, of a longer one those from where it differs: some settings are lists.
 const longestValue = 80
 
-// sinceLastSale says what is around the sale now and was not around the last one, which an operator asks first when that one went well.
+// sinceLastSale says what differs between the setup now and that of the last sale, which an operator asks first when that one went well.
 // What could not be read both times is no change, and no ok either.
 func (f *Facts) sinceLastSale() Line {
 	const name = "setup.changes"
 	last := f.Sale.Last
 	if last == nil {
-		return line(name, OK, say("there is no sale before this one to compare with: what is around a sale is kept when it begins",
+		return line(name, OK, say("there is no sale before this one to compare with: a sale's setup is kept when it begins",
 			"没有可比较的上一场活动：活动开始时才会记录当时的环境"), text{})
 	}
 	began := last.Begin.Format("2006-01-02 15:04 MST")
@@ -42,7 +42,7 @@ func (s Setup) compare(now Setup) (changed, unknown text) {
 			case was == "" || is == "":
 				missing[in] = append(missing[in], thing[in])
 			case was != is:
-				differs[in] = append(differs[in], thing[in]+" "+brief(was)+" → "+brief(is))
+				differs[in] = append(differs[in], thing[in]+" "+brief(was, is)+" → "+brief(is, was))
 			}
 		}
 	}
@@ -52,10 +52,23 @@ func (s Setup) compare(now Setup) (changed, unknown text) {
 	return changed, unknown
 }
 
-// brief is a value without the end of one that is very long.
-func brief(value string) string {
-	if all := []rune(value); len(all) > longestValue {
-		return string(all[:longestValue]) + "…"
+// brief is a value as it is shown beside another one: without the end, and the beginning that both have, of one that is very long.
+func brief(value, other string) string {
+	all, others := []rune(value), []rune(other)
+	if len(all) <= longestValue {
+		return value
 	}
-	return value
+	from := 0
+	for from < min(len(all), len(others)) && all[from] == others[from] {
+		from++
+	}
+	from = max(0, min(from-longestValue/4, len(all)-longestValue)) // with some of what both have
+	shown := string(all[from:min(len(all), from+longestValue)])
+	if from > 0 {
+		shown = "…" + shown
+	}
+	if from+longestValue < len(all) {
+		shown += "…"
+	}
+	return shown
 }

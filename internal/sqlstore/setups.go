@@ -80,7 +80,7 @@ func (s *Store) KeepSetup(ctx context.Context, sales []preflight.BegunSale, setu
 		return tx.Where("begin_time < ?", now.Add(-age)).Delete(&setupRow{}).Error
 	})
 	if err != nil {
-		return 0, readError("keeping what is around sales that have begun", err)
+		return 0, readError("keeping the setup of sales that have begun", err)
 	}
 	return kept, nil
 }

@@ -84,7 +84,7 @@ func TestConsoleBefore(t *testing.T) {
 	w.accessible()
 }
 
-// holds begins a sale and ends it once what is around it is kept.
+// holds begins a sale and ends it once its setup is kept.
 func (s *shop) holds(title string) {
 	s.tb.Helper()
 	sale := s.offer(title, 40, time.Now(), time.Now().Add(time.Hour), "on_sale")
