@@ -79,6 +79,7 @@ func TestConsolePartitions(t *testing.T) {
 	w.sees(tile("accepted"), "22")
 	w.sees(tile("recorded"), "22")
 	w.sees("[data-balance=balanced]", "40 issued = 18 left + 0 waiting + 22 recorded")
+	w.sees("[data-action=create] .changes", "Shares 4")
 	w.until("Number(document.querySelector(\"[data-share='0'] td:nth-of-type(6)\").innerText) >= 6") // moved in
 	w.until("[...document.querySelectorAll('[data-share] td:nth-of-type(4)')].reduce((sum, held) => sum + Number(held.innerText), 0) === 22")
 	w.accessible()
@@ -91,8 +92,9 @@ func TestConsolePartitions(t *testing.T) {
 	w.sees("[data-partition='0']", "open")
 	w.sees("[data-partition='1']", "closed: no new sales")
 	w.sees("[data-partition='2']", "open")
-	w.until("Number(document.querySelector(\"[data-partition='2'] td:nth-of-type(3)\").innerText) >= 2")    // one of them by the form
-	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')") // a second reading
+	w.until("Number(document.querySelector(\"[data-partition='2'] td:nth-of-type(3)\").innerText) >= 2")        // one of them by the form
+	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')")     // a second reading
+	w.until("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.sheet'))") // every column
 	w.accessible()
 	w.picture("console-partitions-desktop", false)
 	zh := open(t, s.url("/admin#/partitions"), s.asAdmin(desktop().in("zh-CN").inDark()))

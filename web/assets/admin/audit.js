@@ -46,6 +46,12 @@ const OUTCOMES = { done: 'good', refused: 'bad' };
 /** Fields that are counts, and not ids. */
 const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistOfferSeconds', 'shares']);
 
+/** Fields of a new voucher that are told. */
+const FIRST = new Set(['title', 'payValue', 'stock', 'beginTime', 'endTime']);
+
+/** Fields of which those of a new voucher are told if there are several. */
+const SEVERAL = new Set(['perUser', 'shares']);
+
 /** @param {any} props */
 function Changes({ entry: e, words }) {
   const { t, number, money, time, has } = words;
@@ -61,7 +67,7 @@ function Changes({ entry: e, words }) {
     return text;
   };
   const fresh = e.action === 'create';
-  const told = fresh ? e.changes.filter((/** @type {any} */ c) => ['title', 'payValue', 'stock', 'beginTime', 'endTime'].includes(c.field)) : e.changes;
+  const told = fresh ? e.changes.filter((/** @type {any} */ c) => FIRST.has(c.field) || SEVERAL.has(c.field) && Number(c.to) > 1) : e.changes;
   return html`<ul class="changes">${told.map((/** @type {any} */ c) => html`<li>
     <span class="soft">${has(`field.${c.field}`) ? t(`field.${c.field}`) : c.field}</span> ${!fresh && c.from !== '' && html`<del>${value(c.field, c.from)}</del> → `}<ins>${value(c.field, c.to)}</ins></li>`)}</ul>`;
 }

@@ -16,8 +16,8 @@ export function Partitions({ client, words }) {
       <button type="button" class="button quiet small" onClick=${pages.again}>${t('reload')}</button>
     </header>
     <p class="soft">${t('partitions.intro')}</p>
-    <${Table} label=${t('place.partitions')} rows=${rows}
-      columns=${[{ label: t('field.partition'), head: true, kind: 'figures' }, { label: t('state') }, { label: t('partition.since'), kind: 'figures nowrap' },
+    <div class="many-columns"><${Table} label=${t('place.partitions')} rows=${rows}
+      columns=${[{ label: t('field.partition'), head: true, kind: 'figures' }, { label: t('state') }, { label: t('partition.since'), kind: 'figures' },
         ...['partition.sales', 'partition.waiting', 'lag', 'partition.rate', 'place.deadletters'].map((name) => ({ label: t(name), n: true })),
         { label: t('partition.node') }, { label: t('partition.busy'), n: true }, { label: t('partition.instances') }]}
       row=${(/** @type {any} */ p) => ({ key: p.number, 'data-partition': p.number, cells: [
@@ -27,7 +27,7 @@ export function Partitions({ client, words }) {
         ...['waiting', 'lag', 'rate', 'deadLetters'].map((what) => shown(p, what, words)),
         html`<code>${p.figures?.node ?? '–'}</code>`, p.busy == null ? '–' : `${Math.round(100 * p.busy)} %`,
         html`${p.figures ? number(p.instances) : '–'}${p.missing && html`<br /><span class="tag bad">${t('partition.missing', { names: p.missing.join(', ') })}</span>`}`,
-      ] })} />
+      ] })} /></div>
     <${Foot} pages=${pages} t=${t} empty="" />
   `;
 }
