@@ -185,9 +185,7 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if s.Rehearsed, err = i.rehearsed(ctx, id); err != nil {
 		return nil, err
 	}
-	if s.Last, err = i.stores.ledger.LastSale(ctx, id); err != nil {
-		return nil, err
-	}
+	s.Last, s.LastErr = i.stores.ledger.LastSale(ctx, id)
 	if !v.Sale.Retired {
 		i.balance(ctx, s)
 	}

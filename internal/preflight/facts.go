@@ -72,7 +72,8 @@ type Sale struct {
 	Undecided  string // "": it could be found out; else why not
 	Changes    []Change
 	Rehearsed  *Rehearsed // the last rehearsal that has a result; nil: none
-	Last       *LastSale  // nil: none was kept
+	Last       *LastSale  // nil: none was kept, or LastErr
+	LastErr    error
 }
 
 // LastSale is the last sale that began before another one, of those whose setup was kept.

@@ -78,6 +78,7 @@ func TestList(t *testing.T) {
 		"free, no provider":  {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
 		"changed today":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
 		"none before it":     {func(f *Facts) { f.Sale.Last = nil }, "", OK, ""},
+		"last one not read":  {func(f *Facts) { f.Sale.Last, f.Sale.LastErr = nil, away }, "setup.changes", Warning, "not found out: connection refused"},
 		"fsync differs":      {func(f *Facts) { f.Setup["appendfsync"] = "everysec" }, "setup.changes", Warning, "sale 1006 (Yesterday's), which began at 2026-05-31 20:00 UTC: appendfsync always → everysec →"},
 		"several differ": {func(f *Facts) {
 			f.Setup["instances"], f.Setup["ledger.version"], f.Setup["SECKILL_USER_RATE"] = "3", "8.4.1", "50"

@@ -13,6 +13,9 @@ const longestValue = 80
 func (f *Facts) sinceLastSale() Line {
 	const name = "setup.changes"
 	last := f.Sale.Last
+	if err := f.Sale.LastErr; err != nil {
+		return unknown(name, Warning, err)
+	}
 	if last == nil {
 		return line(name, OK, say("there is no sale before this one to compare with: a sale's setup is kept when it begins",
 			"没有可比较的上一场活动：活动开始时才会记录当时的环境"), text{})

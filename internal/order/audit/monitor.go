@@ -79,9 +79,9 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 const readings = 3
 
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every few
-// seconds, however many buy. What is left and held is no more than was issued: the figures are read again where units were added, or
-// went from one share to another, between the reads. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a
-// store that is needed is away.
+// seconds, however many buy. Where units were added, or went from one share to another, between the reads, more would be left and held
+// than was issued: the figures are read again then, up to three times in all. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or
+// ErrUnavailable when a store that is needed is away.
 func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err error) {
 	for range readings {
 		if f, err = m.read(ctx, voucherID); err != nil || f.Stale || f.View.Stock+f.View.Buyers+f.View.Extra <= f.Issued {
