@@ -72,7 +72,7 @@ func (s *Setups) Run(ctx context.Context) error {
 	}
 }
 
-// round keeps the setup of sales that have begun, and reports whether there may be more. Without one, nearly always, it costs one query.
+// round keeps the setup of sales that have begun, and reports whether there may be more. Without one, nearly always, it costs two queries.
 func (s *Setups) round(ctx context.Context) (more bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, setupsTimeout)
 	sales, err := s.ledger.SalesWithoutSetup(looking, setupsWithin, setupsBatch)
