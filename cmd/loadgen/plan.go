@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/cmdline"
 	"seckill/internal/httpload"
 )
 
@@ -97,7 +98,7 @@ func readPlan(env environment) (plan, error) {
 		return p, err
 	}
 	if err != nil {
-		err = wrongFlag(set, err)
+		err = errors.New(cmdline.WrongFlag(set, err))
 	} else if set.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
@@ -121,28 +122,6 @@ func readPlan(env environment) (plan, error) {
 		return p, errUsage
 	}
 	return p, nil
-}
-
-// wrongFlag says what package flag found wrong, with what the flag takes instead of "parse error".
-func wrongFlag(set *flag.FlagSet, err error) error {
-	text, unread := strings.CutSuffix(err.Error(), ": parse error")
-	if !unread {
-		return err
-	}
-	set.VisitAll(func(f *flag.Flag) {
-		if !strings.HasSuffix(text, " for flag -"+f.Name) {
-			return
-		}
-		switch f.Value.(flag.Getter).Get().(type) { //nolint:forcetypeassert // all flags of package flag are getters
-		case int, int64, uint64:
-			text += " (allowed: a whole number)"
-		case float64:
-			text += " (allowed: a number)"
-		case time.Duration:
-			text += " (allowed: a time such as 10s or 2m)"
-		}
-	})
-	return errors.New(text)
 }
 
 // makeReport makes the file of the report, or leaves one that is there: one that cannot be written is found before the rush, not after it.

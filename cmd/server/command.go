@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+
+	"seckill/internal/cmdline"
 )
 
 // command is one thing that the program can do.
@@ -112,34 +113,10 @@ func parseFlags(env environment, set *flag.FlagSet, about string) error {
 		}
 		return err
 	case err != nil:
-		return misuse(set, wrongFlag(set, err))
+		return misuse(set, cmdline.WrongFlag(set, err))
 	default:
 		return nil
 	}
-}
-
-// wrongFlag says what package flag found wrong, with what the flag takes instead of "parse error".
-func wrongFlag(set *flag.FlagSet, err error) string {
-	text, unread := strings.CutSuffix(err.Error(), ": parse error")
-	if !unread {
-		return text
-	}
-	set.VisitAll(func(f *flag.Flag) {
-		if !strings.HasSuffix(text, " for flag -"+f.Name) && !strings.HasSuffix(text, " for -"+f.Name) { // the latter of switches
-			return
-		}
-		switch f.Value.(flag.Getter).Get().(type) { //nolint:forcetypeassert // all flags of package flag are getters
-		case int, int64, uint64:
-			text += " (allowed: a whole number)"
-		case float64:
-			text += " (allowed: a number)"
-		case bool:
-			text += " (allowed: true or false)"
-		case time.Duration:
-			text += " (allowed: a time such as 10s or 2m)"
-		}
-	})
-	return text
 }
 
 // misuse says what is wrong with a command line.
