@@ -2,13 +2,11 @@ package sqlstore_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"seckill/internal/order"
-	"seckill/internal/testkit"
 )
 
 // BenchmarkInsert records batches of 500 orders through the store and, beside it, the same rows with database/sql
@@ -16,8 +14,8 @@ import (
 func BenchmarkInsert(b *testing.B) {
 	const batch = 500
 	for name, open := range map[string]func(*testing.B) ledger{
-		"mysql":  func(b *testing.B) ledger { return openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true") },
-		"sqlite": func(b *testing.B) ledger { return openSQLite(b, filepath.Join(b.TempDir(), "ledger.db")) },
+		"mysql":  func(b *testing.B) ledger { return openMySQL(b, migratedMySQL(b)+"&interpolateParams=true") },
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, migratedSQLite(b)) },
 	} {
 		for kind, record := range map[string]func(*testing.B, ledger, []order.Claim){
 			"store": func(b *testing.B, l ledger, cs []order.Claim) { insert(b, l, cs) },
@@ -41,8 +39,8 @@ func BenchmarkInsert(b *testing.B) {
 func BenchmarkExpireDue(b *testing.B) {
 	const backlog = 50_000
 	for name, open := range map[string]func(*testing.B) ledger{
-		"mysql":  func(b *testing.B) ledger { return openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true") },
-		"sqlite": func(b *testing.B) ledger { return openSQLite(b, filepath.Join(b.TempDir(), "ledger.db")) },
+		"mysql":  func(b *testing.B) ledger { return openMySQL(b, migratedMySQL(b)+"&interpolateParams=true") },
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, migratedSQLite(b)) },
 	} {
 		for _, batch := range []int{100, 200, 500} {
 			b.Run(fmt.Sprintf("%s/%d", name, batch), func(b *testing.B) {

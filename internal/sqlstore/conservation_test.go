@@ -3,14 +3,12 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
-	"seckill/internal/testkit"
 )
 
 // TestConservation does what users, the expirer, the provider and Redis do, in any order, and compares the ledger with
@@ -19,8 +17,8 @@ import (
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) ledger{
-		"mysql":  func(t *testing.T) ledger { return openMySQL(t, testkit.MySQL(t)) },
-		"sqlite": func(t *testing.T) ledger { return openSQLite(t, filepath.Join(t.TempDir(), "ledger.db")) },
+		"mysql":  func(t *testing.T) ledger { return openMySQL(t, migratedMySQL(t)) },
+		"sqlite": func(t *testing.T) ledger { return openSQLite(t, migratedSQLite(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -37,7 +36,7 @@ func hangs(t *testing.T, call func(ctx context.Context) error) (end func() error
 // end with their own context, nor those who need none, nor the order's row.
 func TestNobodyWaitsForAnothersKey(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	const asking = "SELECT * FROM `tb_setting`%"
 	dear, plain, free := l.redeemable(t, 9, voucher.Redemption{}), l.seckill(t, 9), l.free(t, 9)
 	cs, other, gratis := l.recorded(t, dear, 3), claims(plain, 21, 2), claims(free, 31, 2)

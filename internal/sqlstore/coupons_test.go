@@ -15,7 +15,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -463,7 +462,7 @@ func TestCouponRaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := openMySQL(t, testkit.MySQL(t))
+			l := openMySQL(t, migratedMySQL(t))
 			v := l.redeemable(t, int64(rounds), voucher.Redemption{})
 			for _, c := range l.paid(t, v, rounds) {
 				coupon := l.coupon(t, c)
@@ -484,7 +483,7 @@ func TestCouponRaces(t *testing.T) {
 // The lapser has chosen a coupon, and a till is first to lock it: the reservation bars the lapse.
 func TestLapseSeesAReservation(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	v := l.redeemable(t, 1, voucher.Redemption{ValidDays: 1})
 	c := l.paid(t, v, 1)[0]
 	l.exec(t, "UPDATE tb_coupon SET due_time = ?", stored(recordedAt))
@@ -521,7 +520,7 @@ func TestLapseSeesAReservation(t *testing.T) {
 // The reply to COMMIT is lost: the same request, repeated, says what has happened.
 func TestLostCommitReplyOfTills(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	store, proxy := proxied(t, stopped(t, dsn, startTime), options(l.clock))
 	v := l.redeemable(t, 9, voucher.Redemption{})

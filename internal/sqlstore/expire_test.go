@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -143,7 +142,7 @@ func TestExpireDueWithoutADeadline(t *testing.T) {
 // A locked order does not hold up the others.
 func TestExpireDueSkipsLockedOrders(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	cs := l.recorded(t, l.seckill(t, 10), 3)
 	l.due(t, -time.Minute, cs...)
 	holder, err := l.raw.BeginTx(t.Context(), nil)

@@ -64,7 +64,7 @@ func number(err error) uint16 {
 // The reply to COMMIT is lost (F09): the caller learns nothing, and the next question finds the orders.
 func TestLostCommitReply(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	v := l.seckill(t, 10)
 	store, proxy := proxied(t, dsn, options(l.clock))
@@ -94,7 +94,7 @@ func TestLostCommitReply(t *testing.T) {
 // The reply to COMMIT is lost while an order lives: repeating the call comes to what the lost reply said.
 func TestLostCommitReplyOfALife(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	store, proxy := proxied(t, stopped(t, dsn, startTime), options(l.clock))
 	v, plain := l.seckill(t, 100), l.ordinary(t)
@@ -166,7 +166,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 // A lock wait that ends (1205) undoes one statement only; the store undoes the rest.
 func TestLockWaitTimeout(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	free, held := l.seckill(t, 10), l.seckill(t, 10)
 	o := options(l.clock)
@@ -217,7 +217,7 @@ func (l ledger) lockIn(t *testing.T, tx *sql.Tx, voucherID int64) {
 
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	first, second := l.seckill(t, 10), l.seckill(t, 10)
 	holder := l.holding(t, second)
 	// The server ends the transaction that has changed less.
@@ -247,7 +247,7 @@ func TestDeadlock(t *testing.T) {
 // Connections that are cut, and a server that does not answer: reading says so within its time, and works afterwards.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	v := l.seckill(t, 10)
 	o := options(l.clock)
@@ -337,7 +337,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 
 // A ping asks a table. A node of a Galera cluster that has lost the majority answers anything that does not.
 func TestPingAsksATable(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
 		if err := l.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: %v", err)
 		}

@@ -14,7 +14,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/report"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -546,7 +545,7 @@ func TestManyRefused(t *testing.T) {
 // A head that leaves while a unit comes back is passed over.
 func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	v, cs := l.listed(t, 1)
 	l.join(t, v, 11, 12)
 	leaving, err := l.raw.BeginTx(t.Context(), nil)
@@ -611,7 +610,7 @@ func TestManyAskedAgain(t *testing.T) {
 // A list is not closed past somebody who is joining it.
 func TestCloseWhileJoining(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	v, _ := l.listed(t, 1)
 	l.join(t, v, 11)
 	if _, err := l.Leave(t.Context(), v, 11); err != nil {
@@ -784,7 +783,7 @@ func TestJoinAgainCounts(t *testing.T) {
 // BenchmarkJoin joins a list 500 at a time, as a crowd of one instance does, and then offers it units that come back.
 func BenchmarkJoin(b *testing.B) {
 	const batch = 500
-	l := openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true")
+	l := openMySQL(b, migratedMySQL(b)+"&interpolateParams=true")
 	v, cs := l.listed(b, 200)
 	users := make([]int64, batch)
 	next := int64(1000)

@@ -12,7 +12,6 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -218,7 +217,7 @@ func TestCompleteRevival(t *testing.T) {
 // What completing writes has the time at which it got the rows, however long it waited for them.
 func TestCompleteAfterWaiting(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	running, err := sqlstore.OpenMySQL(t.Context(), dsn, options(l.clock)) // its clock does not stand still
 	if err != nil {

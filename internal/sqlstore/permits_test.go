@@ -19,7 +19,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/sqlstore"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -37,7 +36,7 @@ func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
 // reads and writes meanwhile. A reader more learns that nothing was done.
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	o := options(l.clock)
 	o.Timeout = time.Minute // the readers wait for half of it at most
@@ -84,7 +83,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 // waiting, every other class reads; a recorder more learns that nothing was done, and comes again; in the end each has recorded.
 func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	o := options(l.clock)
 	o.Timeout = time.Minute // a lock is waited for half of it at most
@@ -193,7 +192,7 @@ func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
 // A statement with others inside takes one permit, where there is one for its class: with more it would wait for itself.
 func TestASubqueryTakesNoPermit(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	o := options(l.clock)
 	o.MaxConns = len(bulkhead.Stores())

@@ -330,7 +330,7 @@ func TestInsertCrossingBuyers(t *testing.T) {
 }
 
 func TestInsertRejected(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
 		for _, statement := range refuseUser13[l.dialect] {
 			l.exec(t, statement)
@@ -359,7 +359,7 @@ var refuseUser13 = map[string][]string{
 
 // A schema that does not fit is no order's fault.
 func TestInsertIntoBrokenSchema(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 10)
 		l.exec(t, "ALTER TABLE tb_voucher_order RENAME TO tb_elsewhere")
 		err := l.Insert(t.Context(), claims(v, 1, 1))

@@ -11,7 +11,6 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -27,7 +26,7 @@ func (nobody) CouponsLapsed(int, time.Duration)  {}
 func BenchmarkRedeem(b *testing.B) {
 	for _, tills := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("%d tills", tills), func(b *testing.B) {
-			l := openMySQL(b, testkit.MySQL(b)+"&interpolateParams=true")
+			l := openMySQL(b, migratedMySQL(b)+"&interpolateParams=true")
 			codes := l.manyCoupons(b, b.N)
 			service := redemption.NewTills(l, nobody{}, nobody{}, uuid.NewString, time.Now)
 			took := make([]time.Duration, b.N)

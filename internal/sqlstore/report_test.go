@@ -13,7 +13,6 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/report"
-	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
@@ -218,7 +217,7 @@ func TestReportSums(t *testing.T) {
 // BenchmarkReport reads what a sale of a hundred thousand orders has left behind.
 func BenchmarkReport(b *testing.B) {
 	const orders = 100_000
-	l := openMySQL(b, testkit.MySQL(b))
+	l := openMySQL(b, migratedMySQL(b))
 	id := l.seckill(b, orders)
 	for first := int64(0); first < orders; first += 500 {
 		insert(b, l, claims(id, 1+first, 500))

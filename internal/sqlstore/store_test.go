@@ -3,10 +3,13 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,19 +39,76 @@ type ledger struct {
 	dialect string        // mysql or sqlite
 }
 
-// eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite.
+// eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite. The test must not change its tables.
 func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	eachOf(t, migratedMySQL, test)
+}
+
+// eachOwnSchema is eachDialect for a test that changes tables.
+func eachOwnSchema(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	eachOf(t, testkit.MySQL, test)
+}
+
+func eachOf(t *testing.T, mySQL func(testing.TB) string, test func(t *testing.T, l ledger)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("mysql", func(t *testing.T) {
 		t.Parallel()
-		test(t, openMySQL(t, testkit.MySQL(t)))
+		test(t, openMySQL(t, mySQL(t)))
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, openSQLite(t, filepath.Join(t.TempDir(), "ledger.db")))
+		test(t, openSQLite(t, migratedSQLite(t)))
 	})
 }
+
+// migratedMySQL returns the DSN of a schema with the service's tables, and what migrating writes into them.
+func migratedMySQL(tb testing.TB) string {
+	tb.Helper()
+	return testkit.MigratedMySQL(tb, func(ctx context.Context, dsn string) error {
+		store, err := sqlstore.OpenMySQL(ctx, dsn, limits())
+		if err != nil {
+			return err
+		}
+		_, err = store.Migrate(ctx)
+		return errors.Join(err, store.Close())
+	})
+}
+
+// migratedSQLite returns the path of a file with the same in SQLite.
+func migratedSQLite(tb testing.TB) string {
+	tb.Helper()
+	file, err := sqliteFile()
+	path := filepath.Join(tb.TempDir(), "ledger.db")
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// sqliteFile is a migrated file. It is made once, as migrating takes longer than most tests.
+var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "sqlstore")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "ledger.db")
+	store, err := sqlstore.OpenSQLite(context.Background(), path, limits())
+	if err != nil {
+		return nil, err
+	}
+	_, err = store.Migrate(context.Background())
+	if err = errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 func options(clock *atomic.Int64) sqlstore.Options {
 	return sqlstore.Options{

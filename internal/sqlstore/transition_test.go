@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
-	"seckill/internal/testkit"
 )
 
 var actions = []order.Action{order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive, order.Redeem, order.Lapse}
@@ -137,7 +136,7 @@ func TestTwoTransitionsAtOnce(t *testing.T) {
 // The recorder locks a sale before orders when it settles, a transition after; the one that the database ends retries.
 func TestTransitionRetriesAfterADeadlock(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, testkit.MySQL(t))
+	l := openMySQL(t, migratedMySQL(t))
 	v := l.seckill(t, 10)
 	c := l.recorded(t, v, 1)[0]
 	holder := l.holding(t, v)

@@ -222,7 +222,7 @@ func TestHiddenVoucher(t *testing.T) {
 // The error says that nothing happened only where certainly nothing was written.
 func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
+	dsn := migratedMySQL(t)
 	l := openMySQL(t, dsn)
 	for name, tc := range map[string]struct {
 		fault  func(*testkit.Proxy)

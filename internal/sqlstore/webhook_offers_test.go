@@ -114,7 +114,7 @@ func TestOffersThatEndAreEvents(t *testing.T) {
 
 // An offer that is not committed is not told.
 func TestNoEventWithoutItsOffer(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 1)
 		l.join(t, v, 11)
 		l.endpoint(t, 1)

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -43,6 +44,7 @@ type shared struct {
 	mariadb              *server.MariaDB
 	mysqlDSN             string
 	mysqlErr             error
+	schemas              schemaPool
 }
 
 // redisAddress returns the address of the shared Redis.
@@ -80,13 +82,16 @@ func (s *shared) mysqlServer(ctx context.Context) (string, error) {
 // stop stops the servers that were started here. No test runs any more.
 func (s *shared) stop() error {
 	var err error
+	if s.mariadb == nil { // else they go with the server
+		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+		defer cancel()
+		err = s.schemas.drop(ctx)
+	}
 	if s.redis != nil {
-		err = s.redis.Close()
+		err = errors.Join(err, s.redis.Close())
 	}
 	if s.mariadb != nil {
-		if cerr := s.mariadb.Close(); err == nil {
-			err = cerr
-		}
+		err = errors.Join(err, s.mariadb.Close())
 	}
 	return err
 }

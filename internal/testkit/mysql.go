@@ -3,6 +3,9 @@ package testkit
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	"seckill/internal/testkit/server"
@@ -30,6 +33,85 @@ func MySQL(tb testing.TB) string {
 		}
 	})
 	return own
+}
+
+// MigratedMySQL returns the DSN of a schema that holds what migrate has put into an empty one, which is the same for all
+// tests of a process. Migrating takes longer than most tests, so a schema goes from test to test: at the end of a test its
+// rows become what they were. Close what uses it before that. A test that changes tables migrates one of its own: MySQL.
+func MigratedMySQL(tb testing.TB, migrate func(ctx context.Context, dsn string) error) string {
+	tb.Helper()
+	ctx := context.WithoutCancel(tb.Context())
+	dsn, err := sharedServers.mysqlServer(ctx)
+	if err != nil {
+		tb.Fatalf("testkit: MySQL: %v", err)
+	}
+	schema, err := sharedServers.schemas.take(ctx, dsn, migrate)
+	if err != nil {
+		tb.Fatalf("testkit: a migrated schema: %v", err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+		defer cancel()
+		if err := sharedServers.schemas.giveBack(ctx, schema); err != nil {
+			tb.Errorf("testkit: %v", err)
+		}
+	})
+	return schema.DSN
+}
+
+// schemaPool has the migrated schemas of a process.
+type schemaPool struct {
+	mu       sync.Mutex
+	template *server.Schema // what migrating gave; nobody writes into it
+	free     []*server.Schema
+	made     []*server.Schema // all but the template
+}
+
+// take returns a schema that nobody uses, and makes one if there is none. Migrating is done once, by the first caller,
+// while the others wait.
+func (p *schemaPool) take(ctx context.Context, dsn string, migrate func(context.Context, string) error) (*server.Schema, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 {
+		schema := p.free[n-1]
+		p.free = p.free[:n-1]
+		return schema, nil
+	}
+	if p.template == nil {
+		template, err := server.NewTemplate(ctx, dsn, "test_"+rand.Text(), migrate)
+		if err != nil {
+			return nil, err
+		}
+		p.template = template
+	}
+	schema, err := p.template.Copy(ctx, "test_"+rand.Text())
+	if err == nil {
+		p.made = append(p.made, schema)
+	}
+	return schema, err
+}
+
+// giveBack makes a schema what the template is, for the next test.
+func (p *schemaPool) giveBack(ctx context.Context, schema *server.Schema) error {
+	if err := schema.Reset(ctx); err != nil {
+		return fmt.Errorf("emptying schema %s: %w", schema.Name, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, schema)
+	return nil
+}
+
+// drop removes all schemas. No test runs any more.
+func (p *schemaPool) drop(ctx context.Context) error {
+	var errs []error
+	if p.template != nil {
+		errs = append(errs, p.template.Drop(ctx))
+	}
+	for _, schema := range p.made {
+		errs = append(errs, schema.Drop(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // MariaDBServer is a mariadbd of one test. Addr, Dir and Version are fields; Stop, Kill, Pause and Resume act on the
