@@ -103,19 +103,16 @@ func readPlan(env environment) (plan, error) {
 		err = fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
 	if err == nil {
-		err = p.complete(*servers, *shape, *rate)
-	}
-	if err == nil {
 		p.tokens, err = readTokens(env.getenv, *tokenFile, *adminFile, p.firstUser)
 	}
 	if err == nil {
-		err = p.tokens.check(&p)
+		err = p.tokens.check(&p) // which lowers the number of buyers, by which a rate makes a duration
+	}
+	if err == nil {
+		err = p.complete(*servers, *shape, *rate)
 	}
 	if err == nil && p.json != "" {
 		err = p.makeReport()
-	}
-	if *rate > 0 { // by the final number of buyers, which a file of tokens may have lowered
-		p.duration = time.Duration(float64(p.buyers) / *rate * float64(time.Second))
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(env.err, "loadgen: %v\nloadgen --help tells more.\n", err)

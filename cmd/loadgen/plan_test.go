@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +51,23 @@ func TestUsage(t *testing.T) {
 		if code, _, log := run(t.Context(), key); code != exitUsage || !strings.Contains(log, "SECKILL_JWT_SECRET") {
 			t.Errorf("with the secret %q: exit code %d\n%s", key, code, log)
 		}
+	}
+}
+
+// TestRateOfTokens: a rate is that of the buyers who have a token in the file, not of as many as there would be without it.
+func TestRateOfTokens(t *testing.T) {
+	t.Parallel()
+	signer := tokens{secret: []byte(box.Secret), firstUser: 500, life: tokenLife}
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte(signer.of(0)+"\n"+signer.of(1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPlan(environment{
+		args: []string{"-voucher", "1", "-tokens", file, "-rate", "4"}, out: io.Discard, err: io.Discard,
+		getenv: func(string) string { return "" },
+	})
+	if err != nil || p.buyers != 2 || p.duration != 500*time.Millisecond || p.curve.duration != p.duration {
+		t.Errorf("%d buyers arrive within %v, %v of the curve, %v; want 2 within 500 ms", p.buyers, p.duration, p.curve.duration, err)
 	}
 }
 

@@ -45,11 +45,11 @@ func soldTo(n *int) func(*Config) {
 	}})
 }
 
-// TestHundredThousandTickets sends 100,000 tickets that are not good over HTTP: forged, altered, shared, early, late, of another sale.
+// TestBadTickets sends tickets that are not good over HTTP: forged, altered, shared, early, late, of another sale.
 // None lets anybody in; the same buyer's own one does.
-func TestHundredThousandTickets(t *testing.T) {
+func TestBadTickets(t *testing.T) {
 	t.Parallel()
-	const each = 100_000 / 6
+	const each = 100
 	tickets := ticket.New(guardKeys(t))
 	random := rand.New(rand.NewPCG(17, 8))
 	issue := func(sale, user int64, expires time.Time) string {
@@ -134,11 +134,11 @@ func (w workedTickets) Give(_ context.Context, voucherID int64, c guard.Caller, 
 	return service.Ticket{Text: strings.Repeat("t", ticket.Length)}, nil
 }
 
-// TestHundredThousandSolutions sends 100,000 solutions that are none over HTTP: guessed, unsigned, shared, late, from another network,
-// for another sale. None gets a ticket; the same caller's own one does.
-func TestHundredThousandSolutions(t *testing.T) {
+// TestBadSolutions sends solutions that are none over HTTP: guessed, unsigned, shared, late, from another network, for another sale.
+// None gets a ticket; the same caller's own one does.
+func TestBadSolutions(t *testing.T) {
 	t.Parallel()
-	const each = 100_000 / 6
+	const each = 100
 	challenges := challenge.New(guardKeys(t), guard.NewLimitsTable(time.Now))
 	ctx, stop := context.WithCancel(t.Context())
 	made := make(chan struct{})

@@ -81,9 +81,20 @@ func known(err error) error {
 // hold has a class use all its connections until the test ends.
 func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(bulkhead.With(t.Context(), c))
+	ctx := bulkhead.With(context.WithoutCancel(t.Context()), c)
+	const list = "never"
 	var all sync.WaitGroup
-	t.Cleanup(func() { cancel(); all.Wait() })
+	held := 0
+	t.Cleanup(func() {
+		ends := make([]any, held)
+		for i := range ends {
+			ends[i] = "end"
+		}
+		if err := clients.Commands.RPush(bulkhead.With(ctx, bulkhead.Background), list, ends...).Err(); err != nil {
+			t.Errorf("ending what holds connections: %v", err)
+		}
+		all.Wait()
+	})
 	blocked := func() (n int) {
 		for _, l := range clients.Permits() {
 			if l.Class == c {
@@ -93,8 +104,9 @@ func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
 		return n
 	}
 	for range blocked() {
+		held++
 		all.Go(func() {
-			_ = clients.Commands.BLPop(ctx, time.Minute, "never") // cut off at the end
+			_ = clients.Commands.BLPop(ctx, time.Minute, list) // until the test ends
 		})
 	}
 	eventually(t, func() bool { return blocked() == 0 })

@@ -119,23 +119,29 @@ func onOtherStores() []scenario {
 	}
 }
 
-// TestFaults runs the scenarios one after the other: each has the machine to itself, so that recovery times can be compared.
+// TestFaults runs the scenarios. Those that write their results have the machine to themselves, one after the other, so that recovery
+// times can be compared; the quick ones, which mostly wait for a service that recovers, run at the same time.
 func TestFaults(t *testing.T) {
-	asked := scenarios()
+	asked, quick := scenarios(), false
 	switch os.Getenv(envFaults) {
 	case "all":
 	case "stores":
 		asked = onOtherStores()
 	default:
-		asked = slices.DeleteFunc(asked, func(sc scenario) bool { return sc.long })
+		asked, quick = slices.DeleteFunc(asked, func(sc scenario) bool { return sc.long }), true
 	}
 	seed := seedOf(t)
 	results := results{}
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
+			if quick {
+				t.Parallel()
+			}
 			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
 			r := newRun(t, seed)
-			defer func() { results.add(sc, r.result, !t.Failed()) }()
+			if !quick {
+				defer func() { results.add(sc, r.result, !t.Failed()) }()
+			}
 			sc.run(r)
 		})
 	}

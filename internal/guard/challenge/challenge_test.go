@@ -161,8 +161,8 @@ func TestWidget(t *testing.T) {
 	}
 }
 
-// TestHundredThousand tries 100,000 solutions that are none: forged, shared, late. None is accepted.
-func TestHundredThousand(t *testing.T) {
+// TestBadSolutions tries solutions that are none: forged, shared, late. None is accepted.
+func TestBadSolutions(t *testing.T) {
 	t.Parallel()
 	cs, _ := newChallenges(t)
 	random := rand.New(rand.NewPCG(17, 6))
@@ -173,7 +173,7 @@ func TestHundredThousand(t *testing.T) {
 			t.Fatalf("%s was answered %v", kind, err)
 		}
 	}
-	const each = 25_000
+	const each = 500
 	for i := range each {
 		forged := good
 		forged.Solution.DerivedKey = good.Challenge.Parameters.KeyPrefix + fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())

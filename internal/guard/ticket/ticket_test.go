@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,8 +116,8 @@ func TestUnknownKey(t *testing.T) {
 	}
 }
 
-// TestHundredThousand tries 100,000 tickets that are not good: forged, shared, expired. None is accepted.
-func TestHundredThousand(t *testing.T) {
+// TestBadTickets tries tickets that are not good: with each bit altered, forged, shared, expired. None is accepted.
+func TestBadTickets(t *testing.T) {
 	t.Parallel()
 	ts := newTickets(t, strings.Repeat("secret of ours!!", 2))
 	random := rand.New(rand.NewPCG(17, 5))
@@ -126,16 +127,16 @@ func TestHundredThousand(t *testing.T) {
 			t.Fatalf("%s: %q was answered %v", kind, text, err)
 		}
 	}
-	const each = 20_000
 	raw, err := base64.RawURLEncoding.DecodeString(good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range each {
-		altered := append([]byte(nil), raw...)
-		altered[random.IntN(len(altered))] ^= 1 << random.IntN(8)
+	for bit := range 8 * len(raw) {
+		altered := slices.Clone(raw)
+		altered[bit/8] ^= 1 << (bit % 8)
 		refused("one bit altered", base64.RawURLEncoding.EncodeToString(altered), sale, user, start)
-
+	}
+	for i := range 1000 {
 		forged := make([]byte, len(raw))
 		copy(forged, raw[:8])
 		for j := 8; j < len(forged); j++ {
