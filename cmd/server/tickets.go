@@ -38,7 +38,7 @@ func openTickets(cfg config.Config, s *stores, limits *guard.LimitsTable, log *s
 	if err != nil {
 		return nil, err
 	}
-	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, limits)}, nil
+	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, limits, challenge.PoolDepth)}, nil
 }
 
 // jobs are what runs for tickets.

@@ -139,7 +139,7 @@ func (w workedTickets) Give(_ context.Context, voucherID int64, c guard.Caller, 
 func TestBadSolutions(t *testing.T) {
 	t.Parallel()
 	const each = 100
-	challenges := challenge.New(guardKeys(t), guard.NewLimitsTable(time.Now))
+	challenges := challenge.New(guardKeys(t), guard.NewLimitsTable(time.Now), 8)
 	ctx, stop := context.WithCancel(t.Context())
 	made := make(chan struct{})
 	go func() { defer close(made); _ = challenges.Run(ctx) }()

@@ -63,7 +63,7 @@ func newService(ctx context.Context, sim *simulation, begin time.Time, stock int
 			return nil, fmt.Errorf("instance %d: %w", i, err)
 		}
 		limits := guard.NewLimitsTable(sim.clock)
-		s.nodes[i] = node{limits, ticket.New(ring), challenge.New(ring, limits)}
+		s.nodes[i] = node{limits, ticket.New(ring), challenge.New(ring, limits, challenge.PoolDepth)}
 	}
 	return s, nil
 }

@@ -119,9 +119,9 @@ type Challenges struct {
 	pool   *pool
 }
 
-// New returns challenges that are signed with the keys. Run makes them.
-func New(k Keys, recent Recent) *Challenges {
-	return &Challenges{keys: k, recent: recent, pool: newPool()}
+// New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for: PoolDepth.
+func New(k Keys, recent Recent, depth int) *Challenges {
+	return &Challenges{keys: k, recent: recent, pool: newPool(depth)}
 }
 
 // Run makes what challenges are made of until ctx ends.

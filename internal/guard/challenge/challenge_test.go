@@ -44,7 +44,7 @@ func newChallenges(t testing.TB) (*challenge.Challenges, *keys.Ring) {
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cs := challenge.New(r, guard.NewLimitsTable(func() time.Time { return start }))
+	cs := challenge.New(r, guard.NewLimitsTable(func() time.Time { return start }), challenge.PoolDepth)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var making sync.WaitGroup
 	making.Go(func() { _ = cs.Run(ctx) })
@@ -202,7 +202,7 @@ func TestBusy(t *testing.T) {
 		if err := r.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		cs := challenge.New(r, guard.NewLimitsTable(time.Now))
+		cs := challenge.New(r, guard.NewLimitsTable(time.Now), challenge.PoolDepth)
 		began := time.Now()
 		var asking sync.WaitGroup
 		var atOnce atomic.Int64
@@ -243,7 +243,7 @@ func TestPuzzlesAreGivenOnce(t *testing.T) {
 func TestDifficulty(t *testing.T) {
 	t.Parallel()
 	now := start
-	cs := challenge.New(nil, guard.NewLimitsTable(func() time.Time { return now }))
+	cs := challenge.New(nil, guard.NewLimitsTable(func() time.Time { return now }), challenge.PoolDepth)
 	ask := func(who challenge.Caller, hardest, want int) {
 		t.Helper()
 		if got, err := cs.Difficulty(who, 16, hardest); err != nil || got != want {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// poolDepth is how many puzzles of each counter are kept: a mebibyte for all, once the hardest challenges are asked for.
-	poolDepth = 256
+	// PoolDepth is how many puzzles of each counter are kept: a mebibyte for all, once the hardest challenges are asked for.
+	PoolDepth = 256
 	// workFor is how long the maker works before it rests as long: half of one processor, whatever comes.
 	workFor = 5 * time.Millisecond
 	// poolWait is how long a caller waits for a puzzle, and poolWaiting is how many may.
@@ -28,6 +28,7 @@ type puzzle struct {
 // pool has puzzles that were made before they are asked for, by their counters, so that asking costs no scrypt, and no number
 // of callers costs more of the processor than the maker's half. It is empty, and costs nothing, until a challenge is asked for.
 type pool struct {
+	depth   int           // how many puzzles of each counter are kept
 	wanted  chan struct{} // the maker has something to do
 	waiting chan struct{}
 
@@ -37,8 +38,8 @@ type pool struct {
 	filled chan struct{} // closed when a puzzle was made
 }
 
-func newPool() *pool {
-	return &pool{wanted: make(chan struct{}, 1), waiting: make(chan struct{}, poolWaiting), filled: make(chan struct{})}
+func newPool(depth int) *pool {
+	return &pool{depth: depth, wanted: make(chan struct{}, 1), waiting: make(chan struct{}, poolWaiting), filled: make(chan struct{})}
 }
 
 // take returns a puzzle whose counter is drawn evenly below the difficulty. ErrBusy.
@@ -130,13 +131,13 @@ func (p *pool) work(began time.Time) bool {
 func (p *pool) scarcest() (counter int, missing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fewest := poolDepth
+	fewest := p.depth
 	for i := range p.most {
 		if n := len(p.ready[i]); n < fewest {
 			counter, fewest = i, n
 		}
 	}
-	return counter, fewest < poolDepth
+	return counter, fewest < p.depth
 }
 
 func (p *pool) put(counter int, made puzzle) {

@@ -22,7 +22,7 @@ func TestDraw(t *testing.T) {
 // TestPoolIsBounded holds that a flood is served from what was made, and that no more is made than fits.
 func TestPoolIsBounded(t *testing.T) {
 	t.Parallel()
-	p := newPool()
+	p := newPool(PoolDepth)
 	p.most = 4
 	for {
 		counter, missing := p.scarcest()
@@ -39,7 +39,7 @@ func TestPoolIsBounded(t *testing.T) {
 		}
 		served++
 	}
-	if most := 4 * poolDepth; served > most || served < most/2 {
+	if most := 4 * PoolDepth; served > most || served < most/2 {
 		t.Errorf("%d puzzles were served of %d", served, most)
 	}
 }

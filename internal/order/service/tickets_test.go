@@ -57,7 +57,7 @@ func newInstance(t *testing.T, table keys.Salts, s *guard.Settings) *instance {
 		t.Fatal(err)
 	}
 	limits, tickets := guard.NewLimitsTable(time.Now), ticket.New(ring)
-	challenges := challenge.New(ring, limits)
+	challenges := challenge.New(ring, limits, 8)
 	guards := guard.NewGuards(limits, guard.NewTally(time.Now), noObserver{}, ticket.Guard{Tickets: tickets})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
