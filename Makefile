@@ -15,8 +15,8 @@ BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/(browser|fau
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 COUNT     ?= 3
-# The version before: what make test-upgrade runs beside this one.
-UPGRADE_FROM ?= $(shell cat test/upgrade/FROM)
+# The version before: the commit that make test-upgrade runs beside this work tree. Empty: the work tree itself.
+UPGRADE_FROM ?=
 
 # One Redis and one MariaDB for a whole run, unless the environment names servers already.
 ifeq ($(and $(SECKILL_TEST_REDIS_ADDR),$(SECKILL_TEST_MYSQL_DSN)),)
@@ -96,9 +96,9 @@ pictures: ## the same, taking pictures of the pages into bin/pictures; those tha
 		new="bin/pictures/$${old##*/}"; if [ -e "$$new" ]; then cp "$$new" "$$old"; else echo "not taken: $$old" >&2; fi; \
 	done
 
-# Needs the history: the version before is built from it. TestFixtures, which is part of test-box, does not.
+# With UPGRADE_FROM it needs the history: that version is built from it.
 .PHONY: test-upgrade
-test-upgrade: ## the version before (UPGRADE_FROM) and this one side by side through a sale, there and back
+test-upgrade: ## two versions side by side through a sale, there and back: UPGRADE_FROM and this one
 	@$(WITH_SERVICES) env SECKILL_TEST_UPGRADE_FROM='$(UPGRADE_FROM)' \
 		go test -count=1 -timeout 10m -run '^TestUpgrade$$' -v $(TESTFLAGS) ./test/upgrade
 

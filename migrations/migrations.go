@@ -1,5 +1,6 @@
 // Package migrations embeds the schema: one folder of numbered SQL files for each dialect, applied by
-// internal/sqlstore. Files are append-only: the statements of a released one never change, and none goes backwards.
+// internal/sqlstore. Until 1.0 each folder has one file, which is rewritten in place. From then on files are
+// append-only: the statements of a released one never change, and none goes backwards.
 package migrations
 
 import "embed"

@@ -18,7 +18,6 @@
 //	               tb_setting                what all instances agree on
 //	               tb_audit                  what admins changed
 //	               tb_sale_setup             the setup of a sale when it began
-//	               tb_order_collision        no longer used; the next release drops it
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
 // because every batch wants that row. Any failure rolls all of it back.

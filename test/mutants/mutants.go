@@ -126,7 +126,7 @@ func inRecording() []mutant.Mutant {
 `},
 		),
 		serverMutant("no unique key", "F18", "I2 one per user",
-			mutant.Change{File: "migrations/mysql/00001_ledger.sql", From: `    UNIQUE KEY uk_order_live (`, To: `    KEY uk_order_live (`},
+			mutant.Change{File: "migrations/mysql/01000_ledger.sql", From: `    UNIQUE KEY uk_order_live (`, To: `    KEY uk_order_live (`},
 		),
 		serverMutant("a taken order id is ignored", "F19", "I5 conservation",
 			mutant.Change{File: "internal/order/recorder/resolution.go", From: `		return s.collided(c, row)`, To: `		return order.Decision{Claim: c, Verb: order.Keep, RowID: row.ID}`},

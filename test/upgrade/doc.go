@@ -2,10 +2,8 @@
 // order in which deployments replace instances. It is what an upgrade without a pause promises: what one version writes,
 // the other one reads.
 //
-// TestUpgrade (make test-upgrade) builds the version before from git history: the commit in the file FROM, unless
-// SECKILL_TEST_UPGRADE_FROM names another one. It needs a full clone. TestFixtures needs no history and runs in CI: it
-// loads what an old version wrote (testdata/<commit>) into a Redis and a database and lets today's server go on from
-// there. TestUpgrade also checks that the version before writes what the fixtures say, and writes them with -update.
+// Until 1.0 nothing promises that two versions share their stores, and the work tree runs beside itself. From then on
+// SECKILL_TEST_UPGRADE_FROM names the commit of the version before, which is built from the clone's history.
 //
 // As in package test, the ledger is authoritative; the checker (internal/checker) compares with it what buyers were told
 // and what Redis holds. The version before is told apart by nothing but its binary: everything here goes over HTTP,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -71,33 +70,20 @@ func (i *instance) post(ctx context.Context, path, token string, body any) (stat
 // createSale creates a seckill voucher that is on sale from now on for decades, and returns its id.
 func (i *instance) createSale(stock int64) int64 {
 	i.Helper()
-	id, status, code := i.tryToCreate(map[string]any{"stock": stock})
-	if status != http.StatusCreated {
-		i.Fatalf("creating a sale at %s: %d %s", i.server.Name, status, code)
-	}
-	return id
-}
-
-// tryToCreate asks for such a voucher, with the fields given here, and returns its id or the refusal.
-func (i *instance) tryToCreate(fields map[string]any) (id int64, status int, code string) {
-	i.Helper()
 	body := map[string]any{
-		"shopId": 1, "title": "100 for 10", "payValue": 1000, "actualValue": 10000,
+		"shopId": 1, "stock": stock, "title": "100 for 10", "payValue": 1000, "actualValue": 10000,
 		"beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339), "endTime": "2099-01-01T00:00:00Z",
 		"payWithinSeconds": int64(payWithin / time.Second),
 	}
-	maps.Copy(body, fields)
 	status, e, err := i.post(i.Context(), "/voucher/seckill", box.AdminToken(), body)
+	if err != nil || status != http.StatusCreated {
+		i.Fatalf("creating a sale at %s: %d %s, %v", i.server.Name, status, e.Code, err)
+	}
+	id, err := strconv.ParseInt(string(e.Data.ID), 10, 64)
 	if err != nil {
 		i.Fatal(err)
 	}
-	if status != http.StatusCreated {
-		return 0, status, e.Code
-	}
-	if id, err = strconv.ParseInt(string(e.Data.ID), 10, 64); err != nil {
-		i.Fatal(err)
-	}
-	return id, status, ""
+	return id
 }
 
 // payWithin is the payment deadline of the sales: no order expires while it is looked at.

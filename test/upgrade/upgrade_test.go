@@ -8,8 +8,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestUpgrade runs the version before and today's side by side. It needs the clone's history, so it is no part of
-// make test-box; make test-upgrade runs it.
+// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make test-upgrade runs it.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -17,10 +16,7 @@ func TestUpgrade(t *testing.T) {
 		run  func(*testing.T, release, release)
 	}{
 		{"a sale, there and back", thereAndBack},
-		{"several units to a buyer wait for the last old instance", severalUnits},
-		{"dead letters", deadLetters},
 		{"the embedded mode", embeddedMode},
-		{"the fixtures are what the version before writes", fixturesAreCurrent},
 	}
 	old, now := before(t), today(t)
 	for _, tt := range tests {
@@ -36,7 +32,7 @@ func TestUpgrade(t *testing.T) {
 func thereAndBack(t *testing.T, old, now release) {
 	const units, some = 20_000, 60
 	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	s := openStores(t, redis.Client(), redis.Addr, "", testkit.StartMariaDB(t).DSN("seckill"))
+	s := openStores(t, redis, testkit.StartMariaDB(t).DSN("seckill"))
 
 	a, b := s.start(old, "a"), s.start(old, "b")
 	sale := s.open(a, units)
@@ -63,8 +59,7 @@ func thereAndBack(t *testing.T, old, now release) {
 	sale.awaitAccepted(some, c, d)
 
 	c.kill()
-	e := s.start(old, "e") // going back: what it cannot read is put aside, found missing by the audit, and recorded
-	sale.putAside = true
+	e := s.start(old, "e") // going back
 	sale.use(d, e)
 	sale.awaitAccepted(some, d, e)
 	sale.allRecord(d, e)
