@@ -10,7 +10,6 @@ import (
 
 	"seckill/internal/connlimit"
 	"seckill/internal/httpapi"
-	"seckill/internal/lazyconn"
 )
 
 // listener is an HTTP server on its address. A nil one stands for an address that is not wanted.
@@ -67,7 +66,7 @@ func (l *listener) serve() error {
 	if l == nil {
 		return nil
 	}
-	if err := l.server.Serve(lazyconn.Listen(httpapi.Unread(l.socket), l.server)); !errors.Is(err, http.ErrServerClosed) {
+	if err := l.server.Serve(httpapi.Unread(l.socket)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.addr(), err)
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/batch"
-	"seckill/internal/lazyconn"
 	"seckill/internal/order"
 )
 
@@ -71,7 +70,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(lazyconn.Listen(Unread(listener), srv)) // closed below
+		_ = srv.Serve(Unread(listener)) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read

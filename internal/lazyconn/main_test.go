@@ -1,9 +1,0 @@
-package lazyconn
-
-import (
-	"testing"
-
-	"seckill/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }
