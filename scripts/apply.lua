@@ -13,8 +13,7 @@
 --                    Below 0 without a delta, such units are accepted: the user becomes the holder of the order, or is
 --                    refused because they hold another one
 --        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
---                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order. "move":
---                    the units move to another share of a split sale, or come from there
+--                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order
 --        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
 --
 -- Returns a flat array:
@@ -31,11 +30,7 @@
 -- Outcomes of takes are kept for as long as somebody can ask: a call that applies operations forgets those before its
 -- first one, because its caller has seen them completed in the ledger.
 --
--- A move takes only units that can be sold now, and none that this share was just given: it keeps those for its own buyers,
--- for KEEP milliseconds or until it has sold of them. What a move gives can be sold at once. No instance can have the split sale
--- cached as sold out meanwhile: that needs a moment at which no unit was on its way.
---
--- What else is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
+-- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
 -- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves its units if
 -- it needs such a one, and makes the user its holder when the time has come. An acceptance takes no unit from the stock, and
 -- waits all the same where nothing is for sale: meanwhile the sale shows a reserved unit, which keeps instances from caching
@@ -45,8 +40,6 @@ local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 7 -- where the operations begin in ARGV, and how many elements each has
 local MAX_OPERATIONS = 250
 local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
-local KEEP = 2000 -- milliseconds; KeepFor in internal/order/split is the same
-local MOVE = 'move'
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
@@ -59,7 +52,7 @@ end
 -- Read everything first: a script that fails after a write is not undone.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
   'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units',
-  'reserved_offer', 'moved_out', 'moved_in', 'kept_until', 'kept_seq')
+  'reserved_offer')
 local users, deltas, offers = {}, {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
@@ -83,8 +76,6 @@ local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
 local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
 local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
 local reserved_offer = sale[18] and reserved > 0 -- for an acceptance, so that it is no unit of the stock
-local moved_out, moved_in = number(sale[19]) or 0, number(sale[20]) or 0 -- to and from other shares
-local kept_until, kept_seq = number(sale[21]) or 0, number(sale[22])
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
   return {MISSING, 0, 0, 0}
@@ -122,21 +113,6 @@ local function take(units)
   end
   local from_stock = math.min(stock, units)
   stock, returned = stock - from_stock, returned - (units - from_stock)
-  return true
-end
-
--- Decides about a move: whether it got its units.
-local function move(units)
-  if units > 0 then
-    stock, moved_in = stock + units, moved_in + units
-    kept_until, kept_seq = now + KEEP, seq
-    return true
-  end
-  local kept = kept_seq == seq and now < kept_until and kept_until - now <= MAX_DELAY
-  if kept or stock < -units or not past(resumes) then
-    return false
-  end
-  stock, moved_out = stock + units, moved_out - units
   return true
 end
 
@@ -218,12 +194,7 @@ for i = 1, n do
   else
     local done = true
     local current = changed[user] or holders[i] or ''
-    if order == MOVE then
-      done = move(delta)
-      if delta < 0 then
-        takes[#takes + 1] = string.format('%.0f=%d', op_number, done and 1 or 0)
-      end
-    elseif delta > 0 or offered > 0 then
+    if delta > 0 or offered > 0 then
       if delta > 0 then
         give(delta)
       end
@@ -259,13 +230,6 @@ if op > before or reserved ~= was_reserved then
     'reserved_at', string.format('%.0f', reserved_at), 'op', string.format('%.0f', op), 'takes', table.concat(takes, ' '))
   if extra ~= (number(sale[16]) or 0) then
     call('HSET', sale_key, 'extra', string.format('%.0f', extra))
-  end
-  if moved_out ~= (number(sale[19]) or 0) then
-    call('HSET', sale_key, 'moved_out', string.format('%.0f', moved_out))
-  end
-  if moved_in ~= (number(sale[20]) or 0) then
-    call('HSET', sale_key, 'moved_in', string.format('%.0f', moved_in), 'kept_until', string.format('%.0f', kept_until),
-      'kept_seq', string.format('%.0f', kept_seq))
   end
   if reserved_units > 1 then
     call('HSET', sale_key, 'reserved_units', string.format('%.0f', reserved_units))

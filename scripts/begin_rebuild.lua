@@ -7,7 +7,7 @@
 --   4  heard      hash  which reporters are done; deleted as well
 --   5  buyers     hash  user id -> order id
 -- ARGV
---   1  voucher id, and of a share above 0 a dot and its number
+--   1  voucher id
 --   2  epoch  the rebuild's epoch, its fencing token
 --   3  delay  for how many milliseconds at most instances go on answering SOLD_OUT from their cache (rule 11,
 --             docs/architecture.md)

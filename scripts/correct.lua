@@ -19,8 +19,6 @@
 --       but the sale contains operations that the caller did not know of, or it is missing. One of them may have made the
 --       user the holder, so the caller has to decide again)
 --
--- A share of a split sale counts the units that come back so: no operation shows them (look.lua).
---
 -- A unit comes back only to a sale that exists; a lost one is rebuilt from the ledger, which has the unit.
 -- A unit that comes back while others wait for their time waits with them: who has "sold out" cached was answered so
 -- before the first of them came back. A time further off than a minute comes from a clock that was set back since, and
@@ -42,7 +40,7 @@ for i = 1, n do
 end
 local holders = call('HMGET', buyers_key, unpack(users))
 local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op',
-  'extra', 'corrected')
+  'extra')
 local function number(field)
   return field and tonumber(field) or nil
 end
@@ -109,9 +107,6 @@ if units > 0 and stock then
   end
   call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
     'returned_at', string.format('%.0f', returned_at), 'returned_in', string.format('%.0f', returned_in))
-  if sale[9] then -- a share of a split sale
-    call('HSET', sale_key, 'corrected', string.format('%.0f', (number(sale[9]) or 0) + units))
-  end
 end
 
 if more ~= 0 and stock then

@@ -5,7 +5,7 @@
 --   2  buyers  hash
 --   3  orders  stream
 -- ARGV
---   1  voucher id, and of a share above 0 a dot and its number
+--   1  voucher id
 --   2  epoch, 3 sequence   the mark that the caller has seen, and
 --   4  op                  the last operation: the sale is kept when it has moved since
 --   5  longest  how many entries are searched at most; a longer stream keeps the sale until it has drained

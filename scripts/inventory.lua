@@ -6,7 +6,7 @@
 --   3  orders  stream
 --   4  dead    stream
 -- ARGV
---   1  voucher id, and of a share above 0 a dot and its number
+--   1  voucher id
 --   2  longest  how many entries are searched at most; in a longer stream the sale's are not counted
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of

@@ -12,15 +12,13 @@
 --   4  begin, 5 end   the window in milliseconds since 1970, the end exclusive
 --   6  op     number of the last operation that the stock contains
 --   7  extra  units that the holders have beyond one each
---   8  moved out, 9 moved in   for a share of a split sale: units that moves have taken from it and given to it since the sale
---      was created, those included that the stock contains; "" for a sale that is not split
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
 -- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
 -- run of the server on which it began, and may have lost what it wrote).
 
 local epoch = tonumber(ARGV[1])
-if not epoch or #ARGV ~= 9 then
+if not epoch or #ARGV ~= 7 then
   return redis.error_reply('ERR publish.lua: bad arguments')
 end
 local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'server')
@@ -42,9 +40,6 @@ if ARGV[7] ~= '0' then
 else
   redis.call('HDEL', KEYS[1], 'extra')
 end
-redis.call('HDEL', KEYS[1], 'reserved_units', 'reserved_offer', 'kept_until', 'kept_seq')
-if ARGV[8] ~= '' then
-  redis.call('HSET', KEYS[1], 'moved_out', ARGV[8], 'moved_in', ARGV[9], 'corrected', '0')
-end
+redis.call('HDEL', KEYS[1], 'reserved_units', 'reserved_offer')
 redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

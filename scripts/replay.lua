@@ -7,7 +7,7 @@
 --   3  buyers  hash  user id -> order, as in seckill.lua, of the voucher's sale
 -- ARGV
 --   1  id of the dead letter
---   2  voucher id (and of a share above 0 a dot and its number), 3 user id, 4 order id
+--   2  voucher id, 3 user id, 4 order id
 --
 -- Returns 1 (queued), 0 (there is no such dead letter: it was replayed or discarded before) or 2 (the user does not
 -- hold this order: nothing shows that it was accepted and waits. The dead letter stays).

@@ -3,8 +3,7 @@
 --
 -- KEYS (one hash slot)
 --   1  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
---   2  stops      sorted set  sale -> when it was stopped last, milliseconds since 1970. A sale's name is its voucher's id; of
---                             a share above 0 a dot and its number follow
+--   2  stops      sorted set  sale -> when it was stopped last, milliseconds since 1970. A sale's name is its voucher's id
 -- ARGV
 --   1  reporter
 --   2  keep   for how many milliseconds heartbeats and stops are kept

@@ -6,7 +6,7 @@
 --   2  orders  stream
 -- ARGV
 --   1  epoch       the rebuild's
---   2  voucher id, and of a share above 0 a dot and its number
+--   2  voucher id
 --   3… user id, order (as in seckill.lua's buyers), epoch, sequence of each order, the latter two 0 where they
 --      are not known; 1 to 1,000 orders
 --

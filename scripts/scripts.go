@@ -16,8 +16,6 @@ var (
 	Holdings string
 	//go:embed views.lua
 	Views string
-	//go:embed look.lua
-	Look string
 	//go:embed begin_rebuild.lua
 	BeginRebuild string
 	//go:embed set_holders.lua

@@ -10,7 +10,7 @@
 -- ARGV
 --   1  pack       "1" where every instance reads packed entries of the stream (internal/redisstore/packed.go), else "0"
 --   then for each sale in the same order:
---   1  voucher id, and of a share above 0 a dot and its number
+--   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
 --   4  max backlog       orders in the stream at which no request is accepted any more

@@ -15,32 +15,8 @@ import (
 
 // Sell creates a sale of the stock, as an admin does, and makes it the server's voucher. Every user may buy again.
 func (s *Server) Sell(ctx context.Context, stock int64) (err error) {
-	s.Voucher, err = s.createSale(ctx, stock, "")
+	s.Voucher, err = s.createSale(ctx, stock)
 	return err
-}
-
-// SellShares creates a sale of the stock, split in shares if there are several, each of which has a partition of its own. It waits until
-// all instances work in so many partitions: until then a new sale's shares are put in fewer, and such a sale is left alone.
-func (s *Server) SellShares(ctx context.Context, at *Namespace, stock int64, shares int) (err error) {
-	if shares == 1 {
-		return s.Sell(ctx, stock)
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		if s.Voucher, err = s.createSale(ctx, stock, fmt.Sprintf(`,"shares":%d`, shares)); err != nil {
-			return err
-		}
-		partitions, err := at.Number(ctx, fmt.Sprintf("SELECT COUNT(DISTINCT partition_no) FROM tb_seckill_voucher WHERE voucher_id = %d", s.Voucher))
-		if err != nil || partitions == int64(shares) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d shares are in %d partitions: %w", shares, partitions, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
 
 // AwaitOnSale waits until the server shows that a voucher is on sale, which another instance has created.
@@ -67,19 +43,19 @@ func (s *Server) CreateSales(ctx context.Context, n int, stock int64) ([]int64, 
 	group.SetLimit(8)
 	for i := range ids {
 		group.Go(func() (err error) {
-			ids[i], err = s.createSale(ctx, stock, "")
+			ids[i], err = s.createSale(ctx, stock)
 			return err
 		})
 	}
 	return ids, group.Wait()
 }
 
-// createSale creates a sale, with more fields if there are any.
-func (s *Server) createSale(ctx context.Context, stock int64, fields string) (int64, error) {
+// createSale creates a sale.
+func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
 	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
 	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", token,
-		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q%s}`,
-			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339), fields))
+		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
+			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
 	if err != nil {
 		return 0, err
 	}

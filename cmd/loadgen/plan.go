@@ -20,7 +20,6 @@ type plan struct {
 	servers     []*url.URL
 	voucher     int64 // 0: create one
 	shop, stock int64
-	shares      int64
 	buyers      int
 	firstUser   int64
 	duration    time.Duration
@@ -70,7 +69,6 @@ func readPlan(env environment) (plan, error) {
 	set.Int64Var(&p.voucher, "voucher", 0, "`id` of the voucher to buy; without it one is created")
 	set.Int64Var(&p.shop, "shop", 1, "`id` of the shop in which a voucher is created")
 	set.Int64Var(&p.stock, "stock", 1000, "`units` of the voucher that is created")
-	set.Int64Var(&p.shares, "shares", 1, "`number` of shares into which the sale of the voucher that is created is split")
 	set.IntVar(&p.buyers, "buyers", 10_000, "`number` of buyers; with -tokens at most as many as there are tokens")
 	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000, "user `id` of the first buyer; the others count up from it")
 	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they arrive")
@@ -158,7 +156,6 @@ func (p *plan) complete(servers, shape string, rate float64) (err error) {
 		{"voucher", p.voucher, 0, maxID},
 		{"shop", p.shop, 1, maxID},
 		{"stock", p.stock, 1, 1_000_000_000},
-		{"shares", p.shares, 1, 16},
 		{"buyers", int64(p.buyers), 1, 100_000_000},
 		{"first-user", p.firstUser, 1, maxID - int64(p.buyers)},
 		{"retry", int64(p.retry), 0, 1000},

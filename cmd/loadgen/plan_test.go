@@ -28,7 +28,6 @@ func TestUsage(t *testing.T) {
 		{"-nonsense", "-nonsense", exitUsage},
 		{"-buyers 0", "-buyers is 0", exitUsage},
 		{"-stock -1", "-stock is -1", exitUsage},
-		{"-shares 17", "-shares is 17 (allowed: 1 to 16)", exitUsage},
 		{"-url localhost:8080", "-url is", exitUsage},
 		{"-curve square", "flat, ramp, spike", exitUsage},
 		{"-rate -5", "-rate is -5", exitUsage},

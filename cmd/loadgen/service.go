@@ -99,9 +99,6 @@ func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 		"payValue": 1000, "actualValue": 10_000, "stock": p.stock,
 		"beginTime": now.Add(-time.Minute), "endTime": now.Add(2*p.duration + p.settle + 24*time.Hour),
 	}
-	if p.shares > 1 {
-		draft["shares"] = p.shares
-	}
 	body, err := json.Marshal(draft)
 	if err != nil {
 		return 0, err

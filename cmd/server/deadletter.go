@@ -238,7 +238,7 @@ func discardLetters(ctx context.Context, env environment) error {
 			return "", err
 		}
 		if l.Status == order.Failed { // a rebuild under way may have counted the unit as taken
-			err = w.requestRepair(ctx, l.Claim.Sale(), order.NoBadEpoch)
+			err = w.requestRepair(ctx, l.Claim.VoucherID, order.NoBadEpoch)
 		}
 		return discarded(l), err
 	})

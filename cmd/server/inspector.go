@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"seckill/internal/config"
-	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -113,32 +112,29 @@ func (i *inspector) setup(ctx context.Context) (preflight.Setup, error) {
 	})
 }
 
-// redis asks the servers that have the sale: of a split one, each that has shares. Without a sale, or while the ledger does not say
-// where it is, that is the one with partition 0, and for its memory the fullest.
+// redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the one with
+// partition 0, and for its memory the fullest.
 func (i *inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
-	partitions, known := i.partitionsOf(ctx, voucherID)
-	servers := i.stores.redis.InspectAll(ctx, partitions)
+	partition, known := i.partitionOf(ctx, voucherID)
+	servers := i.stores.redis.InspectAll(ctx, []int{partition})
 	if r := &servers[0]; !known && r.Err == nil && !i.cfg.Embedded() {
 		r.Used, r.Limit, r.Err = i.stores.redis.Memory(ctx)
 	}
 	return servers
 }
 
-// partitionsOf returns where the shares of a sale are; 0 while that is not known.
-func (i *inspector) partitionsOf(ctx context.Context, voucherID int64) (partitions []int, known bool) {
+// partitionOf returns where a sale is; 0 while that is not known.
+func (i *inspector) partitionOf(ctx context.Context, voucherID int64) (partition int, known bool) {
 	if voucherID == 0 || i.ledgerErr != nil {
-		return []int{0}, false
+		return 0, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
 	defer cancel()
 	v, err := i.stores.ledger.Voucher(ctx, voucherID)
 	if err != nil || v.Sale == nil {
-		return []int{0}, false
+		return 0, false
 	}
-	for _, sale := range order.SalesOf(v) {
-		partitions = append(partitions, sale.Partition)
-	}
-	return partitions, true
+	return v.Sale.Partition, true
 }
 
 func (i *inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
@@ -175,9 +171,6 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	s := &preflight.Sale{
 		VoucherID: v.ID, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
 		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
-	}
-	for _, share := range v.Sale.Shares {
-		s.Shares = append(s.Shares, preflight.Share{Partition: share.Partition, Issued: share.Issued})
 	}
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err

@@ -17,11 +17,11 @@ import (
 const partitionHelp = `server partition shows where sales are, and takes partitions out of use. SECKILL_PARTITIONS adds them.
 It works beside running instances, on the stores that the settings name.
 
-  server partition list        each with its state, sales (of a split one each share counts),
+  server partition list        each with its state, sales,
                                what waits, and its Redis node
   server partition close N     no new sales there; those in it go on
   server partition open N      takes close back
-  server partition remove N    for good, once it is closed and empty: no sale or share
+  server partition remove N    for good, once it is closed and empty: no sale
                                that is not retired (a day after its end), no order that waits for
                                its row, no dead letter. Its number is never used again
 

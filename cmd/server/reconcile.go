@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
@@ -67,17 +66,17 @@ func reconcile(ctx context.Context, env environment) error {
 		if b.Finding == audit.Balanced {
 			continue
 		}
-		if balances[i], err = w.again(ctx, b.Sale()); err != nil {
+		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
 			return err
 		}
 		if !*repair || !b.Repairable() || !balances[i].Repairable() {
 			continue
 		}
-		if err := w.requestRepair(ctx, b.Sale(), balances[i].Redis.Mark.Epoch); err != nil {
+		if err := w.requestRepair(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
 			return err
 		}
-		repaired = append(repaired, fmt.Sprintf("the sale of voucher %s was rebuilt; it was %s: %s", b.Sale(), balances[i].Finding, balances[i].Why))
-		if balances[i], err = w.again(ctx, b.Sale()); err != nil {
+		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s", b.VoucherID, balances[i].Finding, balances[i].Why))
+		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
 			return err
 		}
 	}
@@ -92,23 +91,23 @@ func reconcile(ctx context.Context, env environment) error {
 	return nil
 }
 
-// balances returns the balance of one voucher's sale, of a split one those of its shares, or of all with id 0.
+// balances returns the balance of one voucher's sale, or of all with id 0.
 func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, error) {
 	if id == 0 {
 		return w.auditor.All(ctx)
 	}
-	balances, err := w.auditor.Balances(ctx, id)
+	b, err := w.auditor.Balance(ctx, id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil, fmt.Errorf("there is no voucher %d", id)
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return nil, fmt.Errorf("voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
 	}
-	return balances, err
+	return []audit.Balance{b}, err
 }
 
 // again checks a sale a second time, a moment later: only what is wrong twice in a row is wrong.
-func (w *toolEnv) again(ctx context.Context, sale order.SaleID) (audit.Balance, error) {
+func (w *toolEnv) again(ctx context.Context, sale int64) (audit.Balance, error) {
 	select {
 	case <-time.After(confirmAfter):
 	case <-ctx.Done():
@@ -129,7 +128,7 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 		if b.Redis.Waiting != audit.NotCounted {
 			waiting = fmt.Sprint(b.Redis.Waiting)
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.Sale(), b.Finding, b.Ledger.Issued, b.Ledger.Stock,
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding, b.Ledger.Issued, b.Ledger.Stock,
 			b.Ledger.LiveUnits(), b.Redis.Stock, b.Redis.Held(), waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
 	if err := table.Flush(); err != nil { // it keeps earlier errors
@@ -144,7 +143,7 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 		if b.Why == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "voucher %s: %s\n", b.Sale(), b.Why); err != nil {
+		if _, err := fmt.Fprintf(out, "voucher %d: %s\n", b.VoucherID, b.Why); err != nil {
 			return err
 		}
 	}

@@ -92,9 +92,9 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	suspects := audit.NewSuspects()
 	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Moves: ledger, Redis: redis, Looker: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger, Looker: redis, Mover: outbox}, catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
+	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
 	recoveryStores := recovery.Stores{
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 		Suspects: suspects,

@@ -71,12 +71,12 @@ func (w *toolEnv) close(ctx context.Context) {
 }
 
 // requestRepair rebuilds the sale if Redis does not hold it as the ledger says, or if its epoch is not above badEpoch.
-func (w *toolEnv) requestRepair(ctx context.Context, sale order.SaleID, badEpoch int64) error {
+func (w *toolEnv) requestRepair(ctx context.Context, sale int64, badEpoch int64) error {
 	if badEpoch > order.NoBadEpoch {
 		w.repairs.RequestRepair(sale, badEpoch)
 	}
-	if err := w.reconciler.OpenSale(ctx, sale); err != nil {
-		return fmt.Errorf("rebuilding the sale of voucher %s: %w", sale, err)
+	if err := w.reconciler.Open(ctx, sale); err != nil {
+		return fmt.Errorf("rebuilding the sale of voucher %d: %w", sale, err)
 	}
 	return nil
 }

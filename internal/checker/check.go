@@ -29,7 +29,6 @@ func Check(e Evidence) Report {
 	c.checkResolved()
 	c.checkStocks()
 	c.checkRedis()
-	c.checkShares()
 	c.checkSoldOut()
 	c.addGaps()
 	for id := range c.lost {

@@ -5,7 +5,6 @@
 //	lists of orders          the ledger's rows, or orders as the service shows them             [View]
 //	stocks                   the ledger's, and the one that buyers are shown                    [Evidence]
 //	Redis                    stock, waiting entries, dead letters, holders                      [Redis]
-//	shares of a split sale   units in each, and moved between them                              [Share]
 //
 // Authoritative are the lists of orders. Against them stands the record, which the service cannot change afterwards; the
 // stocks and Redis have to add up with both.

@@ -20,8 +20,7 @@ type Evidence struct {
 	Offered int64
 	// ShownStock is the number of units that buyers are shown as left; nil: not read.
 	ShownStock *int64
-	Redis      *Redis  // nil: not read
-	Shares     []Share // of a split sale, by number; nil: it is not split, or they were not read
+	Redis      *Redis // nil: not read
 
 	Loss    bool // a store lost writes that it had acknowledged
 	Others  bool // buyers who are not in the record may have bought too
@@ -45,16 +44,6 @@ type Redis struct {
 	Dead    int64           // dead letters
 	Holders map[int64]int64 // user → order
 	Units   map[int64]int64 // user → units of that order, of those that have several
-	Shares  map[int64]int   // user → the share in which they are a holder, of a split sale
-}
-
-// Share is one share of a split sale, as the ledger and as Redis has it.
-type Share struct{ Ledger, Redis ShareUnits }
-
-// ShareUnits are units of a share.
-type ShareUnits struct {
-	Stock             int64 // left to sell, returned ones included
-	MovedOut, MovedIn int64 // that have left it for other shares, and that have come from them
 }
 
 // Live returns how many units the orders of the first complete view hold.

@@ -56,7 +56,6 @@ type Order struct {
 	Status  Status
 	Reason  string // why it failed
 	Units   int64  // 0: one
-	Share   int    // of a split sale
 }
 
 // units returns how many units the order has.

@@ -85,8 +85,6 @@ func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d v
 // KnowRehearsals is voucher.Instances's, and not asked here.
 func (f *fakeVouchers) KnowRehearsals(context.Context) error { return nil }
 
-func (f *fakeVouchers) KnowShares(ctx context.Context) error { return f.ReadQuantities(ctx) }
-
 // Changed is what the lists are told.
 func (f *fakeVouchers) ReadQuantities(context.Context) error {
 	if f.old {
@@ -98,14 +96,14 @@ func (f *fakeVouchers) ReadQuantities(context.Context) error {
 func (f *fakeVouchers) Changed(context.Context, voucher.Voucher) {}
 
 // Place takes partitions 0 to 3.
-func (f *fakeVouchers) Place(_ context.Context, shares int, wanted *int64) ([]int, error) {
+func (f *fakeVouchers) Place(_ context.Context, wanted *int64) (int, error) {
 	switch {
 	case wanted == nil:
-		return make([]int, shares), nil
+		return 0, nil
 	case *wanted < 0 || *wanted > 3:
-		return nil, invalid.Join(&invalid.Problem{Field: "partition", Reason: "is wrong", Allowed: "0 to 3"})
+		return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: "is wrong", Allowed: "0 to 3"})
 	default:
-		return []int{int(*wanted)}, nil
+		return int(*wanted), nil
 	}
 }
 

@@ -102,32 +102,9 @@ type saleStatsJSON struct {
 	Waiting     int64 `json:"waiting"`   // entries of accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
 	DeadLetters int64 `json:"deadLetters"`
-	Partition   int   `json:"partition,omitempty"` // absent: 0, or the sale is split
-
-	Shares []shareStatsJSON `json:"shares,omitempty"` // of a split sale, by number; absent: it is not split
+	Partition   int   `json:"partition,omitempty"` // absent: 0
 
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
-}
-
-// shareStatsJSON is one share of a split sale.
-type shareStatsJSON struct {
-	Partition int               `json:"partition"`
-	SaleState voucher.SaleState `json:"saleState"`
-	Issued    int64             `json:"issued"` // units in all, those that came from other shares included, as the ledger has it
-	Stock     int64             `json:"stock"`  // left to sell
-	Held      int64             `json:"held"`   // by holders
-	MovedIn   int64             `json:"movedIn"`
-	MovedOut  int64             `json:"movedOut"`
-}
-
-func shareStatsView(shares []audit.ShareStats) []shareStatsJSON {
-	views := make([]shareStatsJSON, len(shares))
-	for i, s := range shares {
-		views[i] = shareStatsJSON{
-			Partition: s.Partition, SaleState: s.State, Issued: s.Issued, Stock: s.Stock, Held: s.Held, MovedIn: s.MovedIn, MovedOut: s.MovedOut,
-		}
-	}
-	return views
 }
 
 // balanceJSON says whether all units are accounted for. Its numbers are of the time at.
@@ -159,10 +136,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
-		Shares: shareStatsView(f.Shares),
-	}
-	if len(f.Shares) == 0 {
-		v.Partition = f.Partition
+		Partition: f.Partition,
 	}
 	v.Guards = guardFiguresView(f.Settings, f.Guards)
 	if f.Balance != nil {

@@ -72,33 +72,6 @@ const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","b
 	`"waiting":2,"waitingMs":1,"deadLetters":1,` +
 	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
 
-// splitStats is saleStats() of a split sale.
-func splitStats() audit.SaleStats {
-	stats := saleStats()
-	stats.Shares = []audit.ShareStats{
-		{Partition: 1, State: voucher.StateOnSale, Stock: 3, Held: 4, Issued: 8, MovedIn: 3},
-		{State: voucher.StateSoldOut, Held: 3, Issued: 2, MovedOut: 3},
-	}
-	return stats
-}
-
-// The stats of a split sale have those of each share, and no partition of the whole.
-func TestStatsOfShares(t *testing.T) {
-	t.Parallel()
-	stats := splitStats()
-	stats.Partition = 1
-	got, err := json.Marshal(saleStatsView(stats))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Replace(saleStatsDocument(t), `"deadLetters":1,`, `"deadLetters":1,"shares":[`+
-		`{"partition":1,"saleState":"on_sale","issued":8,"stock":3,"held":4,"movedIn":3,"movedOut":0},`+
-		`{"partition":0,"saleState":"sold_out","issued":2,"stock":0,"held":3,"movedIn":0,"movedOut":3}],`, 1)
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // watchSale requests the stats of voucher 5 from a listening API.
 func watchSale(t *testing.T, a *API) *http.Response {
 	t.Helper()

@@ -118,7 +118,6 @@ type templateDraftJSON struct {
 	PerUser     int64           `json:"perUser,omitempty"`
 	Stock       int64           `json:"stock,omitempty"`
 	OfferWithin int64           `json:"waitlistOfferSeconds,omitempty"`
-	Shares      int             `json:"shares,omitempty"`
 	Guards      *guard.Settings `json:"guards,omitempty"`
 }
 
@@ -129,7 +128,7 @@ func templateView(t voucher.Template) templateJSON {
 		PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
 	}
 	if s := v.Sale; s != nil {
-		draft.Stock, draft.OfferWithin, draft.Guards, draft.Shares = s.Issued, int64(s.OfferWithin/time.Second), s.Guards, s.SplitIn
+		draft.Stock, draft.OfferWithin, draft.Guards = s.Issued, int64(s.OfferWithin/time.Second), s.Guards
 	}
 	return templateJSON{
 		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: timeView(t.CreatedAt),

@@ -64,7 +64,6 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Integer("perUser", &d.PerUser),
 		jsonbody.Seconds("waitlistOfferSeconds", &sd.OfferWithin),
 		jsonbody.Optional(jsonbody.Integer, "partition", &sd.Partition),
-		jsonbody.Optional(jsonbody.Integer, "shares", &sd.Shares),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 		a.guardsField(&sd.Guards),
@@ -192,7 +191,7 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		a.guardsField(&guards),
 		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "shares", "type"} {
+	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
 	}
 	if err := a.readBody(c, fields...); err != nil {
@@ -295,10 +294,8 @@ type saleJSON struct {
 	SaleState voucher.SaleState `json:"saleState"`
 	// OfferIn is how long an offer of its waiting list stands; absent: it has none.
 	OfferIn int64 `json:"waitlistOfferSeconds,omitempty"`
-	// Partition is where its orders wait, for admins; absent: 0, or the sale is split and its stats tell.
+	// Partition is where its orders wait, for admins; absent: 0.
 	Partition int `json:"partition,omitempty"`
-	// Shares is how many shares it is split into, for admins; absent: it is not.
-	Shares int `json:"shares,omitempty"`
 	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
 	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
@@ -311,9 +308,7 @@ func adminView(v voucher.Shown) voucherJSON {
 	view := voucherView(v)
 	if v.Sale != nil {
 		view.Guards, view.Stale = v.Sale.Guards, v.Live != nil && v.Live.Stale
-		if view.Shares = v.Sale.SplitIn; !v.Sale.Split() {
-			view.Partition = v.Sale.Partition
-		}
+		view.Partition = v.Sale.Partition
 	}
 	return view
 }

@@ -222,48 +222,6 @@ func TestCreateSeckillPerUser(t *testing.T) {
 	}
 }
 
-// A sale may be split, once every instance knows shares. Admins are told into how many, and the public is not.
-func TestCreateSplitSale(t *testing.T) {
-	t.Parallel()
-	body := goodBody()
-	body["shares"] = "4"
-	answer, status, created := create(t, "/voucher/seckill", object(body))
-	if status != http.StatusCreated || len(created) != 1 || len(created[0].Sale.Shares) != 4 || !strings.Contains(string(answer.Data), `"shares":4`) {
-		t.Errorf("%d %s, created %+v", status, answer.Data, created)
-	}
-	for field, value := range map[string]string{"waitlistOfferSeconds": "60", "partition": "0"} {
-		body := maps.Clone(body)
-		body[field] = value
-		if refused, status, created := create(t, "/voucher/seckill", object(body)); status != http.StatusBadRequest || len(created) != 0 || !slices.Equal(fieldsOf(refused), []string{field}) {
-			t.Errorf("with %s: %d %+v", field, status, refused)
-		}
-	}
-	body["stock"] = "3"
-	if refused, status, _ := create(t, "/voucher/seckill", object(body)); status != http.StatusBadRequest || !slices.Equal(fieldsOf(refused), []string{"shares"}) || !strings.Contains(refused.Errors[0].Reason, "none of the 3 units") {
-		t.Errorf("four shares of three units: %d %+v", status, refused)
-	}
-	body["shares"] = "1"
-	if answer, status, created := create(t, "/voucher/seckill", object(body)); status != http.StatusCreated || created[0].Sale.Shares != nil || strings.Contains(string(answer.Data), "shares") {
-		t.Errorf("one share: %d %s", status, answer.Data)
-	}
-	body["shares"] = "2"
-	store := &fakeVouchers{old: true}
-	a := newAPI(t, func(c *Config) { c.Vouchers = store })
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: object(body)}), http.StatusServiceUnavailable, "UPGRADING")
-	if len(store.created) != 0 {
-		t.Errorf("created %+v", store.created)
-	}
-	shown := seckillVoucher()
-	shown.Sale.SplitIn, shown.Sale.Shares = 2, []voucher.Share{{Partition: 1}, {Partition: 2}}
-	if w := do(t, newAPI(t, shows(shown)), request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "shares") {
-		t.Errorf("the public is shown %d %s", w.Code, w.Body)
-	}
-	w := asAdmin(t, newAPI(t), request{method: http.MethodPatch, target: "/voucher/5", body: `{"shares":2}`})
-	if got := wantProblem(t, w, http.StatusBadRequest, "INVALID"); !slices.Equal(fieldsOf(got), []string{"shares"}) || got.Errors[0].Reason != "never changes" {
-		t.Errorf("changed: %+v", got.Errors)
-	}
-}
-
 func TestCreateOrdinary(t *testing.T) {
 	t.Parallel()
 	answer, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1}`)
@@ -305,7 +263,7 @@ func TestFieldsRefuseInvalidValues(t *testing.T) {
 		"shopId": append([]string{`0`, `-1`, `9007199254740992`}, notNumbers...), "title": append([]string{`""`, `"  "`, `"` + strings.Repeat("券", 256) + `"`}, notText...),
 		"subTitle": notText, "rules": notText,
 		"payValue": append([]string{`-1`, `100000000001`}, notNumbers...), "actualValue": append([]string{`0`, `-1`}, notNumbers...),
-		"stock": append([]string{`0`, `-1`, `100000001`}, notNumbers...), "perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "shares": append([]string{`0`, `-1`, `17`}, notNumbers...), "beginTime": notTimes, "endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
+		"stock": append([]string{`0`, `-1`, `100000001`}, notNumbers...), "perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "beginTime": notTimes, "endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
 	}
 	for field, values := range wrong {
 		t.Run(field, func(t *testing.T) {

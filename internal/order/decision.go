@@ -24,10 +24,10 @@ type Correction struct {
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
-	Sales   map[SaleID]LedgerSale // absent when there is no such sale
-	Rows    map[int64]Order       // by id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's (Claim.RowID)
-	Live    map[BuyerKey]Held     // the live order of each buyer in the batch
-	Pending map[int64]bool        // cancelled and refunded orders that a pending operation concerns
+	Sales   map[int64]LedgerSale // absent when there is no such sale
+	Rows    map[int64]Order      // by id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's (Claim.RowID)
+	Live    map[BuyerKey]Held    // the live order of each buyer in the batch
+	Pending map[int64]bool       // cancelled and refunded orders that a pending operation concerns
 }
 
 // LedgerSale is a sale's locked row.

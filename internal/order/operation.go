@@ -10,7 +10,6 @@ import "time"
 // decides first whether there are enough, and the ledger's stock changes when the operation is completed.
 type Operation struct {
 	VoucherID int64
-	Share     int // of a split sale, each of which numbers its own
 	Number    int64
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
@@ -24,17 +23,11 @@ type Operation struct {
 	OrderID int64
 	UserID  int64
 
-	// Peer is the other share of a Move: the one that its units go to, or came from.
-	Peer int
-
 	// The mode and window from now on; SaleMissing leaves both as they are.
 	Mode  SaleMode
 	Begin time.Time
 	End   time.Time // exclusive
 }
-
-// Sale returns the sale that it changes.
-func (o Operation) Sale() SaleID { return SaleID{VoucherID: o.VoucherID, Share: o.Share} }
 
 // Takes reports whether the operation takes units, so that Redis may refuse it.
 func (o Operation) Takes() bool { return o.Delta < 0 || o.Kind == Acceptance }
@@ -69,7 +62,6 @@ const (
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
 	Acceptance   OperationKind = "accept"  // of an offered unit, by the user for whom it was kept
 	Unoffering   OperationKind = "unoffer" // nobody took an offered unit: it goes on sale
-	Move         OperationKind = "move"    // between two shares of a split sale: takes units here, or gives what was taken there
 	Pausing      OperationKind = "pause"   // and the following: no units, the sale's mode or window changes
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"

@@ -47,7 +47,6 @@ type Order struct {
 	ID          int64
 	UserID      int64
 	VoucherID   int64
-	Share       int // of a split sale
 	Quantity    Quantity
 	Amount      int64 // cents for all units, at the voucher's price when the order was recorded
 	Status      Status
@@ -62,9 +61,6 @@ type Order struct {
 	FailedAt    time.Time
 	LapsedAt    time.Time
 }
-
-// Sale returns the sale that it was bought in.
-func (o Order) Sale() SaleID { return SaleID{VoucherID: o.VoucherID, Share: o.Share} }
 
 // Reason says why an accepted order could not be recorded. It is stored with the failed row.
 type Reason string
@@ -96,14 +92,10 @@ type Claim struct {
 	OrderID   int64
 	UserID    int64
 	VoucherID int64
-	Share     int   // of a split sale
 	Epoch     int64 // the sale's epoch when it was accepted
 	Sequence  int64 // its number among the admissions of that epoch; 0 when that is not known
 	Quantity  Quantity
 }
-
-// Sale returns the sale that accepted it.
-func (c Claim) Sale() SaleID { return SaleID{VoucherID: c.VoucherID, Share: c.Share} }
 
 // Held returns what makes the claim's user a holder.
 func (c Claim) Held() Held { return Held{OrderID: c.OrderID, Quantity: c.Quantity} }
@@ -140,7 +132,7 @@ type Holding struct {
 type Unrecorded struct {
 	Now         time.Time // by Redis's clock
 	Since       time.Time // those that sold from then on, by Redis's clock; zero: any
-	Rebuilt     []SaleID  // those that were rebuilt lately, which may queue older orders again
+	Rebuilt     []int64   // vouchers of those that were rebuilt lately, which may queue older orders again
 	DeadLetters bool      // any: an entry waits that cannot be decoded
 }
 

@@ -31,7 +31,7 @@ type PaymentState int8
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again
-//	open → late → refunding            the order was cancelled; there was no unit any more, in a split sale in no share
+//	open → late → refunding            the order was cancelled; there was no unit any more
 //	open → refunding                   there was nothing to pay for any more, or it had been paid for otherwise
 //	received → refunding → refunded    the owner asked for a refund
 const (
@@ -50,14 +50,6 @@ func (s PaymentState) String() string {
 		return "unknown"
 	}
 	return paymentStateNames[s-1]
-}
-
-// LackingPayment is a late payment for which the share of its buyer, in a split sale, had too few units. Other shares may have some.
-type LackingPayment struct {
-	PaymentID string
-	Operation int64 // the number of the Revival that was refused
-	Sale      SaleID
-	Units     int64
 }
 
 // Notice is a provider's confirmation that it has the money for a payment. Its signature has been checked.

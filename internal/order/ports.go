@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/order/split"
 	"seckill/internal/voucher"
 )
 
@@ -22,7 +21,7 @@ const (
 type RepairRequester interface {
 	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch, or if
 	// that epoch is not above badEpoch. It does not wait.
-	RequestRepair(sale SaleID, badEpoch int64)
+	RequestRepair(voucherID, badEpoch int64)
 }
 
 // Partitions are those that this instance works in: partition.Set.
@@ -61,13 +60,6 @@ type HolderReader interface {
 	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where they are
 	// none that can be read, in one round trip.
 	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
-}
-
-// ShareLooker reads all shares of a split sale: redisstore.Store.
-type ShareLooker interface {
-	// Look reads the shares, given by number, between the call and its return. Those that cannot be read are not Known; the
-	// error says why, and the others are right all the same.
-	Look(ctx context.Context, shares []SaleRef) (split.Look, error)
 }
 
 // ErrBusy says that another instance holds the lock.

@@ -4,47 +4,17 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/order/split"
 	"seckill/internal/voucher"
 )
 
 // SaleRef names a sale and where its keys are.
 type SaleRef struct {
-	SaleID
+	VoucherID int64
 	Partition int
 }
 
-// SaleOf returns the sale of a seckill voucher; of a split one, that of the share whose numbers v has (voucher.Voucher.OfShare).
-func SaleOf(v voucher.Voucher) SaleRef {
-	return SaleRef{SaleID: SaleID{VoucherID: v.ID, Share: v.Sale.Share}, Partition: v.Sale.Partition}
-}
-
-// SalesOf returns all sales of a seckill voucher: one, or the shares of a split one in order.
-func SalesOf(v voucher.Voucher) []SaleRef {
-	if v.Sale.Shares == nil {
-		return []SaleRef{SaleOf(v)}
-	}
-	sales := make([]SaleRef, len(v.Sale.Shares))
-	for i := range sales {
-		sales[i] = SaleRef{SaleID: SaleID{VoucherID: v.ID, Share: i}, Partition: v.Sale.Shares[i].Partition}
-	}
-	return sales
-}
-
-// SaleFor returns the sale in which a user buys a seckill voucher, and what the ledger has of it: their share of a split one.
-func SaleFor(v voucher.Voucher, userID int64) (SaleRef, voucher.Share) {
-	number := v.Sale.Share
-	if v.Sale.Shares != nil {
-		number = split.ShareOf(v.ID, userID, len(v.Sale.Shares))
-	}
-	share := v.Sale.At(number)
-	return SaleRef{SaleID: SaleID{VoucherID: v.ID, Share: number}, Partition: share.Partition}, share
-}
-
-// Sells reports whether the user buys in the sale whose numbers v has: of a split one it is the share that is theirs.
-func Sells(v voucher.Voucher, userID int64) bool {
-	return !v.Sale.Split() || v.Sale.Share == split.ShareOf(v.ID, userID, v.Sale.SplitIn)
-}
+// SaleOf returns the sale of a seckill voucher.
+func SaleOf(v voucher.Voucher) SaleRef { return SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition} }
 
 // Mark is how far a sale has got: its epoch and the number of admissions in it. A Redis that answers with a lower
 // mark than one seen before has lost its tail.
@@ -106,11 +76,7 @@ type Opening struct {
 	End       time.Time
 	Mode      SaleMode // SaleOpen, SalePaused or SaleOffShelf
 	Operation int64
-	Moved     *Moved // of a share; nil where the sale is not split
 }
-
-// Moved is how many units moves have taken from a share of a split sale, and given to it, since the sale was created.
-type Moved struct{ Out, In int64 }
 
 // Both halves of rule 11 (docs/architecture.md): a unit that comes back to a sold-out sale cannot be sold before every
 // instance's sold-out cache has expired.

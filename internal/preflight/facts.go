@@ -62,8 +62,7 @@ type Instance struct {
 type Sale struct {
 	VoucherID  int64
 	Issued     int64
-	Shares     []Share // of a split sale, by number
-	Costs      bool    // buyers pay something
+	Costs      bool // buyers pay something
 	Begin, End time.Time
 	OffShelf   bool
 	Paused     bool
@@ -82,12 +81,6 @@ type LastSale struct {
 	Title     string
 	Begin     time.Time
 	Setup     Setup
-}
-
-// Share is a share of a split sale.
-type Share struct {
-	Partition int
-	Issued    int64
 }
 
 // Rehearsed is a rehearsal of the sale.

@@ -36,11 +36,7 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	lines := []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.sinceLastSale(), f.Sale.rehearsal()}
-	if len(f.Sale.Shares) > 0 && !f.Embedded {
-		lines = append(lines, f.shares())
-	}
-	return lines
+	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.sinceLastSale(), f.Sale.rehearsal()}
 }
 
 func (f *Facts) ofLedger() []Line {

@@ -1,9 +1,7 @@
 package preflight
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -64,33 +62,6 @@ func nodesThat(servers []Redis, lines []Line, said Line) string {
 	return strings.Join(nodes, ", ")
 }
 
-// shares says which server has which shares of a split sale, and warns if one has all, or if it is not known where they are.
-func (f *Facts) shares() Line {
-	const name = "sale.shares"
-	nowhere := func(s Share) bool {
-		return !slices.ContainsFunc(f.Redis, func(r Redis) bool { return slices.Contains(r.Partitions, s.Partition) })
-	}
-	switch {
-	case slices.ContainsFunc(f.Sale.Shares, nowhere):
-		return line(name, Warning, say("not found out: the database did not say in time where they are", "未能查明：数据库未及时返回分片所在分区"),
-			say("check again", "再检查一次"))
-	case len(f.Redis) == 1:
-		return line(name, Warning, say("one Redis server has all %d", "全部 %d 个分片在同一个 Redis 节点上", len(f.Sale.Shares)),
-			say("splitting gains nothing there: use a Redis Cluster with a partition for each master, or sell it unsplit", "拆分没有效果：请使用 Redis Cluster，每个主节点一个分区；或不拆分"))
-	}
-	var at []string
-	for _, r := range f.Redis {
-		var numbers []string
-		for number, share := range f.Sale.Shares {
-			if slices.Contains(r.Partitions, share.Partition) {
-				numbers = append(numbers, fmt.Sprint(number))
-			}
-		}
-		at = append(at, fmt.Sprintf("%s: %s", cmp.Or(r.Node, "Redis"), strings.Join(numbers, ", ")))
-	}
-	return line(name, OK, say("%s", "%s", strings.Join(at, "; ")), text{})
-}
-
 func (r Redis) answers() Line {
 	const name = "redis.answers"
 	if r.Err != nil {
@@ -138,7 +109,7 @@ func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
 // memory judges what a server has room for, with all orders of the sale that it has.
 func (f *Facts) memory(r Redis) Line {
 	const name, mib = "redis.memory", 1 << 20
-	used, limit := float64(r.Used+f.unitsAt(r)*orderBytes)/mib, float64(r.Limit)/mib
+	used, limit := float64(r.Used+f.units()*orderBytes)/mib, float64(r.Limit)/mib
 	if r.Limit == 0 {
 		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory", "含全部订单约 %.0f MiB，未设 maxmemory", used),
 			say("set maxmemory below what the machine has, so that it refuses instead of being killed", "将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
@@ -148,20 +119,12 @@ func (f *Facts) memory(r Redis) Line {
 		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
 }
 
-// unitsAt returns how many units of the sale a server has to sell. The only one that was asked has all, as far as is known.
-func (f *Facts) unitsAt(r Redis) (units int64) {
-	switch {
-	case f.Sale == nil:
+// units returns how many units the sale has to sell.
+func (f *Facts) units() int64 {
+	if f.Sale == nil {
 		return 0
-	case len(f.Sale.Shares) == 0, len(f.Redis) == 1:
-		return f.Sale.Issued
 	}
-	for _, share := range f.Sale.Shares {
-		if slices.Contains(r.Partitions, share.Partition) {
-			units += share.Issued
-		}
-	}
-	return units
+	return f.Sale.Issued
 }
 
 func (f *Facts) replicas(r Redis) Line {

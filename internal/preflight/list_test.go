@@ -43,16 +43,8 @@ func redisAt(node string, partitions ...int) Redis {
 	}
 }
 
-// splitOver splits the sale into three shares, of which the first server has two and the second, if it is another, one.
-func splitOver(first, second string) func(*Facts) {
-	return func(f *Facts) {
-		f.Sale.Shares = []Share{{Partition: 0, Issued: 1000}, {Partition: 1, Issued: 1000}, {Partition: 2, Issued: 3000}}
-		f.Redis = []Redis{redisAt(first, 0, 1, 2)}
-		if first != second {
-			f.Redis = []Redis{redisAt(first, 0, 2), redisAt(second, 1)}
-		}
-	}
-}
+// twoServers has two Redis servers asked, a and b.
+func twoServers(f *Facts) { f.Redis = []Redis{redisAt("a", 0, 2), redisAt("b", 1)} }
 
 // Each thing that is wrong makes its line a warning or a no, and no other line.
 func TestList(t *testing.T) {
@@ -117,16 +109,12 @@ func TestList(t *testing.T) {
 		"Redis's clock":          {func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", Warning, "2 s behind"},
 		"Redis's clock is lost":  {func(f *Facts) { f.Redis[0].Ahead = time.Minute }, "redis.clock", No, "1 min ahead"},
 
-		"a split sale":                  {splitOver("a", "b"), "", OK, ""},
-		"a split sale on one server":    {splitOver("", ""), "sale.shares", Warning, "one Redis server has all 3"},
-		"not known where it is":         {func(f *Facts) { splitOver("", "")(f); f.Redis[0].Partitions = []int{0} }, "sale.shares", Warning, "not found out"},
-		"one of its servers is away":    {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Err = away }, "redis.answers", No, "b: not found out: connection refused"},
-		"all of its servers are away":   {func(f *Facts) { splitOver("a", "b")(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", No, "a, b: not found out: connection refused"},
-		"one of its servers is slow":    {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "a: within 1 ms, writes within 2 ms; b: within 20 ms"},
-		"one of its servers evicts":     {func(f *Facts) { splitOver("a", "b")(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "maxmemory-policy allkeys-lru (measured: a write is on disk within 2 ms, and then answered); b: appendonly yes"},
-		"one lacks a replica":           {func(f *Facts) { splitOver("a", "b")(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas", No, "b: 0 are connected"},
-		"a server's clock":              {func(f *Facts) { splitOver("a", "b")(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", Warning, "b: Redis is 2 s ahead"},
-		"orders fill a server's memory": {func(f *Facts) { splitOver("a", "b")(f); f.Sale.Shares[1].Issued = 200_000 }, "redis.memory", No, "b: 86 of 100 MiB"},
+		"one of its servers is away":  {func(f *Facts) { twoServers(f); f.Redis[1].Err = away }, "redis.answers", No, "b: not found out: connection refused"},
+		"all of its servers are away": {func(f *Facts) { twoServers(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", No, "a, b: not found out: connection refused"},
+		"one of its servers is slow":  {func(f *Facts) { twoServers(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "a: within 1 ms, writes within 2 ms; b: within 20 ms"},
+		"one of its servers evicts":   {func(f *Facts) { twoServers(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "maxmemory-policy allkeys-lru (measured: a write is on disk within 2 ms, and then answered); b: appendonly yes"},
+		"one lacks a replica":         {func(f *Facts) { twoServers(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas", No, "b: 0 are connected"},
+		"a server's clock":            {func(f *Facts) { twoServers(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", Warning, "b: Redis is 2 s ahead"},
 
 		"the database is away":      {func(f *Facts) { f.LedgerErr = away }, "ledger.answers", No, "connection refused"},
 		"read-only":                 {func(f *Facts) { f.Ledger.ReadOnly = true }, "ledger.answers", No, "primary"},
@@ -187,17 +175,14 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The list says where each share of a split sale is, and names what several servers say alike once.
+// The list names once what several servers say alike.
 func TestServersAreNamed(t *testing.T) {
 	t.Parallel()
 	facts := good()
-	splitOver("a", "b")(&facts)
+	twoServers(&facts)
 	said := map[string]string{}
 	for _, l := range List(facts, now) {
 		said[l.Name] = l.What(Chinese)
-	}
-	if got, want := said["sale.shares"], "a: 0, 2; b: 1"; got != want {
-		t.Errorf("the shares are at %q, want %q", got, want)
 	}
 	if got, want := said["redis.replicas"], "a, b: 已连接 1 个，每个订单需 0 个确认"; got != want {
 		t.Errorf("of the replicas it says %q, want %q", got, want)
@@ -244,7 +229,7 @@ func TestChinese(t *testing.T) {
 	facts.Sale.Paused, facts.Redis[0].AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
 	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
 	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
-	facts.Sale.Shares, facts.Setup["appendonly"] = []Share{{}, {}}, "no"
+	facts.Setup["appendonly"] = "no"
 	for _, l := range List(facts, now) {
 		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese), func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
 			t.Errorf("%s: %q", l.Name, l.Do(Chinese))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
-	"seckill/internal/order/split"
 	"seckill/internal/testkit"
 )
 
@@ -71,7 +69,7 @@ func BenchmarkAdmitSales(b *testing.B) {
 			for id := range sales {
 				all.Go(func() {
 					for n := user.Add(1); n <= int64(b.N); n = user.Add(1) {
-						batch := order.Batch{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: id + 1}}, MaxBacklog: 1 << 40, Requests: requests(n, 1)}
+						batch := order.Batch{Sale: order.SaleRef{VoucherID: id + 1}, MaxBacklog: 1 << 40, Requests: requests(n, 1)}
 						if _, err := r.Admit(b.Context(), batch); err != nil {
 							b.Error(err)
 						}
@@ -95,45 +93,9 @@ func BenchmarkPartitions(b *testing.B) {
 		c := newMasters(b, on.masters)
 		m := c.market(fmt.Sprintf("partitions=%d/masters=%d", on.partitions, on.masters), 8)
 		for i := range 64 {
-			m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: int64(i + 1)}, Partition: i % on.partitions}, nil)
+			m.sell(order.SaleRef{VoucherID: int64(i + 1), Partition: i % on.partitions})
 		}
 		m.saleOf = func(user int64) int { return int(user % 64) }
-		markets = append(markets, m)
-	}
-	takeTurns(b, markets)
-}
-
-// BenchmarkShares measures the same of one sale: unsplit, and split in 2, 4 and 8 shares, each on a master of its own (P19). So many
-// buyers ask at once, whatever it is split in: a call has the fewer of them, the more shares there are. A user's share is by chance, so
-// one master has a little more to do than the others: its part is shown, times the shares. What several masters cost that take turns on the
-// same processors is shown by as many sales that are not split.
-func BenchmarkShares(b *testing.B) {
-	c := newMasters(b, 8)
-	partitions := c.apart(8)
-	var markets []*market
-	voucher := int64(0)
-	for _, crowd := range []int{2048, 1024, 256} {
-		for _, shares := range []int{1, 2, 4, 8} {
-			voucher++
-			m := c.market(fmt.Sprintf("buyers=%d/shares=%d", crowd, shares), min(MaxRequests, crowd/shares))
-			var moved *order.Moved
-			if shares > 1 {
-				moved = &order.Moved{}
-			}
-			for share := range shares {
-				m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: voucher, Share: share}, Partition: partitions[share]}, moved)
-			}
-			m.saleOf = func(user int64) int { return split.ShareOf(m.sales[0].VoucherID, user, shares) }
-			markets = append(markets, m)
-		}
-	}
-	for _, sales := range []int{2, 4, 8} {
-		m := c.market(fmt.Sprintf("buyers=2048/sales=%d", sales), MaxRequests)
-		for i := range sales {
-			voucher++
-			m.sell(order.SaleRef{SaleID: order.SaleID{VoucherID: voucher}, Partition: partitions[i]}, nil)
-		}
-		m.saleOf = func(user int64) int { return int(user % int64(sales)) }
 		markets = append(markets, m)
 	}
 	takeTurns(b, markets)
@@ -157,9 +119,6 @@ func takeTurns(b *testing.B, markets []*market) {
 		all, busiest := m.costs()
 		b.ReportMetric(all, "all-µs/order:"+m.name)
 		b.ReportMetric(busiest, "busiest-µs/order:"+m.name)
-		if strings.Contains(m.name, "/shares=") {
-			b.ReportMetric(busiest/all*float64(len(m.sales)), "busiest-part-times-k:"+m.name)
-		}
 	}
 }
 
@@ -182,23 +141,6 @@ func newMasters(b *testing.B, n int) *masters {
 	return c
 }
 
-// apart returns partitions that are each on another master.
-func (c *masters) apart(n int) (partitions []int) {
-	c.t.Helper()
-	const most = 256 // by chance far fewer are enough
-	taken := map[int]bool{}
-	for p := 0; p < most && len(partitions) < n; p++ {
-		if master := c.cluster.Master(c.keys.orders(p)); !taken[master] {
-			taken[master] = true
-			partitions = append(partitions, p)
-		}
-	}
-	if len(partitions) < n {
-		c.t.Fatalf("the first %d partitions are on %d masters, want %d", most, len(partitions), n)
-	}
-	return partitions
-}
-
 // market is sales on a cluster at which buyers take turns.
 type market struct {
 	*masters
@@ -216,17 +158,15 @@ func (c *masters) market(name string, call int) *market {
 	return &market{masters: c, name: name, call: call, spent: map[string]time.Duration{}}
 }
 
-// sell puts one sale more on sale, or a share of one.
-func (m *market) sell(sale order.SaleRef, moved *order.Moved) {
+// sell puts one sale more on sale.
+func (m *market) sell(sale order.SaleRef) {
 	m.t.Helper()
 	m.sales = append(m.sales, sale)
 	if master := m.cluster.Master(m.keys.orders(sale.Partition)); !slices.Contains(m.on, master) {
 		m.on = append(m.on, master)
 	}
-	o := m.hour(1 << 40)
-	o.Moved = moved
 	m.sale = sale
-	m.open(1, o)
+	m.open(1, m.hour(1<<40))
 	for _, p := range []int{0, sale.Partition} { // as where all instances are of this version
 		m.admissions.packing.until[p] = time.Now().Add(24 * time.Hour)
 	}
@@ -285,7 +225,7 @@ func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orde
 			for requests := range slices.Chunk(queue, m.call) {
 				got, err := m.Admit(ctx, order.Batch{Sale: m.sales[i], MaxBacklog: 1 << 40, Requests: requests})
 				if err == nil && slices.ContainsFunc(got.Results, func(r order.Result) bool { return r.Outcome != order.Accepted }) {
-					err = fmt.Errorf("sale %s refuses: %v", m.sales[i].SaleID, codes(got.Results))
+					err = fmt.Errorf("sale %d refuses: %v", m.sales[i].VoucherID, codes(got.Results))
 				}
 				if err != nil {
 					failed(err)

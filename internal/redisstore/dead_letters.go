@@ -138,9 +138,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 			l.LeftOut, _ = strconv.Atoi(text) // our own script wrote it
 		}
 	}
-	if sale, err := order.ParseSaleID(l.Fields[entryVoucher]); err == nil {
-		l.Claim.VoucherID, l.Claim.Share = sale.VoucherID, sale.Share
-	}
+	l.Claim.VoucherID = identifier(l.Fields[entryVoucher])
 	if id, err := strconv.ParseInt(l.Fields[entryUser], 10, 64); err == nil && id > 0 {
 		l.Claim.UserID = id
 	}
@@ -152,9 +150,9 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 // Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither, and reports
 // whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the dead letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
-	sale := order.SaleRef{SaleID: c.Sale(), Partition: partition}
+	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, saleArgument(&sale.SaleID), c.UserID, c.OrderID)
+	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, &sale.VoucherID, c.UserID, c.OrderID)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)

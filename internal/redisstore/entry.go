@@ -28,8 +28,7 @@ func decode(partition int, m redis.XMessage) order.Entry {
 	e.Claim = order.Claim{
 		OrderID:   held.OrderID,
 		UserID:    d.number(entryUser, 1),
-		VoucherID: sale.VoucherID,
-		Share:     sale.Share,
+		VoucherID: sale,
 		Epoch:     d.number(entryEpoch, 0),
 		Sequence:  d.number(entrySequence, 0),
 		Quantity:  held.Quantity,
@@ -68,13 +67,11 @@ func (d *decoder) held(field string) order.Held {
 	return h
 }
 
-// sale reads the name of the entry's sale.
-func (d *decoder) sale() (id order.SaleID) {
+// sale reads the voucher id of the entry's sale.
+func (d *decoder) sale() (id int64) {
 	text := d.text(entryVoucher)
-	if d.err == nil {
-		if id, d.err = order.ParseSaleID(text); d.err != nil {
-			d.err = fmt.Errorf("field %q: %w", entryVoucher, d.err)
-		}
+	if id = identifier(text); id == 0 && d.err == nil {
+		d.err = fmt.Errorf("field %q is %.80q, which is no voucher's id", entryVoucher, text)
 	}
 	return id
 }

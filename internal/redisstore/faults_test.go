@@ -45,7 +45,7 @@ func TestRefusedWrites(t *testing.T) {
 			r.open(1, r.hour(50))
 			r.admit(requests(1, 2)...)
 			before := r.view()
-			broken := order.SaleRef{SaleID: order.SaleID{VoucherID: 8}}
+			broken := order.SaleRef{VoucherID: 8}
 			r.must(r.commands.Set(r.ctx(), r.keys.buyers(broken), "not a hash", 0).Err())
 			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
 

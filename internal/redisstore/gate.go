@@ -32,7 +32,7 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	}
 	for i, r := range result.Results {
 		if r.Outcome == order.Unreadable {
-			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.SaleID, "user", b.Requests[i].UserID)
+			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID, "user", b.Requests[i].UserID)
 		}
 	}
 	return result, err

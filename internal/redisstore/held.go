@@ -42,12 +42,3 @@ func parseHeld(text string) order.Held {
 	}
 	return order.Held{OrderID: id, Quantity: order.QuantityOf(n)}
 }
-
-// saleArgument is the name of a sale as an argument of a script. It may point into the sale, which costs no allocation where it is
-// not split: the sale must not change during the call.
-func saleArgument(sale *order.SaleID) any {
-	if sale.Share == 0 {
-		return &sale.VoucherID
-	}
-	return sale.String()
-}

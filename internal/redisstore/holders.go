@@ -23,25 +23,25 @@ const (
 //
 // It returns by sale the epoch of a rebuild during which a unit was given back, as long as that epoch is the sale's
 // last; also together with an error, and again in every later call for that sale.
-func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[order.SaleID]int64, err error) {
+func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
 	var failed, rejected []error
 	for sale, all := range bySale(corrections) {
 		for batch := range slices.Chunk(all, maxCorrections) {
 			c, err := s.correctSale(ctx, sale, batch)
 			if c.rebuilding > 0 {
 				if rebuilding == nil {
-					rebuilding = make(map[order.SaleID]int64)
+					rebuilding = make(map[int64]int64)
 				}
-				rebuilding[sale.SaleID] = max(rebuilding[sale.SaleID], c.rebuilding)
+				rebuilding[sale.VoucherID] = max(rebuilding[sale.VoucherID], c.rebuilding)
 			}
 			switch {
 			case err == nil && c.outdated > 0:
-				failed = append(failed, fmt.Errorf("correcting holders of voucher %s: %d of %d were %w", sale.SaleID, c.outdated, len(batch), order.ErrOutdated))
+				failed = append(failed, fmt.Errorf("correcting holders of voucher %d: %d of %d were %w", sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
 			case err == nil:
 			case rejects(err):
-				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %s: %w", order.ErrRejected, sale.SaleID, err))
+				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %d: %w", order.ErrRejected, sale.VoucherID, err))
 			default:
-				failed = append(failed, fmt.Errorf("correcting %d holders of voucher %s: %w", len(batch), sale.SaleID, err))
+				failed = append(failed, fmt.Errorf("correcting %d holders of voucher %d: %w", len(batch), sale.VoucherID, err))
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func holder(sale order.SaleRef, user, text string) (order.Claim, error) {
 	if userID == 0 || held.OrderID == 0 {
 		return order.Claim{}, &order.UnreadableHolderError{Field: user, Value: text}
 	}
-	return order.Claim{OrderID: held.OrderID, UserID: userID, VoucherID: sale.VoucherID, Share: sale.Share, Quantity: held.Quantity}, nil
+	return order.Claim{OrderID: held.OrderID, UserID: userID, VoucherID: sale.VoucherID, Quantity: held.Quantity}, nil
 }
 
 // identifier reads an id as this package writes it, 0 for anything else: "007" is another field than "7".

@@ -96,7 +96,7 @@ func testOutdatedCorrection(t *testing.T, r *rig) {
 	r.apply(give(1, 1))
 	r.pass(testDelay)
 	equal(t, []bool{true, true}, r.apply(stock(2, 1), revival(3, 1)))
-	back := func(until int64) (map[order.SaleID]int64, error) {
+	back := func(until int64) (map[int64]int64, error) {
 		return r.Correct(r.ctx(), []order.Correction{
 			{Sale: r.sale, UserID: 1, OrderID: 1001, GiveBack: true, Until: until},
 			{Sale: r.sale, UserID: 2, OrderID: 1002, GiveBack: true},
@@ -121,7 +121,7 @@ func testOutdatedCorrection(t *testing.T, r *rig) {
 func testHoldings(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	r.admit(requests(5, 1)...) // user 5, order 1005
-	sales := []order.SaleRef{r.sale, {SaleID: order.SaleID{VoucherID: 8}}, {SaleID: order.SaleID{VoucherID: 9}}, {SaleID: order.SaleID{VoucherID: 10}}, {SaleID: order.SaleID{VoucherID: 11}}, {SaleID: order.SaleID{VoucherID: 12}}, {SaleID: order.SaleID{VoucherID: 13}}}
+	sales := []order.SaleRef{r.sale, {VoucherID: 8}, {VoucherID: 9}, {VoucherID: 10}, {VoucherID: 11}, {VoucherID: 12}, {VoucherID: 13}}
 	at := func(i int) *rig {
 		other := *r
 		other.sale = sales[i]
@@ -170,7 +170,7 @@ func testUnrecorded(t *testing.T, r *rig) {
 		t.Errorf("the clock is off by %v", age)
 	}
 	u.Now = time.Time{}
-	equal(t, order.Unrecorded{Since: added, Rebuilt: []order.SaleID{r.sale.SaleID}}, u)
+	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}}, u)
 
 	r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.dead(0), Values: []any{"a", "b"}}).Err())
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), redis.Z{Member: "99", Score: float64(start.Add(-time.Hour).UnixMilli())}).Err())
@@ -180,7 +180,7 @@ func testUnrecorded(t *testing.T, r *rig) {
 		t.Errorf("the clock is off by %v", age)
 	}
 	u.Now = time.Time{}
-	equal(t, order.Unrecorded{Since: added, Rebuilt: []order.SaleID{r.sale.SaleID}, DeadLetters: true}, u)
+	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}, DeadLetters: true}, u)
 
 	// The clock was set back: how old the entry is cannot be said.
 	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
@@ -284,9 +284,9 @@ func testReturnsDuringRebuild(t *testing.T, r *rig) {
 		t.Helper()
 		got, err := r.Correct(r.ctx(), []order.Correction{{Sale: r.sale, UserID: user, OrderID: user + 1000, GiveBack: back}})
 		r.must(err)
-		var rebuilding map[order.SaleID]int64
+		var rebuilding map[int64]int64
 		if want > 0 {
-			rebuilding = map[order.SaleID]int64{r.sale.SaleID: want}
+			rebuilding = map[int64]int64{r.sale.VoucherID: want}
 		}
 		equal(t, rebuilding, got)
 	}
@@ -324,7 +324,7 @@ func testRejectedCorrection(t *testing.T, r *rig) {
 		if !errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("Correct: %v, want one that wraps only ErrRejected", err)
 		}
-		equal(t, map[order.SaleID]int64{{VoucherID: 1}: 2, {VoucherID: 2}: 2, {VoucherID: 4}: 2, {VoucherID: 5}: 2}, rebuilding)
+		equal(t, map[int64]int64{1: 2, 2: 2, 4: 2, 5: 2}, rebuilding)
 	}
 	for _, voucher := range []int64{1, 2, 4, 5} {
 		r.sale.VoucherID = voucher

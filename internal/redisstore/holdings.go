@@ -83,7 +83,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 		return order.Unrecorded{}, translate(err)
 	}
 	for _, text := range rebuilt {
-		if id, err := order.ParseSaleID(text); err == nil {
+		if id := identifier(text); id != 0 {
 			u.Rebuilt = append(u.Rebuilt, id)
 		}
 	}

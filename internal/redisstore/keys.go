@@ -42,28 +42,28 @@ func newKeys(prefix string) (keys, error) {
 	return keys{prefix: prefix}, nil
 }
 
-// The keys of a sale end with its name: the voucher's id and, of a share above 0, a dot and its number (order.SaleID).
+// The keys of a sale end with the voucher's id.
 
 // sale is the state of a sale (hash). Its fields are listed in docs/architecture.md, from sale_fields_test.go: only scripts
 // read and write them.
 func (k keys) sale(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":sale:" + s.String()
+	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // buyers is the holders of a sale (hash: user id → order: held.go).
 func (k keys) buyers(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":buyers:" + s.String()
+	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // counts is the outcomes of a sale's requests (hash: outcome → how many). It expires a day after the last addition.
 func (k keys) counts(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":tally:" + s.String()
+	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
 // (sorted sets: network → how many). They expire thirty days after the last addition.
 func (k keys) guards(s order.SaleRef) []string {
-	counts := k.partition(s.Partition) + ":guards:" + s.String()
+	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
 	return []string{counts, counts + ":stopped", counts + ":units"}
 }
 
@@ -72,13 +72,13 @@ func (k keys) spending() string { return k.partition(0) + ":spending" }
 
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":testified:" + s.String()
+	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // doneReporters is the reporters that have reported all of it (hash: reporter → "epoch sequence", the highest mark it has
 // seen).
 func (k keys) doneReporters(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":heard:" + s.String()
+	return k.partition(s.Partition) + ":heard:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // reporters is the last heartbeat of each reporter of a partition (sorted set: name → milliseconds since 1970).

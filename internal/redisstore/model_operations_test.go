@@ -57,8 +57,6 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 		m.begin, m.end = op.Begin, op.End
 	}
 	switch {
-	case op.Kind == order.Move:
-		return m.move(op.Delta, now), false
 	case op.Kind == order.Acceptance:
 		return m.accept(op, now)
 	case op.Delta > 0 || op.Offered > 0:
@@ -82,22 +80,6 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 		}
 	}
 	return true, false
-}
-
-// move is one half of a move between shares, and whether it got its units.
-func (m *model) move(units int64, now time.Time) bool {
-	if units < 0 && (m.stock < -units || now.Before(m.resumes) || m.keptSeq == m.mark.Sequence && now.Before(m.keptUntil)) {
-		return false
-	}
-	m.stock += units
-	m.issued += units
-	if units < 0 {
-		m.moved.Out -= units
-		return true
-	}
-	m.moved.In += units
-	m.keptUntil, m.keptSeq = now.Add(longDelay), m.mark.Sequence
-	return true
 }
 
 func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
@@ -188,7 +170,7 @@ func (h *history) apply() {
 // timeGoesOn has time decide again.
 func (h *history) timeGoesOn() {
 	later := h.r.now().Add(testDelay).Truncate(time.Millisecond)
-	h.m.returnedAt, h.m.reservedAt, h.m.resumes, h.m.keptUntil = later, later, later, later
+	h.m.returnedAt, h.m.reservedAt, h.m.resumes = later, later, later
 	h.setTimes()
 }
 
@@ -200,9 +182,6 @@ func (h *history) decideTimes() time.Time {
 	h.m.returnedAt = rapid.SampledFrom(times).Draw(h.t, "returned units are due")
 	h.m.reservedAt = rapid.SampledFrom(times).Draw(h.t, "reserved unit is due")
 	h.m.resumes = rapid.SampledFrom(times).Draw(h.t, "sells")
-	if h.m.moved != nil {
-		h.m.keptUntil = rapid.SampledFrom(times).Draw(h.t, "keeps what it was given")
-	}
 	h.setTimes()
 	return now
 }
@@ -211,9 +190,6 @@ func (h *history) setTimes() {
 	h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale),
 		fieldReturnedAt, h.m.returnedAt.UnixMilli(), fieldReservedAt, h.m.reservedAt.UnixMilli(),
 		fieldResumes, h.m.resumes.UnixMilli()).Err())
-	if h.m.moved != nil {
-		h.fatal(h.r.commands.HSet(h.r.ctx(), h.r.keys.sale(h.r.sale), fieldKeptUntil, h.m.keptUntil.UnixMilli()).Err())
-	}
 }
 
 // operation is the ledger's next one.
@@ -224,11 +200,7 @@ func (h *history) operation() order.Operation {
 	if held.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
 		held = order.Held{OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), Quantity: h.quantity()}
 	}
-	kinds := 8
-	if h.m.moved != nil {
-		kinds = 14 // a share also moves units
-	}
-	switch rapid.IntRange(0, kinds).Draw(h.t, "kind") {
+	switch rapid.IntRange(0, 8).Draw(h.t, "kind") {
 	case 0, 1:
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, held.Quantity.Units(), user, held.OrderID
 	case 6:
@@ -239,9 +211,6 @@ func (h *history) operation() order.Operation {
 		op.Kind, op.Offered, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
 	case 8:
 		op.Kind, op.Delta, op.Offered = order.Unoffering, 1, -1
-	case 9, 10, 11, 12, 13, 14:
-		op.Kind = order.Move
-		op.Delta = rapid.SampledFrom([]int64{-3, -2, -1, 1, 2}).Draw(h.t, "moved")
 	case 2, 3:
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -held.Quantity.Units(), user, held.OrderID
 	case 4:

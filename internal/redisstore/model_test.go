@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
-	"seckill/internal/order/split"
 )
 
 // model is a sale as the contracts of the scripts have it, in plain Go. Time is what Redis's answers say.
@@ -34,12 +33,6 @@ type model struct {
 	stream          []order.Claim
 	voucher         int64
 	issued, taken   int64 // units published in this epoch, units that left with orders or were lost with them
-
-	// Of a share of a split sale; moved is nil where the sale is not split. keptSeq is -1 until a move has given something.
-	moved     *order.Moved
-	corrected int64
-	keptUntil time.Time
-	keptSeq   int64
 }
 
 func (m *model) release(now time.Time) {
@@ -128,7 +121,6 @@ func (m *model) correct(c order.Correction, now time.Time, delay time.Duration) 
 	m.release(now)
 	m.taken -= c.Quantity.Units()
 	m.give(c.Quantity.Units(), now.Add(delay))
-	m.corrected += c.Quantity.Units()
 	return true
 }
 
@@ -184,7 +176,7 @@ func TestModel(t *testing.T) {
 				n := partition.Add(1) // a stream of its own for each history
 				store := *r.Store
 				store.log = slog.New(slog.DiscardHandler)
-				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{SaleID: order.SaleID{VoucherID: n}, Partition: int(n)}}).run()
+				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
 			})
 		})
 	}
@@ -218,7 +210,6 @@ func (h *history) run() {
 		"publish": func(*rapid.T) { h.publish() },
 		"drain":   func(*rapid.T) { h.drain() },
 		"wait":    func(*rapid.T) { h.wait() },
-		"look":    func(*rapid.T) { h.look() },
 		"":        func(*rapid.T) { h.check() },
 	})
 }
@@ -333,7 +324,7 @@ func (h *history) state() {
 func (h *history) publish() {
 	epoch := h.m.mark.Epoch + rapid.Int64Range(1, 2).Draw(h.t, "epochs")
 	o := h.r.hour(rapid.Int64Range(0, 8).Draw(h.t, "stock"))
-	o.Operation, o.Extra, o.Moved = int64(len(h.ops)), h.m.extra(), h.moved()
+	o.Operation, o.Extra = int64(len(h.ops)), h.m.extra()
 	before := h.r.now()
 	h.fatal(h.r.Begin(h.r.ctx(), h.r.sale, epoch))
 	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
@@ -343,49 +334,6 @@ func (h *history) publish() {
 	clear(h.m.takes)
 	h.m.begin, h.m.end = o.Begin, o.End
 	h.m.issued, h.m.taken = o.Stock, 0
-	h.m.corrected, h.m.keptSeq = 0, -1
-	if o.Moved != nil {
-		h.m.moved = new(*o.Moved)
-	}
-}
-
-// moved is what the ledger knows to have been moved: of a share in every other history.
-func (h *history) moved() *order.Moved {
-	if h.m.voucher%2 == 0 {
-		return nil
-	}
-	return &order.Moved{Out: rapid.Int64Range(0, 3).Draw(h.t, "moved out"), In: rapid.Int64Range(0, 3).Draw(h.t, "moved in")}
-}
-
-// share is what a look must find at the time now.
-func (m *model) share(now time.Time) split.Share {
-	if m.mode == modeRebuild {
-		return split.Share{}
-	}
-	m.release(now)
-	found := split.Share{
-		Known: true, Open: m.mode == modeOpen && !now.Before(m.resumes), Epoch: m.mark.Epoch, Operation: m.op, Sellable: m.stock, Waiting: m.returned,
-		Kept: m.keptSeq == m.mark.Sequence && now.Before(m.keptUntil),
-	}
-	if m.reserved > 0 {
-		found.Waiting += m.reservedUnits
-	}
-	if m.moved != nil {
-		found.Corrected, found.MovedOut, found.MovedIn = m.corrected, m.moved.Out, m.moved.In
-	}
-	return found
-}
-
-// look compares what a look finds, at a time at which it is certain what waits.
-func (h *history) look() {
-	now := h.decideTimes()
-	stock, returned := h.m.stock, h.m.returned
-	want := h.m.share(now)
-	h.m.stock, h.m.returned = stock, returned // looking writes nothing
-	got, err := h.r.Look(h.r.ctx(), []order.SaleRef{h.r.sale})
-	h.fatal(err)
-	h.equal(split.Look{want}, got)
-	h.timeGoesOn()
 }
 
 // resume sees from when the rebuilt sale sells, and may have it do so at once.
@@ -450,11 +398,6 @@ func (h *history) check() {
 	h.equal(shown, []int64{inventory.Stock, inventory.Holders, inventory.Extra})
 	h.equal(fmt.Sprint(h.m.stock, h.m.returned, h.m.reserved, h.m.op),
 		fmt.Sprint(h.number(fieldStock), h.number(fieldReturned), h.number(fieldReserved), h.number(fieldOperation)))
-	if h.m.moved == nil {
-		fields, err := h.r.commands.HExists(h.r.ctx(), h.r.keys.sale(h.r.sale), fieldCorrected).Result()
-		h.fatal(err)
-		h.equal(false, fields)
-	}
 	if h.m.stock < 0 || h.m.returned < 0 || h.m.left()+h.m.taken != h.m.issued {
 		h.t.Fatalf("units: %d left, %d returned, %d taken of %d", h.m.left(), h.m.returned, h.m.taken, h.m.issued)
 	}

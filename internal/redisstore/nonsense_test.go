@@ -41,7 +41,7 @@ func (r *rig) replaceByText(keys ...string) {
 // next rebuild mends it.
 func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 	return func(t *testing.T, r *rig) {
-		bad, good := r.sale, order.SaleRef{SaleID: order.SaleID{VoucherID: 8}}
+		bad, good := r.sale, order.SaleRef{VoucherID: 8}
 		for _, sale := range []order.SaleRef{bad, good} {
 			r.sale = sale
 			r.open(3, r.hour(5))

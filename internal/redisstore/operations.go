@@ -41,7 +41,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 	for {
 		raw, err := s.scripts.apply.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
-			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %s: %w", len(ops), sale.SaleID, err)
+			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
 		}
 		result, wait, err := readApplyResult(raw, ops)
 		if err != nil || wait <= 0 {
@@ -53,7 +53,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %s is not free yet: %w", sale.SaleID, ctx.Err())
+			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w", sale.VoucherID, ctx.Err())
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 			args[1] = op.Number
 		}
 		if err := checkOperation(sale, op, ops[0].Number+int64(i)); err != nil {
-			return nil, fmt.Errorf("operation %d of voucher %s: %w", op.Number, op.Sale(), err)
+			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
 		}
 		args = append(args, op.Delta, op.Offered, operationOrder(op), op.UserID)
 		if op.Mode == order.SaleMissing {
@@ -79,7 +79,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 		}
 		word, err := wordOf(op.Mode)
 		if err != nil {
-			return nil, fmt.Errorf("operation %d of voucher %s: %w", op.Number, op.Sale(), err)
+			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
 		}
 		args = append(args, word, op.Begin.UnixMilli(), op.End.UnixMilli())
 	}
@@ -88,9 +88,6 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 
 // operationOrder is the order that the operation concerns, as an argument of the script.
 func operationOrder(op order.Operation) any {
-	if op.Kind == order.Move {
-		return "move"
-	}
 	if op.OrderID == 0 {
 		return int64(0)
 	}
@@ -100,16 +97,14 @@ func operationOrder(op order.Operation) any {
 // checkOperation returns what is wrong with an operation that is to have the number.
 func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
 	switch {
-	case op.Sale() != sale.SaleID:
-		return fmt.Errorf("sent to the sale of voucher %s", sale.SaleID)
+	case op.VoucherID != sale.VoucherID:
+		return fmt.Errorf("sent to the sale of voucher %d", sale.VoucherID)
 	case op.Number != number, number < 1:
 		return fmt.Errorf("where number %d is due", number)
 	case op.OrderID < 0, op.UserID < 0, (op.OrderID == 0) != (op.UserID == 0):
 		return fmt.Errorf("concerns order %d of user %d", op.OrderID, op.UserID)
 	case (op.Mode == order.SaleMissing) != op.Begin.IsZero(), op.Begin.IsZero() != op.End.IsZero():
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
-	case op.Kind == order.Move && (op.Delta == 0 || op.Offered != 0 || op.OrderID != 0 || op.SetsMode()):
-		return fmt.Errorf("moves %d units, %d of them offered, with order %d and mode %d: a move has units alone", op.Delta, op.Offered, op.OrderID, op.Mode)
 	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
 		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
 	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 && op.Kind != order.Acceptance && op.Delta != -op.Offered:

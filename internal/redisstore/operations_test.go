@@ -35,10 +35,6 @@ var operationsTests = behaviour{
 	"kept for offers":          testKeptForOffers,
 	"accepted offers":          testOfferAccepted,
 	"an offer nobody may take": testOfferRefused,
-	"moves":                    testMoves,
-	"moves only what sells":    testMovesOnlyWhatSells,
-	"moves after a rebuild":    testMovesAfterRebuild,
-	"looks":                    testLooks,
 }
 
 // give is a cancellation of the user's order as requests number them.

@@ -75,7 +75,7 @@ func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order
 func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Entry, error) {
 	d := decoder{values: m.Values}
 	sale := d.sale()
-	first := order.Claim{VoucherID: sale.VoucherID, Share: sale.Share, Epoch: d.number(entryEpoch, 0), Sequence: d.number(entrySequence, 0)}
+	first := order.Claim{VoucherID: sale, Epoch: d.number(entryEpoch, 0), Sequence: d.number(entrySequence, 0)}
 	words := strings.Fields(d.text(entryPacked))
 	if d.err != nil {
 		return entries, d.err
@@ -87,7 +87,7 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 		held := parseHeld(words[i+1])
 		c := order.Claim{
 			OrderID: held.OrderID, UserID: identifier(words[i]), Quantity: held.Quantity,
-			VoucherID: first.VoucherID, Share: first.Share, Epoch: first.Epoch, Sequence: first.Sequence,
+			VoucherID: first.VoucherID, Epoch: first.Epoch, Sequence: first.Sequence,
 		}
 		if c.UserID == 0 || c.OrderID == 0 {
 			return entries, fmt.Errorf("field %q has %q and %q, which are no user with an order", entryPacked, words[i], words[i+1])
@@ -108,7 +108,7 @@ func packedLetter(fields map[string]string) []string {
 	if n := len(words); n%2 != 0 || n > 2*maxPacked {
 		return nil
 	}
-	if _, err := order.ParseSaleID(fields[entryVoucher]); err != nil {
+	if identifier(fields[entryVoucher]) == 0 {
 		return nil
 	}
 	for i := 0; i < len(words); i += 2 {

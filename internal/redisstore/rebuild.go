@@ -23,7 +23,7 @@ const (
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
 	keys := []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.doneReporters(sale), s.keys.buyers(sale)}
 	return stepDone(s.scripts.begin.runInt(ctx, s.commands, keys,
-		saleArgument(&sale.SaleID), epoch, s.returnDelay.Milliseconds(), s.options.Alone))
+		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
 // SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which are other users or no
@@ -54,7 +54,7 @@ func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, cl
 	for len(claims) > 0 {
 		n := min(len(claims), maxHolders)
 		args := make([]any, 0, 2+4*n)
-		args = append(args, epoch, saleArgument(&sale.SaleID))
+		args = append(args, epoch, &sale.VoucherID)
 		for _, c := range claims[:n] {
 			args = append(args, c.UserID, heldArgument(c.Held()), c.Epoch, c.Sequence)
 		}
@@ -73,12 +73,8 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
-	var movedOut, movedIn any = "", ""
-	if o.Moved != nil {
-		movedOut, movedIn = o.Moved.Out, o.Moved.In
-	}
 	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.doneReporters(sale)},
-		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra, movedOut, movedIn))
+		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
 }
 
 func stepDone(code int64, err error) error {

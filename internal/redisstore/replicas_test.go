@@ -108,7 +108,7 @@ func TestReplicasConfirm(t *testing.T) {
 			f.must(f.commands.ScriptFlush(f.ctx()).Err())
 			f.unconfirmed(4)
 			// A refusal promises nothing.
-			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: 99}}, Requests: requests(1, 1), MaxBacklog: 1000})
+			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
 			f.must(err)
 			equal(t, []string{"2"}, codes(v.Results))
 			// The user holds the order from before, and does not learn so until it is safe.

@@ -26,13 +26,12 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name in Redis ends with: this version knows shares of split sales and rehearsals, and can read packed entries (packed.go) and orders of several units
-// (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
+// What a reporter's name in Redis ends with: this version knows rehearsals, and can read packed entries (packed.go) and orders
+// of several units (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
 const (
 	readsQuantities = " quantity"
 	readsPacked     = " packed" + readsQuantities
-	knowsRehearsals = " rehearsal" + readsPacked
-	readsFormats    = " shares" + knowsRehearsals
+	readsFormats    = " rehearsal" + readsPacked
 )
 
 // versionWord comes before the version of a reporter's build, which comes before what it can read. Older versions do not say it.
@@ -65,15 +64,6 @@ func (s *Store) KnowRehearsals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return allRead(names, knowsRehearsals)
-}
-
-// KnowShares implements voucher.Instances.
-func (s *Store) KnowShares(ctx context.Context) error {
-	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
-	if err != nil {
-		return err
-	}
 	return allRead(names, readsFormats)
 }
 
@@ -89,7 +79,7 @@ func allRead(names []string, formats string) error {
 
 // readHeartbeat returns a reporter's name and the version of its build, "" if it does not say that, without what it can read.
 func readHeartbeat(name string) (reporter, version string) {
-	for _, word := range []string{readsFormats, knowsRehearsals, readsPacked, readsQuantities} {
+	for _, word := range []string{readsFormats, readsPacked, readsQuantities} {
 		if rest, found := strings.CutSuffix(name, word); found {
 			name = rest
 			break
@@ -130,8 +120,8 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	heard := recovery.Heard{Now: r.number()}
 	for range len(r.elements) / 2 {
 		name, stopped := r.text(), r.number()
-		if id, err := order.ParseSaleID(name); err == nil { // another name was written by hand, and goes with its time
-			heard.Rounds = append(heard.Rounds, recovery.Round{Sale: order.SaleRef{SaleID: id, Partition: partition}, Stopped: stopped})
+		if id := identifier(name); id != 0 { // another name was written by hand, and goes with its time
+			heard.Rounds = append(heard.Rounds, recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
 	}
 	if r.err == nil {
@@ -161,7 +151,7 @@ func (s *Store) SubmitReport(
 	}
 	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
 	if err != nil {
-		return false, 0, fmt.Errorf("reporting %d orders of voucher %s: %w", len(report.Claims), round.Sale.SaleID, err)
+		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
 	}
 	return readReported(raw)
 }
@@ -179,7 +169,7 @@ func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen orde
 	for _, cmd := range sent {
 		raw, err := cmd.Result()
 		if err != nil {
-			return false, 0, fmt.Errorf("reporting orders of voucher %s: %w", round.Sale.SaleID, translate(err))
+			return false, 0, fmt.Errorf("reporting orders of voucher %d: %w", round.Sale.VoucherID, translate(err))
 		}
 		if inTime, epoch, err = readReported(raw); err != nil || !inTime {
 			return inTime, epoch, err
@@ -239,7 +229,7 @@ func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[orde
 			}
 			claim, err := reportedClaim(sale, pair[0], pair[1])
 			if err != nil {
-				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher", sale.SaleID, "error", err)
+				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher", sale.VoucherID, "error", err)
 				continue
 			}
 			if !yield(claim, nil) {
@@ -261,5 +251,5 @@ func reportedClaim(sale order.SaleRef, id, text string) (order.Claim, error) {
 			return order.Claim{}, fmt.Errorf("order %s is reported as %q: %w", id, text, err)
 		}
 	}
-	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Share: sale.Share, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
+	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
 }

@@ -43,7 +43,7 @@ func TestOnEveryServer(t *testing.T) {
 	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []behaviour{gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests, nonsenseTests, saleIDTests} {
+			for _, tests := range []behaviour{gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests, nonsenseTests} {
 				for name, test := range tests {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
@@ -126,7 +126,7 @@ func rigOn(t testing.TB, clients *Clients, prefix string) *rig {
 		t.Fatal(err)
 	}
 	store.returnDelay = testDelay
-	return &rig{Store: store, t: t, sale: order.SaleRef{SaleID: order.SaleID{VoucherID: 7}}}
+	return &rig{Store: store, t: t, sale: order.SaleRef{VoucherID: 7}}
 }
 
 // testWriter logs into the test.

@@ -40,12 +40,6 @@ const (
 	fieldResumes       = "resumes"
 	fieldStopped       = "stopped"
 	fieldServer        = "server"
-
-	fieldMovedOut  = "moved_out"
-	fieldMovedIn   = "moved_in"
-	fieldKeptUntil = "kept_until"
-	fieldKeptSeq   = "kept_seq"
-	fieldCorrected = "corrected"
 )
 
 // saleField is one field of a sale's hash. All fields are text; kind says of what.
@@ -73,11 +67,6 @@ var saleFields = []saleField{
 	{fieldResumes, "ms", "from when a rebuilt sale sells (rule 11); 0: at once", "begin_rebuild"},
 	{fieldStopped, "ms", "when its last rebuild stopped it", "begin_rebuild"},
 	{fieldServer, "text", "run id of the server on which its last rebuild stopped and opened it; empty: not known", "begin_rebuild"},
-	{fieldMovedOut, "units", "of a share of a split sale: what moves have taken from it since the sale was created; missing: the sale is not split", "apply publish"},
-	{fieldMovedIn, "units", "what they have given to it; likewise", "apply publish"},
-	{fieldKeptUntil, "ms", "until when no move takes what it was given last, unless it sells before", "apply publish"},
-	{fieldKeptSeq, "number", "its sequence when it was given that", "apply publish"},
-	{fieldCorrected, "units", "of a share of a split sale: what corrections have put back on sale in this epoch", "correct publish"},
 }
 
 // Every field that a script reads or writes is in the table, with this script among its writers if it writes it.

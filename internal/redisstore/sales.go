@@ -85,22 +85,12 @@ func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live,
 		return nil, time.Time{}, err
 	}
 	live, now := liveOf(vs, views), time.Time{}
-	next := 0 // among the sales
-	for i, v := range vs {
-		of := sales[next : next+max(1, len(v.Sale.Shares))]
-		hung := 0
-		for n, sale := range of {
-			if unread[sale.Partition] {
-				hung++
-			} else {
-				now = views[next+n].Now
-			}
+	for i, sale := range sales {
+		if unread[sale.Partition] {
+			live[i] = voucher.Live{State: voucher.StatePreparing, Stale: true}
+		} else {
+			now = views[i].Now
 		}
-		if hung == len(of) {
-			live[i] = voucher.Live{State: voucher.StatePreparing}
-		}
-		live[i].Stale = hung > 0
-		next += len(of)
 	}
 	return live, now, nil
 }
@@ -136,18 +126,14 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 	return views, unread, nil
 }
 
-// salesOf names the vouchers' sales, of split ones all shares.
+// salesOf names the vouchers' sales.
 func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	sales := make([]order.SaleRef, 0, len(vs))
 	for _, v := range vs {
-		switch {
-		case v.Sale == nil:
+		if v.Sale == nil {
 			return nil, fmt.Errorf("voucher %d: %w", v.ID, voucher.ErrNotSeckill)
-		case v.Sale.Shares == nil:
-			sales = append(sales, order.SaleOf(v))
-		default:
-			sales = append(sales, order.SalesOf(v)...)
 		}
+		sales = append(sales, order.SaleOf(v))
 	}
 	return sales, nil
 }
@@ -157,46 +143,18 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 	live := make([]voucher.Live, len(vs))
 	for i, v := range vs {
-		if v.Sale.Shares == nil {
-			live[i], views = liveIn(v, v.Sale.Stock, views[0]), views[1:]
-			continue
-		}
-		for n, share := range v.Sale.Shares {
-			of := liveIn(v, share.Stock, views[n])
-			if of.State == voucher.StatePreparing {
-				of.Stock = share.Stock
-			}
-			live[i].State = jointState(live[i].State, of.State)
-			live[i].Stock += of.Stock
-		}
-		views = views[len(v.Sale.Shares):]
+		live[i] = liveIn(v, views[i])
 	}
 	return live
 }
 
-// liveIn is what buyers see of one sale, which has so much stock in the ledger.
-func liveIn(v voucher.Voucher, stock int64, view order.SaleView) voucher.Live {
+// liveIn is what buyers see of one sale.
+func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
 	state := stateOf(view, v.Status)
 	if state == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
-		return voucher.Live{State: voucher.StateEnded, Stock: stock}
+		return voucher.Live{State: voucher.StateEnded, Stock: v.Sale.Stock}
 	}
 	return voucher.Live{State: state, Stock: view.Stock}
-}
-
-// jointState is the state of two shares of one sale; "" is no share. It is on sale while one of them is, and paused while one has units
-// of which that is not known.
-func jointState(a, b voucher.SaleState) voucher.SaleState {
-	if a == "" || a == b {
-		return b
-	}
-	for _, state := range []voucher.SaleState{
-		voucher.StateOnSale, voucher.StatePaused, voucher.StatePreparing, voucher.StateSoldOut, voucher.StateOffShelf, voucher.StateNotStarted,
-	} {
-		if a == state || b == state {
-			return state
-		}
-	}
-	return a
 }
 
 // stateOf decides what a buyer can expect, in the order of the states' constants. The shelf counts as soon as either
@@ -233,7 +191,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 			}
 			for _, message := range page {
 				for _, entry := range readEntry(sale.Partition, message) {
-					if entry.Malformed == nil && entry.Claim.Sale() == sale.SaleID && !yield(entry.Claim, nil) {
+					if entry.Malformed == nil && entry.Claim.VoucherID == sale.VoucherID && !yield(entry.Claim, nil) {
 						return
 					}
 				}
@@ -250,9 +208,9 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
-	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, saleArgument(&sale.SaleID), longestScan)
+	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, &sale.VoucherID, longestScan)
 	if err != nil {
-		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %s: %w", sale.SaleID, err)
+		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
 	}
 	r := newReply(raw)
 	inventory := audit.Inventory{Mode: modeOf(r.text())}
@@ -267,6 +225,6 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
-		saleArgument(&sale.SaleID), view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
+		&sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
 }

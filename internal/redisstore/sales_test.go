@@ -24,7 +24,7 @@ var salesTests = behaviour{
 func testViews(t *testing.T, r *rig) {
 	var sales []order.SaleRef
 	for id := int64(1); id <= 600; id++ { // more than one call's
-		sales = append(sales, order.SaleRef{SaleID: order.SaleID{VoucherID: id}})
+		sales = append(sales, order.SaleRef{VoucherID: id})
 	}
 	r.sale = sales[599]
 	o := r.hour(5)
@@ -59,7 +59,7 @@ func testViews(t *testing.T, r *rig) {
 // A key of the wrong type spoils its own sale's view and no other's.
 func testSpoiltSales(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
-	spoilt, noHolders := order.SaleRef{SaleID: order.SaleID{VoucherID: 8}}, order.SaleRef{SaleID: order.SaleID{VoucherID: 9}}
+	spoilt, noHolders := order.SaleRef{VoucherID: 8}, order.SaleRef{VoucherID: 9}
 	r.must(r.commands.Set(r.ctx(), r.keys.sale(spoilt), "x", 0).Err())
 	good := r.sale
 	r.sale = noHolders

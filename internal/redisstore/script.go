@@ -24,7 +24,7 @@ type scriptSet struct {
 	reportHeartbeat, report, roundProgress              script
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
 	replay, addCounts, addGuardCounts, inventory        script
-	exchangeSpending, unpackLetter, look                script
+	exchangeSpending, unpackLetter                      script
 }
 
 func newScriptSet() scriptSet {
@@ -38,7 +38,6 @@ func newScriptSet() scriptSet {
 		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
 		addGuardCounts: newScript(scripts.AddGuardCounts), unpackLetter: newScript(scripts.UnpackLetter),
 		inventory: newScript(scripts.Inventory), exchangeSpending: newScript(scripts.ExchangeSpending),
-		look: newScript(scripts.Look),
 	}
 }
 

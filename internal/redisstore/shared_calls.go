@@ -249,7 +249,7 @@ func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb
 	line = append(line, c.packing.on(batches[0].batch.Sale.Partition))
 	for _, p := range batches {
 		b := &p.batch
-		line = append(line, saleArgument(&b.Sale.SaleID), &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)
+		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)
 		for i := range b.Requests {
 			line = append(line, &b.Requests[i].UserID, &b.Requests[i].OrderID)
 		}

@@ -87,7 +87,7 @@ func newBusyRig(t *testing.T, clients *Clients, sales int64) *busyRig {
 
 // admitTo sends one request to a sale.
 func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchResult, error) {
-	return j.Admit(ctx, order.Batch{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: sale}}, Requests: requests(user, 1), MaxBacklog: 1000})
+	return j.Admit(ctx, order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
 }
 
 // awaitWaiting returns once so many wait for the next send.
@@ -111,7 +111,7 @@ func TestSalesShareCalls(t *testing.T) {
 	server := testkit.StartRedis(t)
 	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), sales)
 	broken := int64(sales)
-	j.must(j.commands.Set(j.ctx(), j.keys.buyers(order.SaleRef{SaleID: order.SaleID{VoucherID: broken}}), "not a hash", 0).Err())
+	j.must(j.commands.Set(j.ctx(), j.keys.buyers(order.SaleRef{VoucherID: broken}), "not a hash", 0).Err())
 	j.must(j.commands.ScriptFlush(j.ctx()).Err())
 	var group errgroup.Group
 	for id := int64(1); id <= sales; id++ {
@@ -211,15 +211,15 @@ func TestSalesOfACallAreApart(t *testing.T) {
 		r.sale.VoucherID = id
 		r.open(1, r.hour(3))
 	}
-	r.must(r.commands.Set(r.ctx(), r.keys.buyers(order.SaleRef{SaleID: order.SaleID{VoucherID: 2}}), "not a hash", 0).Err())
-	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{SaleID: order.SaleID{VoucherID: 3}}), "not a hash", 0).Err())
+	r.must(r.commands.Set(r.ctx(), r.keys.buyers(order.SaleRef{VoucherID: 2}), "not a hash", 0).Err())
+	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 3}), "not a hash", 0).Err())
 	batch := func(id int64, requests ...order.Request) *pendingBatch {
-		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: id}}, MaxBacklog: 1000, Requests: requests}}
+		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests}}
 	}
 	ahead := batch(4, requests(1, 1)...)
 	ahead.batch.Known = order.Mark{Epoch: 1, Sequence: 5}
 	stale := batch(5, requests(1, 1)...)
-	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{SaleID: order.SaleID{VoucherID: 5}}), "server", "another").Err())
+	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 5}), "server", "another").Err())
 	two := order.QuantityOf(2)
 	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two}, order.Request{UserID: 2, OrderID: 1002, Quantity: two})
 	several.quantities = quantitiesOf(several.batch.Requests)

@@ -29,78 +29,19 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 	return err
 }
 
-// LiveStats implements audit.LiveStatsReader: of a split sale, the sums over its shares.
+// LiveStats implements audit.LiveStatsReader.
 func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveStats, error) {
-	sales := order.SalesOf(v)
-	views, err := s.Views(ctx, sales)
+	sale := order.SaleOf(v)
+	views, err := s.Views(ctx, []order.SaleRef{sale})
 	if err != nil {
 		return audit.LiveStats{}, err
 	}
-	all := audit.LiveStats{View: views[0], Answers: order.Counts{}, State: stateOf(views[0], v.Status)}
-	if v.Sale.Shares != nil {
-		all.Shares = sharesOf(v, views)
-		all.View, all.State = joined(v, views, all.Shares)
-	}
-	asked := make(map[int]bool, 1) // partitions whose backlog it has
-	for i, sale := range sales {
-		of, err := s.liveStats(ctx, sale, views[i])
-		if err != nil {
-			return audit.LiveStats{}, err
-		}
-		for answer, n := range of.Answers {
-			all.Answers[answer] += n
-		}
-		if !asked[sale.Partition] {
-			asked[sale.Partition] = true
-			all.Waiting, all.DeadLetters = all.Waiting+of.Waiting, all.DeadLetters+of.DeadLetters
-			all.OldestWaiting = max(all.OldestWaiting, of.OldestWaiting)
-		}
-	}
-	all.Guards, err = s.GuardFigures(ctx, sales[0]) // they are the voucher's
-	return all, err
-}
-
-// sharesOf are the stats of a split sale's shares. What a retired one had stands in the ledger.
-func sharesOf(v voucher.Voucher, views []order.SaleView) []audit.ShareStats {
-	stats := make([]audit.ShareStats, len(views))
-	for i, share := range v.Sale.Shares {
-		live := liveIn(v, share.Stock, views[i])
-		of := audit.ShareStats{
-			Partition: share.Partition, State: live.State, Stock: live.Stock, Held: views[i].Buyers + views[i].Extra,
-			Issued: share.Issued, MovedIn: share.MovedIn, MovedOut: share.MovedOut,
-		}
-		if share.Retired {
-			of.State, of.Stock, of.Held = voucher.StateEnded, share.Stock, share.Issued-share.Stock-share.Offered
-		}
-		stats[i] = of
-	}
-	return stats
-}
-
-// joined is the view of a split sale with its state: the sums over its shares, and the window of one that Redis holds. Its time is that
-// of share 0.
-func joined(v voucher.Voucher, views []order.SaleView, shares []audit.ShareStats) (order.SaleView, voucher.SaleState) {
-	all := order.SaleView{Begin: v.Sale.Begin, End: v.Sale.End, Now: views[0].Now}
-	state := voucher.SaleState("")
-	for i, view := range views {
-		state = jointState(state, shares[i].State)
-		all.Mark.Epoch, all.Mark.Sequence = all.Mark.Epoch+view.Mark.Epoch, all.Mark.Sequence+view.Mark.Sequence
-		all.Stock, all.Buyers = all.Stock+shares[i].Stock, all.Buyers+shares[i].Held
-		if view.Mode != order.SaleMissing {
-			all.Begin, all.End = view.Begin, view.End
-		}
-	}
-	return all, state
-}
-
-// liveStats are the stats of one sale but its state and guards.
-func (s *Store) liveStats(ctx context.Context, sale order.SaleRef, view order.SaleView) (audit.LiveStats, error) {
 	var (
 		counts        *redis.MapStringStringCmd
 		waiting, dead *redis.IntCmd
 		first         *redis.XMessageSliceCmd
 	)
-	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, s.keys.counts(sale))
 		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
 		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
@@ -109,13 +50,15 @@ func (s *Store) liveStats(ctx context.Context, sale order.SaleRef, view order.Sa
 	if err != nil {
 		return audit.LiveStats{}, translate(err)
 	}
-	answers, err := countsOf(counts.Val())
-	if err != nil {
+	stats := audit.LiveStats{
+		View: views[0], State: stateOf(views[0], v.Status),
+		Waiting: waiting.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now), DeadLetters: dead.Val(),
+	}
+	if stats.Answers, err = countsOf(counts.Val()); err != nil {
 		return audit.LiveStats{}, err
 	}
-	return audit.LiveStats{
-		Answers: answers, Waiting: waiting.Val(), DeadLetters: dead.Val(), OldestWaiting: ageOf(first.Val(), view.Now),
-	}, nil
+	stats.Guards, err = s.GuardFigures(ctx, sale)
+	return stats, err
 }
 
 // countsOf reads the counts of outcomes. What this version does not know is left out.

@@ -10,7 +10,6 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
-	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
 
@@ -18,7 +17,6 @@ import (
 var statsTests = behaviour{
 	"stats":          testStats,
 	"stats, no sale": testStatsOfNothing,
-	"stats, shares":  testStatsOfShares,
 	"guards' counts": testGuardCounts,
 	"spending":       testSpending,
 }
@@ -56,41 +54,6 @@ func testStatsOfNothing(t *testing.T, r *rig) {
 	equal(t, order.Counts{}, got.Answers)
 	equal(t, voucher.StatePreparing, got.State)
 	equal(t, time.Duration(0), got.OldestWaiting)
-}
-
-// The stats of a split sale are the sums over its shares, and those of each. A share that is retired has what the ledger says.
-func testStatsOfShares(t *testing.T, r *rig) {
-	now := r.now()
-	v := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{SplitIn: 3, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Shares: []voucher.Share{
-		{Stock: 4, Issued: 5, MovedOut: 2}, {Stock: 1, Issued: 3, MovedIn: 2}, {Stock: 6, Issued: 9, Retired: true},
-	}}}
-	zero, one := r, r.share(1)
-	zero.open(3, r.hour(5))
-	one.open(2, r.hour(1))
-	zero.admit(requests(1, 2)...)
-	one.admit(requests(11, 1)...)
-	r.must(r.Add(r.ctx(), zero.sale, order.Counts{"accepted": 2}))
-	r.must(r.Add(r.ctx(), one.sale, order.Counts{"accepted": 1, "sold_out": 4}))
-
-	got, err := r.LiveStats(r.ctx(), v)
-	r.must(err)
-	equal(t, []audit.ShareStats{
-		{State: voucher.StateOnSale, Stock: 3, Held: 2, Issued: 5, MovedOut: 2},
-		{State: voucher.StateSoldOut, Held: 1, Issued: 3, MovedIn: 2},
-		{State: voucher.StateEnded, Stock: 6, Held: 3, Issued: 9},
-	}, got.Shares)
-	equal(t, order.Counts{"accepted": 3, "sold_out": 4}, got.Answers)
-	equal(t, voucher.StateOnSale, got.State)
-	equal(t, [4]int64{9, 6, 3, 0}, [4]int64{got.View.Stock, got.View.Buyers, got.Waiting, got.View.Extra})
-	equal(t, order.Mark{Epoch: 5, Sequence: 3}, got.View.Mark)
-	equal(t, time.Hour*2, got.View.End.Sub(got.View.Begin))
-
-	// The first share is lost: the others still tell the window, and the rest is shown.
-	r.must(r.commands.Del(r.ctx(), r.keys.sale(zero.sale), r.keys.buyers(zero.sale)).Err())
-	got, err = r.LiveStats(r.ctx(), v)
-	r.must(err)
-	equal(t, voucher.StatePreparing, got.State)
-	equal(t, time.Hour*2, got.View.End.Sub(got.View.Begin))
 }
 
 // What instances count of guards is added up; the highest networks are shown, and nonsense in the keys hides nothing else.

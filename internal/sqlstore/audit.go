@@ -56,7 +56,7 @@ func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
 // limit. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 	query := s.read(ctx).Table("tb_audit a").Select("a.*, o.state").
-		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.share = 0 AND o.number = a.operation").
+		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").
 		Where("a.id < ?", before).Order("a.id DESC").Limit(limit)
 	if f.VoucherID != 0 {
 		query = query.Where("a.voucher_id = ?", f.VoucherID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -20,12 +19,12 @@ func (s *Store) ChangeVoucher(
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		row, shares, err := lockVoucher(tx, id)
+		row, sale, err := lockVoucher(tx, id)
 		if err != nil {
 			return err
 		}
-		if v = row.voucher(); shares != nil {
-			v.Sale = saleOf(row, shares)
+		if v = row.voucher(); sale != nil {
+			v.Sale = sale.sale(row)
 		}
 		if err := alter(&v); err != nil {
 			return err
@@ -34,7 +33,7 @@ func (s *Store) ChangeVoucher(
 		if err != nil {
 			return err
 		}
-		c := change{store: s, tx: tx, now: now, by: by, row: row, shares: shares}
+		c := change{store: s, tx: tx, now: now, by: by, row: row, sale: sale}
 		if v, err = c.write(v); err != nil {
 			return err
 		}
@@ -54,8 +53,8 @@ func admin(id int64) order.Actor {
 	return order.Actor(fmt.Sprintf("admin %d", id))
 }
 
-// lockVoucher locks a voucher and all shares of its sale; there are none of an ordinary one.
-func lockVoucher(tx *gorm.DB, id int64) (voucherRow, []saleRow, error) {
+// lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
+func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
 	var row voucherRow
 	err := locking(tx).Where("id = ?", id).Take(&row).Error
 	switch {
@@ -66,8 +65,8 @@ func lockVoucher(tx *gorm.DB, id int64) (voucherRow, []saleRow, error) {
 	case row.Kind != voucher.Seckill:
 		return row, nil, nil
 	}
-	shares, err := lockShares(tx, id)
-	return row, shares, err
+	sale, err := lockSale(tx, id)
+	return row, &sale, err
 }
 
 // change is what an admin does to a locked voucher.
@@ -77,22 +76,21 @@ type change struct {
 	now   time.Time
 	by    voucher.Author
 	row   voucherRow
-	// shares are those of its sale, in order; none of an ordinary voucher.
-	shares []saleRow
+	sale  *saleRow // nil for an ordinary voucher
 }
 
 // write stores what is different in v and returns the voucher as it is then.
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	row, before := c.row, c.row.voucher()
-	if c.shares != nil {
-		before.Sale = saleOf(c.row, c.shares)
+	if c.sale != nil {
+		before.Sale = c.sale.sale(c.row)
 	}
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
 		row.VisibleFrom = stamp(v.VisibleFrom)
 	}
-	var ops []operationRow // of each share
-	if c.shares != nil && v.Sale != nil {
+	var ops []operationRow
+	if c.sale != nil && v.Sale != nil {
 		if text := v.Sale.Guards.Text(); text != before.Sale.Guards.Text() { // else what a later version has written stays
 			row.Guards = text
 		}
@@ -110,8 +108,8 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 		}
 	}
 	v = row.voucher()
-	if c.shares != nil {
-		v.Sale = saleOf(row, c.shares)
+	if c.sale != nil {
+		v.Sale = c.sale.sale(row)
 	}
 	return v, c.audit(before, v)
 }
@@ -125,8 +123,8 @@ func (c *change) audit(before, after voucher.Voucher) error {
 	return writeAuditEntry(c.tx, c.now, c.by, auditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
-// saleChanges changes the rows of all shares and returns the operations that apply it to Redis, for each of them, one for each thing
-// that changed. Each holds the mode and the window that the sale has afterwards.
+// saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that changed. Each
+// holds the mode and the window that the sale has afterwards.
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
@@ -137,19 +135,17 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	if status != c.row.Status {
 		add(order.Shelving)
 	}
-	if to.Paused != c.shares[0].Paused {
+	if to.Paused != c.sale.Paused {
 		kind := order.Resuming
 		if to.Paused {
 			kind = order.Pausing
 		}
 		add(kind)
 	}
-	if !begin.Equal(c.shares[0].BeginTime) || !end.Equal(c.shares[0].EndTime) {
+	if !begin.Equal(c.sale.BeginTime) || !end.Equal(c.sale.EndTime) {
 		add(order.Rescheduling)
 	}
-	for i := range c.shares {
-		c.shares[i].Paused, c.shares[i].BeginTime, c.shares[i].EndTime = to.Paused, begin, end
-	}
+	c.sale.Paused, c.sale.BeginTime, c.sale.EndTime = to.Paused, begin, end
 	return ops
 }
 
@@ -173,148 +169,73 @@ func (c *change) writeVoucher(row voucherRow) error {
 	return nil
 }
 
-// writeSale writes what all shares have in common, and the operations of each.
+// writeSale writes the sale's row and its operations.
 func (c *change) writeSale(ops []operationRow) error {
-	sale := c.shares[0]
-	err := c.tx.Model(&sale).Select("paused", "begin_time", "end_time").Updates(sale).Error // by the voucher: all rows
+	err := c.tx.Model(c.sale).Select("paused", "begin_time", "end_time").Updates(c.sale).Error
 	if err != nil {
 		return fmt.Errorf("writing the sale: %w", err)
 	}
-	for i := range c.shares {
-		if err := c.store.appendOperations(c.tx, &c.shares[i], slices.Clone(ops), c.now); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.store.appendOperations(c.tx, c.sale, ops, c.now)
 }
 
-// ChangeStock implements voucher.Changes. What is given to a split sale levels its shares.
-func (s *Store) ChangeStock(ctx context.Context, id int64, by voucher.Author, delta int64, key string) (voucher.StockChange, error) {
-	var ops []operationRow
+// ChangeStock implements voucher.Changes.
+func (s *Store) ChangeStock(
+	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
+) (voucher.StockChange, error) {
+	var op operationRow
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		shares, err := lockShares(tx, id)
+		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
 		}
-		before, err := requested(tx, id, delta, key)
-		// What a share of a split sale has refused, others may have had: it is begun again.
-		again := len(shares) > 1 && len(before) > 0 && stateOfStock(before) == voucher.StockRefused
+		before, found, err := requested(tx, id, delta, key)
 		switch {
 		case err != nil:
 			return err
-		case len(before) > 0 && !again:
-			ops = before
+		case found:
+			op = before
 			return nil
-		case slices.ContainsFunc(shares, func(share saleRow) bool { return share.Retired }):
+		case sale.Retired:
 			return voucher.ErrRetired
-		case again:
-			if err := freeKey(tx, id, key); err != nil {
-				return err
-			}
+		}
+		if err := voucher.CheckIssued(sale.Issued, delta); err != nil {
+			return err
 		}
 		now, err := s.ledgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if ops, err = s.restock(tx, shares, operationRow{Kind: order.Restock, Delta: delta, Actor: admin(by.AdminID), IdempotencyKey: &key}, now); err != nil {
+		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by.AdminID), IdempotencyKey: &key}}
+		if err := s.appendOperations(tx, &sale, ops, now); err != nil {
 			return err
 		}
-		return writeAuditEntry(tx, now, by, auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: ops[0].Number})
+		op = ops[0]
+		return writeAuditEntry(tx, now, by,
+			auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
 	if err != nil {
 		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 	}
-	return stockChange(ops), nil
+	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
 }
 
-// FindStockChange implements voucher.Changes.
-func (s *Store) FindStockChange(ctx context.Context, id, delta int64, key string) (change voucher.StockChange, found bool, err error) {
-	ops, err := requested(s.read(ctx), id, delta, key)
+// requestedDelta returns the delta that a change of stock was asked for with: what became offers went on sale to those who
+// wait.
+func (r operationRow) requestedDelta() int64 { return r.Delta + r.Offered }
+
+// requested returns the operation that was asked for with the key, if there is one; voucher.ErrKeyReused if it changes the
+// stock by another delta.
+func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
+	err = tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Take(&op).Error
 	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return op, false, nil
 	case err != nil:
-		return change, false, readError(fmt.Sprintf("looking for a change of the stock of voucher %d", id), err)
-	case len(ops) == 0:
-		return change, false, nil
+		return op, false, fmt.Errorf("looking for the request: %w", err)
+	case op.requestedDelta() != delta:
+		return op, false, fmt.Errorf("%w: %d", voucher.ErrKeyReused, op.requestedDelta())
 	}
-	return stockChange(ops), true, nil
-}
-
-// stockChange is the change of stock that has these operations.
-func stockChange(ops []operationRow) voucher.StockChange {
-	return voucher.StockChange{Delta: restocked(ops), Number: ops[0].Number, State: stateOfStock(ops)}
-}
-
-// restock writes the operation that changes the stock of a sale, for each of its locked shares that gets some of it; share 0 has one
-// always. What takes is share 0's: units of other shares were moved there before.
-func (s *Store) restock(tx *gorm.DB, shares []saleRow, op operationRow, now time.Time) ([]operationRow, error) {
-	var issued int64
-	stocks := make([]int64, len(shares))
-	for i, share := range shares {
-		issued += share.Issued
-		stocks[i] = share.Stock
-	}
-	if err := voucher.CheckIssued(issued, op.Delta); err != nil {
-		return nil, err
-	}
-	if len(shares) == 1 || op.Delta < 0 {
-		ops := []operationRow{op}
-		return ops, s.appendOperations(tx, &shares[0], ops, now)
-	}
-	var written []operationRow
-	for i, units := range voucher.Level(stocks, op.Delta) {
-		if units == 0 && i > 0 {
-			continue
-		}
-		share := op
-		share.Delta = units
-		ops := []operationRow{share}
-		if err := s.appendOperations(tx, &shares[i], ops, now); err != nil {
-			return nil, err
-		}
-		written = append(written, ops[0])
-	}
-	return written, nil
-}
-
-// restocked returns the delta that a change of stock was asked for with: what became offers went on sale to those who wait.
-func restocked(ops []operationRow) (delta int64) {
-	for _, op := range ops {
-		delta += op.Delta + op.Offered
-	}
-	return delta
-}
-
-// requested returns the operations that were asked for with the key, one for each share that they change; voucher.ErrKeyReused if they
-// change the stock by another delta.
-func requested(tx *gorm.DB, voucherID, delta int64, key string) ([]operationRow, error) {
-	var ops []operationRow
-	if err := tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Order("share").Find(&ops).Error; err != nil {
-		return nil, fmt.Errorf("looking for the request: %w", err)
-	}
-	if len(ops) > 0 && restocked(ops) != delta {
-		return nil, fmt.Errorf("%w: %d", voucher.ErrKeyReused, restocked(ops))
-	}
-	return ops, nil
-}
-
-// freeKey lets a change of stock be begun anew under the key of one that was refused.
-func freeKey(tx *gorm.DB, voucherID int64, key string) error {
-	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND idempotency_key = ? AND state = ?", voucherID, key, operationRefused).
-		Update("idempotency_key", nil).Error
-	if err != nil {
-		return fmt.Errorf("freeing a refused request's key: %w", err)
-	}
-	return nil
-}
-
-// stateOfStock returns the state of a change of stock: it is pending until no share's operation is.
-func stateOfStock(ops []operationRow) voucher.StockState {
-	for _, op := range ops {
-		if op.State == operationPending {
-			return voucher.StockPending
-		}
-	}
-	return ops[0].State.ofStock()
+	return op, true, nil
 }
 
 // ofStock returns the state as that of a change of stock.

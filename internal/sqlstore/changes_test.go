@@ -202,7 +202,7 @@ func TestRetireWaits(t *testing.T) {
 		v := l.seckill(t, 10)
 		retire := func(last int64, want bool) {
 			t.Helper()
-			if got, err := l.Retire(t.Context(), saleID(v), last); err != nil || got != want || l.sale(t, v).Retired != want {
+			if got, err := l.Retire(t.Context(), v, last); err != nil || got != want || l.sale(t, v).Retired != want {
 				t.Errorf("Retire(%d) = %t, %v; want %t", last, got, err, want)
 			}
 		}

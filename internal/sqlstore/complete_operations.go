@@ -14,7 +14,7 @@ import (
 )
 
 // CompleteOperations implements outbox.OperationLedger.
-func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results []order.OperationResult) error {
+func (s *Store) CompleteOperations(ctx context.Context, id int64, results []order.OperationResult) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results
 		conflict, err = s.complete(tx, id, results)
 		return err
 	})
-	what := fmt.Sprintf("completing %d operations of voucher %s", len(results), id)
+	what := fmt.Sprintf("completing %d operations of voucher %d", len(results), id)
 	switch {
 	case err != nil:
 		return readError(what, err)
@@ -35,7 +35,7 @@ func (s *Store) CompleteOperations(ctx context.Context, id order.SaleID, results
 
 // complete completes those of the operations that are still pending. What gives back has changed the sale before and is
 // only marked: the hot row is left alone. conflict is what Redis gave and the ledger does not have.
-func (s *Store) complete(tx *gorm.DB, id order.SaleID, results []order.OperationResult) (conflict, err error) {
+func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult) (conflict, err error) {
 	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Store) complete(tx *gorm.DB, id order.SaleID, results []order.Operation
 	if c.orders, err = lockOrders(tx, revived(ops)); err != nil {
 		return nil, err
 	}
-	if err = c.lock(id, ops); err != nil {
+	if c.sale, err = lockSale(tx, id); err != nil {
 		return nil, err
 	}
 	// Once more, now that no other transaction can complete them.
@@ -74,12 +74,12 @@ func (s *Store) complete(tx *gorm.DB, id order.SaleID, results []order.Operation
 }
 
 // pendingAmong returns the operations that are pending and have a result, in order.
-func pendingAmong(tx *gorm.DB, id order.SaleID, results []order.OperationResult) ([]operationRow, error) {
+func pendingAmong(tx *gorm.DB, id int64, results []order.OperationResult) ([]operationRow, error) {
 	numbers := distinct(results, func(r order.OperationResult) int64 { return r.Number })
 	var ops []operationRow
 	for part := range chunks(numbers) {
 		var rows []operationRow
-		err := tx.Where("voucher_id = ? AND share = ? AND number IN ? AND state = ?", id.VoucherID, id.Share, part, operationPending).Find(&rows).Error
+		err := tx.Where("voucher_id = ? AND number IN ? AND state = ?", id, part, operationPending).Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("reading operations: %w", err)
 		}
@@ -101,10 +101,10 @@ func revived(ops []operationRow) []int64 {
 }
 
 // markOperations gives pending operations their final state.
-func markOperations(tx *gorm.DB, id order.SaleID, ops []operationRow, state operationState, now time.Time) error {
+func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
 	for part := range chunks(ops) {
 		numbers := distinct(part, func(op operationRow) int64 { return op.Number })
-		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND share = ? AND number IN ? AND state = ?", id.VoucherID, id.Share, numbers, operationPending).
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", id, numbers, operationPending).
 			Updates(map[string]any{"state": state, "settle_time": now}).Error
 		if err != nil {
 			return fmt.Errorf("marking %d operations: %w", len(ops), err)
@@ -114,21 +114,18 @@ func markOperations(tx *gorm.DB, id order.SaleID, ops []operationRow, state oper
 }
 
 // completion completes operations of one sale of which some take units. The orders that they revive are locked, and then
-// the sale, with the shares to which units move.
+// the sale.
 type completion struct {
 	store  *Store
 	tx     *gorm.DB
 	now    time.Time
 	orders map[int64]*orderRow
 	sale   saleRow
-	peers  map[order.SaleID]saleRow // the other shares to which operations move units
 
 	applied, refused []operationRow
-	units, issued    int64                           // to be subtracted from the sale's
-	offered          int64                           // likewise
-	passing          []placeRow                      // whose units go to the next
-	moved            int64                           // of units, those that move to other shares
-	moves            map[order.SaleID][]operationRow // what gives them there
+	units, issued    int64      // to be subtracted from the sale's
+	offered          int64      // likewise
+	passing          []placeRow // whose units go to the next
 	conflict         error
 }
 
@@ -147,9 +144,6 @@ func (c *completion) complete(op operationRow, taken bool) error {
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
 			order.ErrConflict, c.sale.Stock-c.units, op.Number, -op.Delta)
-	case taken && op.movesAway():
-		lacking = c.move(op)
-		taken = lacking == nil
 	}
 	if taken && op.changesIssued() {
 		c.issued -= min(0, op.Delta)
@@ -189,15 +183,10 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 			return true, nil, p.accept(c.tx, c.now)
 		}
 	}
-	if lacking == nil {
-		if late, err := c.staysLate(row); err != nil || late {
-			return false, nil, err
-		}
-	}
 	if err := p.sendBack(c.tx); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: noUnitForLate})
+	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: "no unit could be taken again for the late payment; the money goes back"})
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.
@@ -221,10 +210,10 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 
 // finish writes the outcome of the operations.
 func (c *completion) finish() error {
-	if err := markOperations(c.tx, c.sale.id(), c.applied, operationApplied, c.now); err != nil {
+	if err := markOperations(c.tx, c.sale.VoucherID, c.applied, operationApplied, c.now); err != nil {
 		return err
 	}
-	if err := markOperations(c.tx, c.sale.id(), c.refused, operationRefused, c.now); err != nil {
+	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
 		return err
 	}
 	if len(c.passing) > 0 { // at once: looking for the next costs the same for one and for many
@@ -232,16 +221,13 @@ func (c *completion) finish() error {
 			return err
 		}
 	}
-	if err := c.giveMoved(); err != nil {
-		return err
-	}
 	if c.units == 0 && c.offered == 0 {
 		return nil
 	}
-	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ?, moved_out = moved_out + ? WHERE voucher_id = ? AND share = ?",
-		c.units, c.issued, c.offered, c.moved, c.sale.VoucherID, c.sale.Share).Error
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? "+
+		"WHERE voucher_id = ?", c.units, c.issued, c.offered, c.sale.VoucherID).Error
 	if err != nil {
-		return fmt.Errorf("taking %d units of voucher %s: %w", c.units, c.sale.id(), err)
+		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (b *business) buy(t *rapid.T) {
 	var err error
 	if rapid.Bool().Draw(t, "settled") {
 		err = b.Settle(b.tb.Context(), []order.Claim{c}, func(view order.LedgerView) []order.Decision {
-			if _, live := view.Live[c.Buyer()]; live || view.Sales[saleID(b.voucher)].Stock < c.Quantity.Units() {
+			if _, live := view.Live[c.Buyer()]; live || view.Sales[b.voucher].Stock < c.Quantity.Units() {
 				return nil
 			}
 			return []order.Decision{{Claim: c, Verb: order.Insert, RowID: c.OrderID}}
@@ -151,7 +151,7 @@ func (b *business) complete(t *rapid.T) {
 	for i, op := range ops {
 		rs[i] = order.OperationResult{Number: op.Number, Taken: !op.Takes() || rapid.Bool().Draw(t, "taken")}
 	}
-	err := b.CompleteOperations(b.tb.Context(), saleID(b.voucher), rs)
+	err := b.CompleteOperations(b.tb.Context(), b.voucher, rs)
 	b.allowed(t, err, order.ErrConflict)
 	for _, op := range ops {
 		if op.Kind == order.Restock && op.Takes() {
@@ -162,9 +162,9 @@ func (b *business) complete(t *rapid.T) {
 }
 
 func (b *business) rebuild(t *rapid.T) {
-	epoch, err := b.RaiseEpoch(b.tb.Context(), saleID(b.voucher), 0)
+	epoch, err := b.RaiseEpoch(b.tb.Context(), b.voucher, 0)
 	b.allowed(t, err)
-	snap, err := b.Snapshot(b.tb.Context(), saleID(b.voucher), epoch)
+	snap, err := b.Snapshot(b.tb.Context(), b.voucher, epoch)
 	b.allowed(t, err)
 	held := int64(0)
 	for _, h := range snap.Live {
@@ -216,7 +216,7 @@ func (b *business) check(t *rapid.T) {
 	if err := row.Scan(into...); err != nil {
 		t.Fatal(err)
 	}
-	totals, err := b.LedgerTotals(b.tb.Context(), saleID(b.voucher), 0)
+	totals, err := b.LedgerTotals(b.tb.Context(), b.voucher, 0)
 	if err != nil || totals.Stock+totals.LiveUnits() != b.units || totals.Extra < 0 {
 		t.Errorf("totals %+v, %v; %d units", totals, err, b.units)
 	}

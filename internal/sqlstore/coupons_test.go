@@ -33,7 +33,7 @@ func (l ledger) redeemable(tb testing.TB, stock int64, r voucher.Redemption) int
 	if got, err := l.Voucher(tb.Context(), v.ID); err != nil || !cmp.Equal(got.Redemption, r) {
 		tb.Fatalf("redeemed by %+v, %v; want %+v", got.Redemption, err, r)
 	}
-	if _, err := l.RaiseEpoch(tb.Context(), saleID(v.ID), 0); err != nil {
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
 		tb.Fatal(err)
 	}
 	return v.ID

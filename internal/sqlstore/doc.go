@@ -33,7 +33,7 @@
 //	the process dies at any point                      all of the batch or none of it
 //
 // Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
-// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher and share, whose lock is
+// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher, whose lock is
 // also that of their operations. Only Settle locks the sales first. Transactions that the database ends because of another are retried a few times here, except batches of the
 // recorder, which retries them itself. When the reply to COMMIT is lost, calling once more shows what happened.
 //

@@ -128,7 +128,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		}, nil},
 		{"AskRefund", func() error { _, err := store.AskRefund(ctx, cs[2].UserID, cs[2].OrderID); return err }, nil},
 		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID); return err }, nil},
-		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, saleID(v), complete) }, nil},
+		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, v, complete) }, nil},
 		{"ChangeStock", func() error { _, err := store.ChangeStock(ctx, v, admin, 5, "key"); return err }, nil},
 		{"ChangeVoucher", func() error {
 			_, err := store.ChangeVoucher(ctx, v, admin, func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })

@@ -90,7 +90,7 @@ func (l ledger) over(tb testing.TB, voucherID int64) {
 func (l ledger) retire(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	l.over(tb, voucherID)
-	if retired, err := l.Retire(tb.Context(), saleID(voucherID), l.sale(tb, voucherID).LastOperation); err != nil || !retired {
+	if retired, err := l.Retire(tb.Context(), voucherID, l.sale(tb, voucherID).LastOperation); err != nil || !retired {
 		tb.Fatalf("Retire = %t, %v", retired, err)
 	}
 }
@@ -115,7 +115,7 @@ func (l ledger) history(tb testing.TB, id int64) string {
 // pending returns the pending operations of a sale.
 func (l ledger) pending(tb testing.TB, voucherID int64) []order.Operation {
 	tb.Helper()
-	ops, _, err := l.Pending(tb.Context(), saleID(voucherID), 1000)
+	ops, _, err := l.Pending(tb.Context(), voucherID, 1000)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (l ledger) pending(tb testing.TB, voucherID int64) []order.Operation {
 // applyAll completes everything that is pending, as if Redis had units for all that takes some.
 func (l ledger) applyAll(tb testing.TB, voucherID int64) {
 	tb.Helper()
-	if err := l.CompleteOperations(tb.Context(), saleID(voucherID), results(l.pending(tb, voucherID), true)); err != nil {
+	if err := l.CompleteOperations(tb.Context(), voucherID, results(l.pending(tb, voucherID), true)); err != nil {
 		tb.Fatalf("Settled: %v", err)
 	}
 }

@@ -58,9 +58,9 @@ func (r saleRow) offers(now time.Time) bool {
 // over reports whether the sale's window has ended.
 func (r saleRow) over(now time.Time) bool { return !now.Before(r.EndTime) }
 
-// returns reports whether the operation puts units on sale that have not been offered yet, and were not on sale elsewhere.
+// returns reports whether the operation puts units on sale that have not been offered yet.
 func (r operationRow) returns() bool {
-	return r.Delta > 0 && r.Kind != order.Unoffering && r.Kind != order.Move
+	return r.Delta > 0 && r.Kind != order.Unoffering
 }
 
 // offer offers units to the heads of a locked sale's waiting list and returns how many it could; attempts is how often each
@@ -189,7 +189,7 @@ func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.T
 func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (waitlist.Place, error) {
 	var place waitlist.Place
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		sale, err := lockSale(tx, order.SaleID{VoucherID: voucherID})
+		sale, err := lockSale(tx, voucherID)
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (s *Store) Leave(ctx context.Context, voucherID, userID int64) (waitlist.Pl
 
 // decline gives up an offer, and the unit goes to the next. Without an open place there is nothing to be done.
 func (s *Store) decline(tx *gorm.DB, voucherID, userID int64) error {
-	sale, err := lockSale(tx, order.SaleID{VoucherID: voucherID})
+	sale, err := lockSale(tx, voucherID)
 	if err != nil {
 		return err
 	}

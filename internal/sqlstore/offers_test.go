@@ -29,7 +29,7 @@ func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := l.RaiseEpoch(tb.Context(), saleID(v.ID), 0); err != nil {
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
 		tb.Fatal(err)
 	}
 	return v.ID, l.recorded(tb, v.ID, int(n))
@@ -260,7 +260,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
 		complete := func() error {
-			return l.CompleteOperations(t.Context(), saleID(v), []order.OperationResult{{Number: 2, Taken: true}})
+			return l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 2, Taken: true}})
 		}
 		if err := errors.Join(both(complete, complete)); err != nil {
 			t.Fatal(err)
@@ -290,7 +290,7 @@ func TestAcceptRefused(t *testing.T) {
 		l.transitioned(t, cs[0], order.Cancel)
 		l.applyAll(t, v)
 		l.accepts(t, v, 11, 901)
-		if err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v), false)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.placeStates(t, v, 11, 12, 13); got != "refused offered waiting" {
@@ -303,7 +303,7 @@ func TestAcceptRefused(t *testing.T) {
 		l.accepts(t, v, 12, 902)
 		l.exec(t, "UPDATE tb_seckill_voucher SET stock = 1, issued = issued + 1 WHERE voucher_id = ?", v)
 		insert(t, l, claims(v, 12, 1))
-		err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v), true))
+		err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
 		if !errors.Is(err, order.ErrConflict) {
 			t.Errorf("the ledger has another order: %v", err)
 		}
@@ -365,11 +365,11 @@ func TestRebuildWithOffers(t *testing.T) {
 		l.transitioned(t, cs[1], order.Cancel)
 		l.accepts(t, v, 11, 901)
 		decided := results(l.pending(t, v), true)
-		snap, err := l.Snapshot(t.Context(), saleID(v), 1)
+		snap, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil || snap.Voucher.Sale.Stock != 0 || !snap.Dead[901] || len(snap.Live) != 1 {
 			t.Errorf("snapshot %+v, %v", snap, err)
 		}
-		if err := l.CompleteOperations(t.Context(), saleID(v), decided); err != nil { // Redis's word of before the rebuild
+		if err := l.CompleteOperations(t.Context(), v, decided); err != nil { // Redis's word of before the rebuild
 			t.Fatal(err)
 		}
 		if _, err := l.Order(t.Context(), 901); !errors.Is(err, order.ErrNotFound) {
@@ -385,7 +385,7 @@ func TestRebuildWithOffers(t *testing.T) {
 			t.Errorf("order %+v", o)
 		}
 		l.conserved(t, v)
-		if snap, err := l.Snapshot(t.Context(), saleID(v), 1); err != nil || snap.Dead[901] || snap.Live[11].OrderID != 901 {
+		if snap, err := l.Snapshot(t.Context(), v, 1); err != nil || snap.Dead[901] || snap.Live[11].OrderID != 901 {
 			t.Errorf("snapshot %+v, %v", snap, err)
 		}
 	})
@@ -442,7 +442,7 @@ func TestOffersAtOnce(t *testing.T) {
 			for i, user := range users {
 				_, err := l.Accept(t.Context(), v, user, 5000+int64(i))
 				if err == nil && i%3 == 0 {
-					err = l.CompleteOperations(t.Context(), saleID(v), []order.OperationResult{{Number: 1, Taken: true}})
+					err = l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 1, Taken: true}})
 				} else if errors.Is(err, waitlist.ErrNoOffer) || errors.Is(err, waitlist.ErrNoPlace) {
 					_, err = l.Leave(t.Context(), v, user)
 				}
@@ -476,7 +476,7 @@ func TestTotalsWithOffers(t *testing.T) {
 		redis := int64(3) // units and holders there
 		check := func(step string, applied int64) {
 			t.Helper()
-			got, err := l.LedgerTotals(t.Context(), saleID(v), applied)
+			got, err := l.LedgerTotals(t.Context(), v, applied)
 			if err != nil || got.Stock+got.Offered+got.LiveUnits() != got.Issued {
 				t.Errorf("%s: %+v, %v", step, got, err)
 			}
@@ -492,7 +492,7 @@ func TestTotalsWithOffers(t *testing.T) {
 		check("offered, completed", 1)
 		l.accepts(t, v, 11, 901)
 		check("accepted, not applied", 1)
-		if got, _ := l.LedgerTotals(t.Context(), saleID(v), 2); got.Open != 1 {
+		if got, _ := l.LedgerTotals(t.Context(), v, 2); got.Open != 1 {
 			t.Errorf("accepted, applied: %+v", got)
 		}
 		l.applyAll(t, v)
@@ -588,7 +588,7 @@ func TestManyAskedAgain(t *testing.T) {
 		for _, user := range users {
 			l.accepts(t, v, user, 50_000+user)
 		}
-		if _, err := l.Snapshot(t.Context(), saleID(v), 1); err != nil {
+		if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []int64{atOnce, accepted - atOnce, 0} {
@@ -734,7 +734,7 @@ func TestAcceptedByHand(t *testing.T) {
 			t.Helper()
 			l.accepts(t, v, 11, 901)
 			l.exec(t, "UPDATE tb_place SET order_id = NULL WHERE user_id = 11")
-			err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v), true))
+			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
 			if !errors.Is(err, order.ErrConflict) {
 				t.Errorf("Redis has made a holder: %v", err)
 			}

@@ -38,8 +38,6 @@ type operationRow struct {
 	State          operationState      `gorm:"column:state"`
 	CreateTime     time.Time           `gorm:"column:create_time"`
 	SettleTime     *time.Time          `gorm:"column:settle_time"`
-	Share          int                 `gorm:"column:share"` // of the primary key, which GORM must not know
-	Peer           *int                `gorm:"column:peer"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -47,11 +45,8 @@ func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 func (r operationRow) operation() order.Operation {
 	op := order.Operation{
-		VoucherID: r.VoucherID, Share: r.Share, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
+		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
 		Mode: r.Mode, Begin: at(r.BeginTime), End: at(r.EndTime),
-	}
-	if r.Peer != nil {
-		op.Peer = *r.Peer
 	}
 	if r.OrderID != nil && r.UserID != nil {
 		op.OrderID, op.UserID = *r.OrderID, *r.UserID
@@ -63,7 +58,7 @@ func (r operationRow) operation() order.Operation {
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
 // changesIssued reports whether the operation changes how many units the sale has issued, and not only where they are.
-func (r operationRow) changesIssued() bool { return r.Kind == order.Restock || r.Kind == order.Move }
+func (r operationRow) changesIssued() bool { return r.Kind == order.Restock }
 
 // orderOperation is an operation that concerns an order.
 func orderOperation(row orderRow, kind order.OperationKind, delta int64, by order.Actor) operationRow {
@@ -77,11 +72,11 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 	if err := s.keepForWaiting(tx, sale, ops, now); err != nil {
 		return err
 	}
-	last, given, issued, offered, moved := sale.LastOperation, int64(0), int64(0), int64(0), int64(0)
+	last, given, issued, offered := sale.LastOperation, int64(0), int64(0), int64(0)
 	for i := range ops {
 		op := &ops[i]
 		last++
-		op.VoucherID, op.Share, op.Number, op.State, op.CreateTime = sale.VoucherID, sale.Share, last, operationPending, now
+		op.VoucherID, op.Number, op.State, op.CreateTime = sale.VoucherID, last, operationPending, now
 		if sale.Retired {
 			op.State, op.SettleTime = operationAbsorbed, &now
 		}
@@ -92,17 +87,14 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 		if op.changesIssued() {
 			issued += op.Delta + op.Offered
 		}
-		if op.Kind == order.Move {
-			moved += op.Delta
-		}
 	}
 	if err := createAll(tx, ops); err != nil {
-		return fmt.Errorf("writing %d operations of voucher %s: %w", len(ops), sale.id(), err)
+		return fmt.Errorf("writing %d operations of voucher %d: %w", len(ops), sale.VoucherID, err)
 	}
-	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, moved_in = moved_in + ?, last_operation = ? WHERE voucher_id = ? AND share = ?",
-		given, issued, offered, moved, last, sale.VoucherID, sale.Share).Error
+	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, "+
+		"last_operation = ? WHERE voucher_id = ?", given, issued, offered, last, sale.VoucherID).Error
 	if err != nil {
-		return fmt.Errorf("giving %d units to voucher %s: %w", given, sale.id(), err)
+		return fmt.Errorf("giving %d units to voucher %d: %w", given, sale.VoucherID, err)
 	}
 	sale.LastOperation, sale.Stock, sale.Issued, sale.Offered = last, sale.Stock+given, sale.Issued+issued, sale.Offered+offered
 	return nil
@@ -110,18 +102,18 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 
 // Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the operations
 // are chosen before they are joined, as a backlog is long and only its beginning is read.
-func (s *Store) Pending(ctx context.Context, id order.SaleID, n int) (ops []order.Operation, last int64, err error) {
+func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.read(ctx).Model(&operationRow{}).
-		Where("voucher_id = ? AND share = ? AND state = ?", id.VoucherID, id.Share, operationPending).Order("number").Limit(n)
+		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
 	var rows []struct {
 		Operation operationRow `gorm:"embedded"`
 		Last      int64        `gorm:"column:last_operation"`
 	}
 	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
 		Joins("LEFT JOIN (?) o ON o.voucher_id = s.voucher_id", first).
-		Where("s.voucher_id = ? AND s.share = ?", id.VoucherID, id.Share).Order("o.number").Find(&rows).Error
+		Where("s.voucher_id = ?", id).Order("o.number").Find(&rows).Error
 	if err != nil {
-		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %s", id), err)
+		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", id), err)
 	}
 	for _, row := range rows {
 		last = row.Last
@@ -134,12 +126,12 @@ func (s *Store) Pending(ctx context.Context, id order.SaleID, n int) (ops []orde
 
 // SalesWithPending implements outbox.OperationLedger. It looks up the first pending operation of each sale that is not
 // retired, as there are far fewer sales than operations.
-func (s *Store) SalesWithPending(ctx context.Context, n int) ([]order.SaleID, error) {
-	var sales []order.SaleID
-	err := s.read(ctx).Raw("SELECT voucher_id, share FROM (SELECT s.voucher_id, s.share, (SELECT o.create_time FROM tb_voucher_operation o "+
-		"WHERE o.state = ? AND o.voucher_id = s.voucher_id AND o.share = s.share ORDER BY o.number LIMIT 1) AS since "+
+func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
+	var sales []int64
+	err := s.read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
+		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
 		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
-		"WHERE since IS NOT NULL ORDER BY since, voucher_id, share LIMIT ?", operationPending, false, n).Find(&sales).Error
+		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
 	if err != nil {
 		return nil, readError("looking for sales with pending operations", err)
 	}
@@ -147,12 +139,12 @@ func (s *Store) SalesWithPending(ctx context.Context, n int) ([]order.SaleID, er
 }
 
 // hasPending reports whether an operation of the sale is pending. The sale's row is locked.
-func hasPending(tx *gorm.DB, id order.SaleID) (bool, error) {
+func hasPending(tx *gorm.DB, id int64) (bool, error) {
 	var numbers []int64
-	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND share = ? AND state = ?", id.VoucherID, id.Share, operationPending).
+	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", id, operationPending).
 		Order("number").Limit(1).Pluck("number", &numbers).Error
 	if err != nil {
-		return false, fmt.Errorf("looking for pending operations of voucher %s: %w", id, err)
+		return false, fmt.Errorf("looking for pending operations of voucher %d: %w", id, err)
 	}
 	return len(numbers) > 0, nil
 }

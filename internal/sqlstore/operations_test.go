@@ -23,11 +23,11 @@ func TestPending(t *testing.T) {
 		}
 		l.restock(t, v, -2, "take")
 		l.restock(t, other, 1, "give")
-		ops, last, err := l.Pending(t.Context(), saleID(v), 3)
+		ops, last, err := l.Pending(t.Context(), v, 3)
 		if err != nil || len(ops) != 3 || ops[0].Number != 1 || ops[2].Number != 3 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want the first three of five", ops, last, err)
 		}
-		if err := l.CompleteOperations(t.Context(), saleID(v), results(ops, true)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, results(ops, true)); err != nil {
 			t.Fatal(err)
 		}
 		want := order.Operation{VoucherID: v, Number: 5, Kind: order.Restock, Delta: -2}
@@ -35,11 +35,11 @@ func TestPending(t *testing.T) {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
 		l.applyAll(t, v)
-		if ops, last, err := l.Pending(t.Context(), saleID(v), 3); err != nil || len(ops) != 0 || last != 5 {
+		if ops, last, err := l.Pending(t.Context(), v, 3); err != nil || len(ops) != 0 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want none, and 5 in all", ops, last, err)
 		}
 		for _, id := range []int64{l.ordinary(t), 4711} {
-			if ops, last, err := l.Pending(t.Context(), saleID(id), 3); err != nil || len(ops) != 0 || last != 0 {
+			if ops, last, err := l.Pending(t.Context(), id, 3); err != nil || len(ops) != 0 || last != 0 {
 				t.Errorf("no sale: %v, %d, %v", ops, last, err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestSalesWithPending(t *testing.T) {
 		age(vs[2], 2)
 		age(vs[3], 4)
 		l.applyAll(t, vs[3])
-		for n, want := range map[int][]order.SaleID{2: {saleID(vs[1]), saleID(vs[2])}, 10: {saleID(vs[1]), saleID(vs[2]), saleID(vs[0])}} {
+		for n, want := range map[int][]int64{2: {vs[1], vs[2]}, 10: {vs[1], vs[2], vs[0]}} {
 			got, err := l.SalesWithPending(t.Context(), n)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -97,7 +97,7 @@ func TestCompleteStock(t *testing.T) {
 			}
 			rs := results(l.pending(t, v), test.taken)
 			for range 2 {
-				if err := l.CompleteOperations(t.Context(), saleID(v), rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
+				if err := l.CompleteOperations(t.Context(), v, rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				test.conflict = false // completed before
@@ -123,7 +123,7 @@ func TestCompleteAtOnce(t *testing.T) {
 			l.restock(t, v, 2, fmt.Sprintf("give %d", i))
 		}
 		rs := results(l.pending(t, v), true)
-		complete := func() error { return l.CompleteOperations(t.Context(), saleID(v), rs) }
+		complete := func() error { return l.CompleteOperations(t.Context(), v, rs) }
 		if err := errors.Join(both(complete, func() error { return errors.Join(both(complete, complete)) })); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestCompleteOfOthers(t *testing.T) {
 		l.restock(t, v, -1, "first")
 		l.restock(t, v, -2, "second")
 		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
-		if err := errors.Join(l.CompleteOperations(t.Context(), saleID(v), rs), l.CompleteOperations(t.Context(), saleID(v), nil)); err != nil {
+		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs), l.CompleteOperations(t.Context(), v, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.states(t, v); got != [5]int64{1, 1} || l.sale(t, v).Stock != 8 {
@@ -188,7 +188,7 @@ func TestCompleteRevival(t *testing.T) {
 				test.before(c)
 			}
 			other := l.restock(t, v, 0, "beside it") // is completed in any case
-			err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v), test.taken))
+			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), test.taken))
 			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -231,7 +231,7 @@ func TestCompleteAfterWaiting(t *testing.T) {
 	holder := l.holding(t, v)
 	done := make(chan error, 1)
 	go func() {
-		done <- running.CompleteOperations(context.WithoutCancel(t.Context()), saleID(v), results(ops, true))
+		done <- running.CompleteOperations(context.WithoutCancel(t.Context()), v, results(ops, true))
 	}()
 	l.awaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
 	var released string
@@ -257,14 +257,14 @@ func TestSnapshotVoidsWhatTakes(t *testing.T) {
 		l.restock(t, v, 5, "give")
 		taking := l.restock(t, v, -2, "take")
 		rs := results(l.pending(t, v), true)
-		snap, err := l.Snapshot(t.Context(), saleID(v), 1)
+		snap, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil || snap.Operation != 4 || snap.Voucher.Sale.Stock != 15 || !snap.Dead[c.OrderID] {
 			t.Errorf("snapshot %+v, %v", snap, err)
 		}
 		if got := l.states(t, v); got != [5]int64{1: 1, 2: 1, 4: 2} { // the cancel was applied before
 			t.Errorf("operations %v, want one absorbed and two void", got)
 		}
-		if err := l.CompleteOperations(t.Context(), saleID(v), rs); err != nil { // Redis's word of before the rebuild
+		if err := l.CompleteOperations(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
 			t.Error(err)
 		}
 		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 || l.order(t, c.OrderID).Status != order.Cancelled {

@@ -84,7 +84,7 @@ func (r *receipt) late() error {
 		}
 		return r.reviveDirect()
 	}
-	sale, err := lockSale(r.tx, r.order.sale())
+	sale, err := lockSale(r.tx, r.order.VoucherID)
 	if err != nil {
 		return err
 	}
@@ -194,15 +194,13 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 	return vouchers, nil
 }
 
-// undecided returns late payments that no pending revival decides about, the oldest first. Those that lack units in a split sale are
-// among them once their share has retired.
+// undecided returns late payments that no pending revival decides about, the oldest first.
 func undecided(query *gorm.DB) ([]paymentRow, error) {
 	var found []paymentRow
 	err := query.Table("tb_payment p").Select("p.*").
 		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
-			"ON o.voucher_id = p.voucher_id AND o.share = r.share AND o.number = p.operation "+
-			"JOIN tb_seckill_voucher s ON s.voucher_id = o.voucher_id AND s.share = o.share").
-		Where("p.state = ? AND o.state <> ? AND (o.state <> ? OR s.retired = ?)", order.PaymentLate, operationPending, operationRefused, true).
+			"ON o.voucher_id = p.voucher_id AND o.number = p.operation").
+		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
 		Order("p.create_time, p.id").Find(&found).Error
 	if err != nil {
 		return nil, fmt.Errorf("looking for late payments: %w", err)
@@ -210,12 +208,12 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	return found, nil
 }
 
-func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[order.SaleID]saleRow, now time.Time) error {
+func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
 	row, found := orders[p.OrderID]
 	var sale saleRow
 	sold := false
 	if found {
-		sale, sold = sales[row.sale()]
+		sale, sold = sales[row.VoucherID]
 	}
 	if !sold {
 		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there", p.ID, p.OrderID, p.VoucherID)
@@ -224,15 +222,15 @@ func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow,
 	if err := r.revive(&sale); err != nil {
 		return err
 	}
-	sales[row.sale()] = sale
+	sales[row.VoucherID] = sale
 	return nil
 }
 
 // salesOf returns the sales of the orders, each once.
-func salesOf(orders map[int64]*orderRow) []order.SaleID {
-	ids := make(map[order.SaleID]bool, len(orders))
+func salesOf(orders map[int64]*orderRow) []int64 {
+	ids := make(map[int64]bool, len(orders))
 	for _, row := range orders {
-		ids[row.sale()] = true
+		ids[row.VoucherID] = true
 	}
-	return slices.SortedFunc(maps.Keys(ids), order.SaleID.Compare)
+	return slices.Sorted(maps.Keys(ids))
 }

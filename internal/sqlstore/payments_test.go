@@ -340,7 +340,7 @@ func TestReviveLateOfARetiredSale(t *testing.T) {
 		if got, err := l.ReviveLate(t.Context(), 10); err != nil || got != nil {
 			t.Errorf("both are pending: %v, %v", got, err)
 		}
-		if _, err := l.Snapshot(t.Context(), saleID(v), 1); err != nil {
+		if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
 			t.Fatal(err)
 		}
 		l.retire(t, v)
@@ -362,7 +362,7 @@ func TestReviveLateAtOnce(t *testing.T) {
 		v := l.seckill(t, 10)
 		for user := range int64(5) {
 			l.late(t, v, user+1)
-			if _, err := l.Snapshot(t.Context(), saleID(v), 1); err != nil {
+			if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
 				t.Fatal(err)
 			}
 			revive := func() error {

@@ -197,7 +197,7 @@ func TestASubqueryTakesNoPermit(t *testing.T) {
 	o := options(l.clock)
 	o.MaxConns = len(bulkhead.Stores())
 	store := through(t, dsn, func(*mysql.Config) {}, o)
-	if _, _, err := store.Pending(t.Context(), saleID(1), 10); err != nil {
+	if _, _, err := store.Pending(t.Context(), 1, 10); err != nil {
 		t.Errorf("what is pending: %v", err)
 	}
 	if _, err := store.Find(t.Context(), order.Filter{VoucherID: 1}, math.MaxInt64, 10); err != nil {

@@ -171,7 +171,7 @@ func counted(tx *gorm.DB, row placeRow) (p waitlist.Place, err error) {
 		p.Ahead, err = waitingBefore(tx, row.VoucherID, row.Position)
 	case waitlist.Offered:
 		var sale saleRow
-		err = tx.Select("end_time").Where("voucher_id = ? AND share = 0", row.VoucherID).Take(&sale).Error
+		err = tx.Select("end_time").Where("voucher_id = ?", row.VoucherID).Take(&sale).Error
 		if err == nil && sale.EndTime.Before(p.Deadline) {
 			p.Deadline = sale.EndTime
 		}

@@ -30,8 +30,8 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	for _, t := range takes {
-		if _, ok := terms[t.sale.VoucherID]; !ok {
-			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.sale.VoucherID)
+		if _, ok := terms[t.sale]; !ok {
+			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.sale)
 		}
 	}
 	if err := s.keyFor(ctx, terms); err != nil {
@@ -63,13 +63,9 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline"
 	const longest = 128 // bytes of a row, about
 	several := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Quantity.Extra() > 0 })
-	split := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Share > 0 })
 	statement := append(make([]byte, 0, len(head)+longest*(len(claims)+1)), head...)
 	if several {
 		statement = append(statement, ", quantity"...)
-	}
-	if split {
-		statement = append(statement, ", share"...)
 	}
 	statement = append(statement, ") VALUES "...)
 	var args []any
@@ -97,9 +93,6 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		if several {
 			statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
 		}
-		if split {
-			statement = strconv.AppendInt(append(statement, ','), int64(c.Share), 10)
-		}
 		statement = append(statement, ')')
 	}
 	// Past GORM's own reading of the text: it would look at every character for named parameters.
@@ -111,7 +104,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 
 // take is what a batch takes from one sale.
 type take struct {
-	sale     order.SaleID
+	sale     int64
 	epoch    int64
 	units    int64
 	sequence int64 // the highest among the claims of the epoch
@@ -120,15 +113,15 @@ type take struct {
 // takesOf adds up the claims of each sale, sorted by sale. Claims of one sale with different epochs cannot be
 // inserted together: at most one of the epochs is the sale's.
 func takesOf(claims []order.Claim) ([]take, error) {
-	bySale := make(map[order.SaleID]*take)
+	bySale := make(map[int64]*take)
 	for _, c := range claims {
-		t, ok := bySale[c.Sale()]
+		t, ok := bySale[c.VoucherID]
 		if !ok {
-			t = &take{sale: c.Sale(), epoch: c.Epoch}
-			bySale[c.Sale()] = t
+			t = &take{sale: c.VoucherID, epoch: c.Epoch}
+			bySale[c.VoucherID] = t
 		}
 		if t.epoch != c.Epoch {
-			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %s", order.ErrConflict, t.epoch, c.Epoch, c.Sale())
+			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %d", order.ErrConflict, t.epoch, c.Epoch, c.VoucherID)
 		}
 		t.units += c.Quantity.Units()
 		t.sequence = max(t.sequence, c.Sequence)
@@ -137,17 +130,17 @@ func takesOf(claims []order.Claim) ([]take, error) {
 	for _, t := range bySale {
 		takes = append(takes, *t)
 	}
-	slices.SortFunc(takes, func(a, b take) int { return a.sale.Compare(b.sale) })
+	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
 	return takes, nil
 }
 
-// vouchersOf returns the vouchers of takes that are sorted, each once.
+// vouchersOf returns the vouchers of takes.
 func vouchersOf(takes []take) []int64 {
 	ids := make([]int64, len(takes))
 	for i, t := range takes {
-		ids[i] = t.sale.VoucherID
+		ids[i] = t.sale
 	}
-	return slices.Compact(ids)
+	return ids
 }
 
 // takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once has
@@ -190,14 +183,13 @@ func takeStatement(takes []take) string {
 		} else {
 			text = append(text, " UNION ALL SELECT "...)
 		}
-		text = strconv.AppendInt(text, t.sale.VoucherID, 10)
-		text = strconv.AppendInt(append(text, " AS id,"...), int64(t.sale.Share), 10)
-		text = strconv.AppendInt(append(text, " AS share,"...), t.units, 10)
+		text = strconv.AppendInt(text, t.sale, 10)
+		text = strconv.AppendInt(append(text, " AS id,"...), t.units, 10)
 		text = strconv.AppendInt(append(text, " AS units,"...), t.sequence, 10)
 		text = strconv.AppendInt(append(text, " AS sequence,"...), t.epoch, 10)
 		text = append(text, " AS epoch"...)
 	}
-	text = append(text, ") AS taken STRAIGHT_JOIN tb_seckill_voucher AS sale ON sale.voucher_id = taken.id AND sale.share = taken.share "+
+	text = append(text, ") AS taken STRAIGHT_JOIN tb_seckill_voucher AS sale ON sale.voucher_id = taken.id "+
 		"SET sale.stock = sale.stock - taken.units, sale.sequence = GREATEST(sale.sequence, taken.sequence) "+
 		"WHERE sale.stock >= taken.units AND sale.epoch = taken.epoch"...)
 	return string(text)
@@ -209,13 +201,13 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	// One row changes or none: units is at least 1, so that a row that matches is changed, and MySQL counts it.
 	result := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, "+
 		"sequence = CASE WHEN sequence < ? THEN ? ELSE sequence END "+
-		"WHERE voucher_id = ? AND share = ? AND stock >= ? AND epoch = ?",
-		t.units, t.sequence, t.sequence, t.sale.VoucherID, t.sale.Share, t.units, t.epoch)
+		"WHERE voucher_id = ? AND stock >= ? AND epoch = ?",
+		t.units, t.sequence, t.sequence, t.sale, t.units, t.epoch)
 	switch {
 	case result.Error != nil:
-		return fmt.Errorf("taking %d units of voucher %s: %w", t.units, t.sale, result.Error)
+		return fmt.Errorf("taking %d units of voucher %d: %w", t.units, t.sale, result.Error)
 	case result.RowsAffected != 1:
-		return fmt.Errorf("%w: voucher %s has no sale with %d units at epoch %d", order.ErrConflict, t.sale, t.units, t.epoch)
+		return fmt.Errorf("%w: voucher %d has no sale with %d units at epoch %d", order.ErrConflict, t.sale, t.units, t.epoch)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ var errNoRehearsal = errors.New("not a rehearsal that is over")
 func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		done = false
-		shares, err := lockShares(tx, voucherID)
+		sale, err := lockSale(tx, voucherID)
 		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
 			done = true
 			return nil
@@ -41,7 +41,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 		if err != nil {
 			return err
 		}
-		if !v.Rehearsal() || !saleOf(voucherRow{}, shares).Retired {
+		if !v.Rehearsal() || !sale.Retired {
 			return errNoRehearsal
 		}
 		var ids []int64

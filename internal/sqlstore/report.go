@@ -140,18 +140,12 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 	return exported, nil
 }
 
-// otherIssued and otherSold are the sums over the other shares of a split sale whose share 0 is s.
-const (
-	otherIssued = "CASE WHEN s.shares > 1 THEN (SELECT SUM(x.issued) FROM tb_seckill_voucher x WHERE x.voucher_id = s.voucher_id AND x.share > 0) ELSE 0 END"
-	otherSold   = "CASE WHEN s.shares > 1 THEN (SELECT SUM(x.issued - x.stock - x.offered) FROM tb_seckill_voucher x WHERE x.voucher_id = s.voucher_id AND x.share > 0) ELSE 0 END"
-)
-
 // salesTable is all sales but rehearsals with how many of their units are not paid for: a table for FROM, with the parameters of salesParams.
-const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued + " + otherIssued + " AS issued, " +
-	"s.issued - s.stock - s.offered + " + otherSold + " AS sold, " +
-	"s.issued - s.stock - s.offered + " + otherSold + " - COALESCE(p.units, 0) AS paid, " +
+const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, " +
+	"s.issued - s.stock - s.offered AS sold, " +
+	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
-	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id AND s.share = 0 LEFT JOIN " +
+	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) AND kind = @seckill " +
 	"GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
 

@@ -51,43 +51,19 @@ type saleRow struct {
 	LastOperation int64     `gorm:"column:last_operation"`
 	OfferWithin   int64     `gorm:"column:offer_within"` // seconds
 	Offered       int64     `gorm:"column:offered"`
-	Share         int       `gorm:"column:share"` // of the primary key, which GORM must not know: it would leave out a 0
-	Shares        int       `gorm:"column:shares"`
-	MovedIn       int64     `gorm:"column:moved_in"`
-	MovedOut      int64     `gorm:"column:moved_out"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (saleRow) TableName() string { return "tb_seckill_voucher" }
 
-// id names the sale.
-func (r saleRow) id() order.SaleID { return order.SaleID{VoucherID: r.VoucherID, Share: r.Share} }
-
-// saleOf returns the sale that has these rows, one or all of its shares in order.
-func saleOf(v voucherRow, shares []saleRow) *voucher.Sale {
-	if len(shares) == 1 && shares[0].Shares <= 1 {
-		return shares[0].sale(v)
-	}
-	each := make([]voucher.Voucher, len(shares))
-	for i, share := range shares {
-		each[i].Sale = share.sale(v)
-	}
-	return voucher.Whole(each).Sale
-}
-
-// sale returns the sale, or the share of one, with its guards, which stand in the voucher's row.
+// sale returns the sale with its guards, which are in the voucher's row.
 func (r saleRow) sale(v voucherRow) *voucher.Sale {
-	sale := &voucher.Sale{
+	return &voucher.Sale{
 		Guards: guard.Parse(v.Guards),
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
 		LastOperation: r.LastOperation, OfferWithin: time.Duration(r.OfferWithin) * time.Second, Offered: r.Offered,
-		Share: r.Share, MovedIn: r.MovedIn, MovedOut: r.MovedOut,
 	}
-	if r.Shares > 1 {
-		sale.SplitIn = r.Shares
-	}
-	return sale
 }
 
 func (r voucherRow) voucher() voucher.Voucher {
@@ -145,13 +121,9 @@ type orderRow struct {
 	FailTime      *time.Time   `gorm:"column:fail_time"`
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 	Quantity      int64        `gorm:"column:quantity"`
-	Share         int          `gorm:"column:share"`
 
 	offer webhook.OfferID // of which this transaction makes the order; in no column
 }
-
-// sale names the sale that it was bought in.
-func (r orderRow) sale() order.SaleID { return order.SaleID{VoucherID: r.VoucherID, Share: r.Share} }
 
 // units returns how many units the order has.
 func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
@@ -161,7 +133,7 @@ func (orderRow) TableName() string { return "tb_voucher_order" }
 
 func (r orderRow) order() order.Order {
 	return order.Order{
-		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Share: r.Share, Quantity: r.units(), Amount: r.Amount, Status: r.Status, Reason: r.Reason,
+		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Quantity: r.units(), Amount: r.Amount, Status: r.Status, Reason: r.Reason,
 		CreatedAt: r.CreateTime, PayBefore: at(r.PayDeadline), PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime),
 		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime), LapsedAt: at(r.LapseTime),
 	}

@@ -15,7 +15,7 @@ import (
 // SalesToKeep implements recovery.SaleLedger.
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// From the sales' side: the few that are not retired are found by their index.
-	vs, err := scanSales(joinedShares(s.read(ctx)).Where("s.retired = ?", false).Order("v.id, s.share"))
+	vs, err := scanVouchers(joined(s.read(ctx)).Where("s.retired = ?", false).Order("v.id"))
 	if err != nil {
 		return nil, readError("reading the sales to keep", err)
 	}
@@ -24,7 +24,7 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 
 // SalesAbove implements service.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
-	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND share = 0 AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
+	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	if err != nil {
 		return nil, readError("reading the newest sales", err)
 	}
@@ -33,21 +33,21 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (int64, error) {
+func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
 	var epoch int64
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		result := tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).
+		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
 			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
 		if result.Error != nil {
 			return result.Error
 		}
 		if result.RowsAffected == 0 {
-			return noSale(tx, id.VoucherID)
+			return noSale(tx, id)
 		}
-		return tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Select("epoch").Take(&epoch).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Select("epoch").Take(&epoch).Error
 	})
 	if err != nil {
-		return 0, fmt.Errorf("raising the epoch of voucher %s: %w", id, err)
+		return 0, fmt.Errorf("raising the epoch of voucher %d: %w", id, err)
 	}
 	return epoch, nil
 }
@@ -55,7 +55,7 @@ func (s *Store) RaiseEpoch(ctx context.Context, id order.SaleID, above int64) (i
 // Snapshot implements recovery.SaleLedger. Pending operations that take units become void: the sale is about to get all
 // units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
 // orders.
-func (s *Store) Snapshot(ctx context.Context, id order.SaleID, epoch int64) (order.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, id)
@@ -68,54 +68,44 @@ func (s *Store) Snapshot(ctx context.Context, id order.SaleID, epoch int64) (ord
 		if err := s.absorbOperations(tx, id); err != nil {
 			return err
 		}
-		v, err := findVoucher(tx, id.VoucherID)
+		v, err := findVoucher(tx, id)
 		if err != nil {
 			return err
 		}
-		snap = order.Snapshot{Voucher: v.OfShare(id.Share), Operation: sale.LastOperation}
+		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
 		if err := readHolders(tx, id, &snap); err != nil {
 			return err
 		}
-		return forgetAccepted(tx, id.VoucherID, &snap)
+		return forgetAccepted(tx, id, &snap)
 	})
 	if err != nil {
-		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %s: %w", id, err)
+		return order.Snapshot{}, fmt.Errorf("snapshot of voucher %d: %w", id, err)
 	}
 	return snap, nil
 }
 
 // lockSale locks the sale's row until the transaction ends.
-func lockSale(tx *gorm.DB, id order.SaleID) (saleRow, error) {
+func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
 	var sale saleRow
 	err := locking(tx).
-		Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Take(&sale).Error
+		Where("voucher_id = ?", id).Take(&sale).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return saleRow{}, noSale(tx, id.VoucherID)
+		return saleRow{}, noSale(tx, id)
 	}
 	return sale, err
 }
 
-// lockShares locks the rows of all shares of a voucher's sale, in the order in which all transactions do.
-func lockShares(tx *gorm.DB, voucherID int64) ([]saleRow, error) {
-	var shares []saleRow
-	err := locking(tx).Where("voucher_id = ?", voucherID).Order("share").Find(&shares).Error
-	if err == nil && len(shares) == 0 {
-		err = noSale(tx, voucherID)
-	}
-	return shares, err
-}
-
 // absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to get,
 // and what was to take some has to be requested anew, also with the same key.
-func (s *Store) absorbOperations(tx *gorm.DB, id order.SaleID) error {
+func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 	now, err := s.ledgerTime(tx)
 	if err != nil {
 		return err
 	}
 	err = tx.Exec("UPDATE tb_voucher_operation SET settle_time = ?, "+
 		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
-		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND share = ? AND state = ?",
-		now, order.Acceptance, operationVoid, operationAbsorbed, id.VoucherID, id.Share, operationPending).Error
+		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
+		now, order.Acceptance, operationVoid, operationAbsorbed, id, operationPending).Error
 	if err != nil {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
@@ -123,9 +113,9 @@ func (s *Store) absorbOperations(tx *gorm.DB, id order.SaleID) error {
 }
 
 // readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
-func readHolders(tx *gorm.DB, id order.SaleID, snap *order.Snapshot) (err error) {
-	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND share = ? AND kind = ?",
-		id.VoucherID, id.Share, liveKind).Rows()
+func readHolders(tx *gorm.DB, id int64, snap *order.Snapshot) (err error) {
+	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
+		id, liveKind).Rows()
 	if err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
@@ -150,7 +140,7 @@ func readHolders(tx *gorm.DB, id order.SaleID, snap *order.Snapshot) (err error)
 }
 
 // Retire implements recovery.SaleLedger.
-func (s *Store) Retire(ctx context.Context, id order.SaleID, lastOperation int64) (retired bool, err error) {
+func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		retired = false
 		sale, err := lockSale(tx, id)
@@ -167,10 +157,10 @@ func (s *Store) Retire(ctx context.Context, id order.SaleID, lastOperation int64
 			return err
 		}
 		retired = true
-		return tx.Model(&saleRow{}).Where("voucher_id = ? AND share = ?", id.VoucherID, id.Share).Update("retired", true).Error
+		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Update("retired", true).Error
 	})
 	if err != nil {
-		return false, fmt.Errorf("retiring the sale of voucher %s: %w", id, err)
+		return false, fmt.Errorf("retiring the sale of voucher %d: %w", id, err)
 	}
 	return retired, nil
 }
@@ -185,25 +175,25 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 
 // LedgerTotals implements audit.LedgerTotalsReader. One statement sees one moment, subqueries included. It walks the
 // voucher's orders by their index: a million of them take about a second, without locks.
-func (s *Store) LedgerTotals(ctx context.Context, id order.SaleID, applied int64) (audit.LedgerTotals, error) {
+func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
 		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
 	err := s.read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
-		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share) AS pending, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
 		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
-		"(SELECT COALESCE(SUM(CASE WHEN p.kind IN (@restock, @move) THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
+		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
 		"WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
-		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.share = s.share AND p.number > @applied) AS ahead, "+
-		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id AND p.share = s.share "+
-		"AND p.number <= @applied AND (p.kind IN (@restock, @move) AND p.delta < 0 OR p.kind = @accept)) AS open "+
+		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
+		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
+		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
-		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.share = @share AND o.live = 1) l WHERE s.voucher_id = @voucher AND s.share = @share",
+		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "move": order.Move, "accept": order.Acceptance, "applied": applied, "voucher": id.VoucherID, "share": id.Share,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id,
 		}).Find(&rows).Error
-	what := fmt.Sprintf("the totals of voucher %s", id)
+	what := fmt.Sprintf("the totals of voucher %d", id)
 	switch {
 	case err != nil:
 		return audit.LedgerTotals{}, readError("reading "+what, err)

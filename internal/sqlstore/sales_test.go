@@ -27,7 +27,7 @@ func TestSalesToKeep(t *testing.T) {
 		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
 			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), gone)
 		for range 2 {
-			if retired, err := l.Retire(t.Context(), saleID(gone), 0); err != nil || !retired {
+			if retired, err := l.Retire(t.Context(), gone, 0); err != nil || !retired {
 				t.Fatalf("Retire: %v, %v", retired, err)
 			}
 		}
@@ -63,17 +63,17 @@ func TestRaiseEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, other := l.seckill(t, 10), l.seckill(t, 10)
 		insert(t, l, claims(v, 1, 4))
-		if epoch, err := l.RaiseEpoch(t.Context(), saleID(v), 0); err != nil || epoch != 2 {
+		if epoch, err := l.RaiseEpoch(t.Context(), v, 0); err != nil || epoch != 2 {
 			t.Errorf("RaiseEpoch = %d, %v; want 2", epoch, err)
 		}
 		if sale := l.sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
 			t.Errorf("sale = %+v, want epoch 2, sequence 0, stock 6", sale)
 		}
 		// A Redis that is ahead (of a ledger that was restored from a copy) is overtaken.
-		if epoch, err := l.RaiseEpoch(t.Context(), saleID(other), 8); err != nil || epoch != 9 {
+		if epoch, err := l.RaiseEpoch(t.Context(), other, 8); err != nil || epoch != 9 {
 			t.Errorf("RaiseEpoch above 8 = %d, %v; want 9", epoch, err)
 		}
-		if epoch, err := l.RaiseEpoch(t.Context(), saleID(other), 3); err != nil || epoch != 10 {
+		if epoch, err := l.RaiseEpoch(t.Context(), other, 3); err != nil || epoch != 10 {
 			t.Errorf("RaiseEpoch above 3 = %d, %v; want 10", epoch, err)
 		}
 		third := l.seckill(t, 1)
@@ -96,7 +96,7 @@ func TestRaiseEpochAtOnce(t *testing.T) {
 		epochs := make(chan int64, callers)
 		for range callers {
 			go func() {
-				epoch, err := l.RaiseEpoch(t.Context(), saleID(v), 0)
+				epoch, err := l.RaiseEpoch(t.Context(), v, 0)
 				if err != nil {
 					t.Errorf("RaiseEpoch: %v", err)
 				}
@@ -140,7 +140,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
 
-		got, err := l.Snapshot(t.Context(), saleID(v), 1)
+		got, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestSnapshotOfAnotherEpoch(t *testing.T) {
 		l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
 			"VALUES (?, 1, 'cancel', 1, 'owner', 1, '2026-06-01 20:00:00')", v)
 		for _, epoch := range []int64{0, 2} {
-			if _, err := l.Snapshot(t.Context(), saleID(v), epoch); !errors.Is(err, order.ErrSuperseded) {
+			if _, err := l.Snapshot(t.Context(), v, epoch); !errors.Is(err, order.ErrSuperseded) {
 				t.Errorf("epoch %d: %v, want ErrSuperseded", epoch, err)
 			}
 		}
@@ -199,7 +199,7 @@ func TestSnapshotWhileRecording(t *testing.T) {
 				finished = true
 			default:
 			}
-			snap, err := l.Snapshot(t.Context(), saleID(v), 1)
+			snap, err := l.Snapshot(t.Context(), v, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,11 +217,11 @@ func TestInsertAfterARebuild(t *testing.T) {
 		cs := claims(v, 1, 10)
 		done := make(chan error, 1)
 		go func() { done <- l.Insert(t.Context(), cs) }()
-		epoch, err := l.RaiseEpoch(t.Context(), saleID(v), 0)
+		epoch, err := l.RaiseEpoch(t.Context(), v, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap, err := l.Snapshot(t.Context(), saleID(v), epoch)
+		snap, err := l.Snapshot(t.Context(), v, epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,9 +242,9 @@ func TestSaleNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
-			_, raiseErr := l.RaiseEpoch(t.Context(), saleID(id), 0)
-			_, snapshotErr := l.Snapshot(t.Context(), saleID(id), 0)
-			_, retireErr := l.Retire(t.Context(), saleID(id), 0)
+			_, raiseErr := l.RaiseEpoch(t.Context(), id, 0)
+			_, snapshotErr := l.Snapshot(t.Context(), id, 0)
+			_, retireErr := l.Retire(t.Context(), id, 0)
 			for name, err := range map[string]error{
 				"RaiseEpoch": raiseErr, "Snapshot": snapshotErr, "Retire": retireErr,
 			} {
@@ -273,7 +273,7 @@ func TestLedgerTotals(t *testing.T) {
 			t.Helper()
 			sale := l.sale(t, v)
 			want.Mark, want.Operation, want.Live = order.Mark{Epoch: sale.Epoch, Sequence: sale.Sequence}, 4, 3
-			got, err := l.LedgerTotals(t.Context(), saleID(v), applied)
+			got, err := l.LedgerTotals(t.Context(), v, applied)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestLedgerTotals(t *testing.T) {
 			want.Ahead, want.Open = add.Ahead, add.Open
 			check("all pending", int64(applied), want)
 		}
-		if err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v)[:3], true)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v)[:3], true)); err != nil {
 			t.Fatal(err)
 		}
 		taken := audit.LedgerTotals{Stock: 10, Issued: 13, Pending: 1}
@@ -297,7 +297,7 @@ func TestLedgerTotals(t *testing.T) {
 			check("three completed", int64(applied), want)
 		}
 		for _, id := range []int64{l.ordinary(t), 4711} {
-			if _, err := l.LedgerTotals(t.Context(), saleID(id), 0); !errors.Is(err, voucher.ErrNotSeckill) {
+			if _, err := l.LedgerTotals(t.Context(), id, 0); !errors.Is(err, voucher.ErrNotSeckill) {
 				t.Errorf("no sale: %v", err)
 			}
 		}

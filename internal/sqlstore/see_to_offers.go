@@ -73,7 +73,7 @@ func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"
 	}
-	err := s.read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id AND s.share = 0 "+
+	err := s.read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id "+
 		"WHERE l.open = @open AND ("+places("p.state = @offered AND p.deadline <= @now")+" OR "+places("p.state = @accepted AND "+unasked)+
 		" OR s.end_time <= @now AND ("+places("p.state = @waiting")+" OR "+places("p.state = @offered")+" OR NOT "+places("p.state = @accepted")+
 		")) ORDER BY l.voucher_id LIMIT @limit",
@@ -86,13 +86,13 @@ func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 
 // unasked is the condition that no pending operation asks Redis about a place: a rebuild has voided it.
 const unasked = "NOT EXISTS (SELECT 1 FROM tb_voucher_operation o " +
-	"WHERE o.voucher_id = p.voucher_id AND o.share = 0 AND o.number = p.operation AND o.state = @pending)"
+	"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)"
 
 // seeTo ends the offers of a sale whose deadline has passed, asks Redis again where a rebuild came between, and closes the
 // list of a sale that is over. Locks are taken in the order sale, list, places.
 func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 	var pass waitlist.Pass
-	sale, err := lockSale(tx, order.SaleID{VoucherID: voucherID})
+	sale, err := lockSale(tx, voucherID)
 	if err != nil {
 		return pass, err
 	}

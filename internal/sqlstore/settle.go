@@ -24,7 +24,7 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 		return nil
 	}
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		sales, err := lockSales(tx, distinct(claims, order.Claim.Sale))
+		sales, err := lockSales(tx, distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
 		if err != nil {
 			return err
 		}
@@ -37,31 +37,27 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
-// lockSales locks the rows of the sales, in the order in which all transactions do, and returns them. Of a split sale it may lock more
-// shares than are named: a list of pairs would not use the key.
-func lockSales(tx *gorm.DB, ids []order.SaleID) (map[order.SaleID]saleRow, error) {
-	sales := make(map[order.SaleID]saleRow, len(ids))
-	ids = slices.SortedFunc(slices.Values(ids), order.SaleID.Compare)
+// lockSales locks the rows of the sales, in the order in which all transactions do, and returns them.
+func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
+	sales := make(map[int64]saleRow, len(ids))
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for part := range chunks(ids) {
 		var rows []saleRow
-		vouchers := distinct(part, func(id order.SaleID) int64 { return id.VoucherID })
-		shares := distinct(part, func(id order.SaleID) int { return id.Share })
-		err := locking(tx).
-			Where("voucher_id IN ? AND share IN ?", vouchers, shares).Order("voucher_id, share").Find(&rows).Error
+		err := locking(tx).Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("locking sales: %w", err)
 		}
 		for _, row := range rows {
-			sales[row.id()] = row
+			sales[row.VoucherID] = row
 		}
 	}
 	return sales, nil
 }
 
 // viewOf reads what the ledger holds of the claims.
-func viewOf(tx *gorm.DB, claims []order.Claim, sales map[order.SaleID]saleRow) (order.LedgerView, error) {
+func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
 	view := order.LedgerView{
-		Sales:   make(map[order.SaleID]order.LedgerSale, len(sales)),
+		Sales:   make(map[int64]order.LedgerSale, len(sales)),
 		Rows:    make(map[int64]order.Order),
 		Live:    make(map[order.BuyerKey]order.Held),
 		Pending: make(map[int64]bool),
@@ -136,7 +132,7 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.H
 }
 
 // apply writes what was decided: orders sorted by id, and last the stock of each sale.
-func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[order.SaleID]saleRow) error {
+func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
 	terms, err := s.terms.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
 	if err != nil {
 		return err
@@ -192,7 +188,7 @@ func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error)
 	deadline := terms.deadline(now)
 	amount, err := c.Quantity.Amount(terms.cents)
 	return orderRow{
-		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Share: c.Share, Kind: liveKind, Quantity: c.Quantity.Units(),
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
 		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
 	}, err
 }
@@ -207,11 +203,11 @@ func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
 
 // takesOfDecisions adds up what the decisions take from each locked sale, sorted by sale. The sequence rises with
 // every claim of the sale's epoch that has an outcome, also a failed one: Redis has admitted it.
-func takesOfDecisions(decisions []order.Decision, sales map[order.SaleID]saleRow) []take {
-	bySale := make(map[order.SaleID]take)
+func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []take {
+	bySale := make(map[int64]take)
 	for _, d := range decisions {
-		t := bySale[d.Claim.Sale()]
-		t.sale = d.Claim.Sale()
+		t := bySale[d.Claim.VoucherID]
+		t.sale = d.Claim.VoucherID
 		if d.Verb == order.Insert {
 			t.units += d.Claim.Quantity.Units()
 		}
@@ -224,7 +220,7 @@ func takesOfDecisions(decisions []order.Decision, sales map[order.SaleID]saleRow
 	for _, t := range bySale {
 		takes = append(takes, t)
 	}
-	slices.SortFunc(takes, func(a, b take) int { return a.sale.Compare(b.sale) })
+	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
 	return takes
 }
 

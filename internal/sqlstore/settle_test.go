@@ -41,7 +41,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		recorded, cancelled, elsewhere := claims(v, 1, 2), claims(v, 3, 1), claims(w, 1, 1)
 		insert(t, l, slices.Concat(recorded, cancelled, elsewhere))
 		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?", stored(recordedAt), cancelled[0].OrderID)
-		if _, err := l.RaiseEpoch(t.Context(), saleID(w), 0); err != nil {
+		if _, err := l.RaiseEpoch(t.Context(), w, 0); err != nil {
 			t.Fatal(err)
 		}
 		again := claims(v, 2, 1)[0]                                                               // a second order of user 2
@@ -62,7 +62,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		dead := row(cancelled[0])
 		dead.Status, dead.CancelledAt = order.Cancelled, recordedAt
 		want := order.LedgerView{
-			Sales: map[order.SaleID]order.LedgerSale{saleID(v): {Stock: 97, Epoch: 1}, saleID(w): {Stock: 49, Epoch: 2}},
+			Sales: map[int64]order.LedgerSale{v: {Stock: 97, Epoch: 1}, w: {Stock: 49, Epoch: 2}},
 			Rows: map[int64]order.Order{
 				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
 			},
@@ -91,15 +91,15 @@ func TestSettleShowsWhatIsPending(t *testing.T) {
 		late, completed, cancelled := l.late(t, v, 1), others[0], others[1]
 		l.transitioned(t, completed, order.Cancel)
 		l.transitioned(t, cancelled, order.Cancel)
-		if err := l.CompleteOperations(t.Context(), saleID(v), []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
 			t.Fatal(err)
 		}
 		got := look(t, l, []order.Claim{late, completed, cancelled, others[2]})
 		if diff := cmp.Diff(map[int64]bool{late.OrderID: true, cancelled.OrderID: true}, got.Pending); diff != "" {
 			t.Errorf("pending (-want +got):\n%s", diff)
 		}
-		if got.Sales[saleID(v)].Operation != 4 {
-			t.Errorf("last operation %d, want 4", got.Sales[saleID(v)].Operation)
+		if got.Sales[v].Operation != 4 {
+			t.Errorf("last operation %d, want 4", got.Sales[v].Operation)
 		}
 	})
 }

@@ -39,7 +39,7 @@ func (s *Store) SalesWithoutSetup(ctx context.Context, within time.Duration, n i
 	}
 	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.voucher_id, s.begin_time, v.create_time").
 		Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
-		Where("s.retired = ? AND s.share = 0 AND s.paused = ? AND v.status = ? AND v.shop_id <> ?", false, false, voucher.OnShelf, voucher.RehearsalShop).
+		Where("s.retired = ? AND s.paused = ? AND v.status = ? AND v.shop_id <> ?", false, false, voucher.OnShelf, voucher.RehearsalShop).
 		Where("s.begin_time <= ? AND "+begun+" > ?", now, now.Add(-within)).
 		Where("NOT EXISTS (SELECT 1 FROM tb_sale_setup k WHERE k.voucher_id = s.voucher_id AND k.begin_time = " + begun + ")").
 		Order(begun + ", s.voucher_id").Limit(n).Find(&rows).Error
@@ -98,7 +98,7 @@ func (s *Store) LastSale(ctx context.Context, voucherID int64) (*preflight.LastS
 		Joins("JOIN tb_voucher v ON v.id = k.voucher_id").
 		Where("k.voucher_id <> ?", voucherID).
 		// Its own setup says that it has begun, unless its begin was moved since.
-		Where("NOT EXISTS (SELECT 1 FROM tb_sale_setup o JOIN tb_seckill_voucher s ON s.voucher_id = o.voucher_id AND s.share = 0 "+
+		Where("NOT EXISTS (SELECT 1 FROM tb_sale_setup o JOIN tb_seckill_voucher s ON s.voucher_id = o.voucher_id "+
 			"WHERE o.voucher_id = ? AND o.begin_time >= s.begin_time AND o.begin_time <= k.begin_time)", voucherID).
 		Order("k.begin_time DESC, k.voucher_id DESC").Limit(1).Find(&rows).Error
 	if err != nil {

@@ -203,7 +203,7 @@ func (l ledger) seckill(tb testing.TB, stock int64) int64 {
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
-	if epoch, err := l.RaiseEpoch(tb.Context(), saleID(v.ID), 0); err != nil || epoch != 1 {
+	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {
 		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
 	}
 	return v.ID
@@ -344,4 +344,4 @@ func (l ledger) awaitQueries(tb testing.TB, pattern string, n int64) {
 }
 
 // saleID is the sale of a voucher that is not split.
-func saleID(voucherID int64) order.SaleID { return order.SaleID{VoucherID: voucherID} }
+func saleID(voucherID int64) int64 { return voucherID }

@@ -42,7 +42,6 @@ type templateFields struct {
 	Stock       int64        `json:"stock,omitempty"`
 	OfferWithin int64        `json:"offerWithin,omitempty"`
 	Guards      string       `json:"guards,omitempty"` // guard.Settings.Text
-	Shares      int          `json:"shares,omitempty"`
 	Lasts       int64        `json:"lasts,omitempty"`
 	Seen        int64        `json:"seen,omitempty"`
 }
@@ -55,7 +54,7 @@ func newTemplateRow(t voucher.Template, now time.Time) (templateRow, error) {
 		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
 	}
 	if v.Sale != nil {
-		f.Stock, f.OfferWithin, f.Guards, f.Shares = v.Sale.Issued, v.Sale.OfferWithin.Milliseconds(), v.Sale.Guards.Text(), v.Sale.SplitIn
+		f.Stock, f.OfferWithin, f.Guards = v.Sale.Issued, v.Sale.OfferWithin.Milliseconds(), v.Sale.Guards.Text()
 	}
 	fields, err := json.Marshal(f)
 	if err != nil {
@@ -76,7 +75,7 @@ func (r templateRow) template() voucher.Template {
 		PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays}, PerUser: f.PerUser, Kind: f.Kind,
 	}}
 	if f.Kind == voucher.Seckill {
-		t.Voucher.Sale = &voucher.Sale{Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards), SplitIn: f.Shares}
+		t.Voucher.Sale = &voucher.Sale{Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards)}
 	}
 	return t
 }

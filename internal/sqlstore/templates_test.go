@@ -79,15 +79,6 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-func TestTemplateOfASplitSale(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		saved, err := l.CreateTemplate(t.Context(), l.split(t, 3, 10), "Hot", admin)
-		if sale := saved.Voucher.Sale; err != nil || sale.SplitIn != 3 || sale.Issued != 10 || sale.Shares != nil {
-			t.Errorf("%v: saved %+v", err, sale)
-		}
-	})
-}
-
 func TestTooManyTemplates(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		id := l.ordinary(t)

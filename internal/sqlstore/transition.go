@@ -148,13 +148,13 @@ func (r orderRow) changed(action order.Action) map[string]any {
 
 // giveBackUnits gives the units of those of the orders that came from a sale back to it.
 func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
-	ops := make(map[order.SaleID][]operationRow)
+	ops := make(map[int64][]operationRow)
 	for i := range rows {
 		if rows[i].Kind == liveKind {
-			ops[rows[i].sale()] = append(ops[rows[i].sale()], orderOperation(rows[i], operationKind(action), rows[i].units().Units(), c.by))
+			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action), rows[i].units().Units(), c.by))
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(ops), order.SaleID.Compare)
+	ids := slices.Sorted(maps.Keys(ops))
 	sales, err := lockSales(tx, ids)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action,
 	for _, id := range ids {
 		sale, ok := sales[id]
 		if !ok {
-			return fmt.Errorf("voucher %s has orders and no sale", id)
+			return fmt.Errorf("voucher %d has orders and no sale", id)
 		}
 		if err := s.appendOperations(tx, &sale, ops[id], c.at); err != nil {
 			return err

@@ -28,17 +28,15 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		VisibleFrom: stamp(v.VisibleFrom),
 		PerUser:     v.PerUser,
 	}
-	var shares []saleRow
+	var sale saleRow
 	if v.Sale != nil {
 		row.Guards = v.Sale.Guards.Text()
 	}
 	committing := false
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		if v.Sale != nil {
-			for _, number := range partitionsOf(*v.Sale) {
-				if err := lockPartition(tx, number); err != nil {
-					return err
-				}
+			if err := lockPartition(tx, v.Sale.Partition); err != nil {
+				return err
 			}
 		}
 		now, err := s.ledgerTime(tx)
@@ -51,11 +49,11 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		}
 		created := row.voucher()
 		if v.Sale != nil {
-			shares = newSaleRows(row.ID, *v.Sale)
-			if err := tx.Create(shares).Error; err != nil {
+			sale = newSaleRow(row.ID, *v.Sale)
+			if err := tx.Create(&sale).Error; err != nil {
 				return fmt.Errorf("sale: %w", err)
 			}
-			created.Sale = saleOf(row, shares)
+			created.Sale = sale.sale(row)
 			if v.Rehearses != 0 {
 				if err := createRehearsal(tx, row.ID, v, by); err != nil {
 					return err
@@ -76,41 +74,20 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		return readError(what, err)
 	}
 	*v = row.voucher()
-	if len(shares) > 0 {
-		v.Sale = saleOf(row, shares)
+	if sale.VoucherID != 0 {
+		v.Sale = sale.sale(row)
 	}
 	return nil
 }
 
-// newSaleRows are the rows of a new sale, one for each of its shares. Epoch 0: no rebuild has opened it in Redis yet.
-func newSaleRows(voucherID int64, sale voucher.Sale) []saleRow {
-	rows := make([]saleRow, max(1, len(sale.Shares)))
-	for i := range rows {
-		rows[i] = saleRow{
-			VoucherID: voucherID, Share: i, Shares: len(rows), Stock: sale.Stock, Issued: sale.Issued,
-			BeginTime: sale.Begin.UTC(), EndTime: sale.End.UTC(),
-			OfferWithin: int64(sale.OfferWithin / time.Second),
-			PartitionNo: sale.Partition,
-		}
-		if sale.Shares != nil {
-			share := sale.Shares[i]
-			rows[i].Stock, rows[i].Issued, rows[i].PartitionNo = share.Stock, share.Issued, share.Partition
-		}
+// newSaleRow is the row of a new sale. Epoch 0: no rebuild has opened it in Redis yet.
+func newSaleRow(voucherID int64, sale voucher.Sale) saleRow {
+	return saleRow{
+		VoucherID: voucherID, Stock: sale.Stock, Issued: sale.Issued,
+		BeginTime: sale.Begin.UTC(), EndTime: sale.End.UTC(),
+		OfferWithin: int64(sale.OfferWithin / time.Second),
+		PartitionNo: sale.Partition,
 	}
-	return rows
-}
-
-// partitionsOf returns the partitions of a sale, ascending, each once.
-func partitionsOf(sale voucher.Sale) []int {
-	if sale.Shares == nil {
-		return []int{sale.Partition}
-	}
-	numbers := make([]int, len(sale.Shares))
-	for i, share := range sale.Shares {
-		numbers[i] = share.Partition
-	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers)
 }
 
 // Voucher implements voucher.Ledger.
@@ -228,58 +205,19 @@ type joinedRow struct {
 	Sale    saleRow    `gorm:"embedded"`
 }
 
-// joined selects vouchers with their sales, of split ones share 0, in one statement.
-func joined(db *gorm.DB) *gorm.DB { return joinedOn(db, "s.voucher_id = v.id AND s.share = 0") }
-
-// joinedShares selects each share of a sale with its voucher.
-func joinedShares(db *gorm.DB) *gorm.DB { return joinedOn(db, "s.voucher_id = v.id") }
-
-// joinedOn names the columns because two tables that grow may one day share a name.
-func joinedOn(db *gorm.DB, on string) *gorm.DB {
+// joined selects vouchers with their sales in one statement. It names the columns because two tables that grow may one day
+// have one of the same name.
+func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
 			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
-			"s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered, s.share, s.shares, s.moved_in, s.moved_out").
-		Joins("LEFT JOIN tb_seckill_voucher s ON " + on)
+			"s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
+		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
 }
 
-// scanVouchers returns what a query of joined selects. Split sales, if any, cost one more query.
+// scanVouchers returns what a query of joined selects.
 func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
-	fresh := query.Session(&gorm.Session{NewDB: true})
-	vs, err := scanSales(query)
-	if err != nil {
-		return nil, err
-	}
-	var split []int64
-	for _, v := range vs {
-		if v.Sale != nil && v.Sale.Split() {
-			split = append(split, v.ID)
-		}
-	}
-	if split == nil {
-		return vs, nil
-	}
-	all := make(map[int64][]voucher.Voucher, len(split))
-	for part := range chunks(split) {
-		shares, err := scanSales(joinedShares(fresh).Where("v.id IN ?", part).Order("v.id, s.share"))
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range shares {
-			all[v.ID] = append(all[v.ID], v)
-		}
-	}
-	for i, v := range vs {
-		if shares := all[v.ID]; len(shares) > 0 {
-			vs[i] = voucher.Whole(shares)
-		}
-	}
-	return vs, nil
-}
-
-// scanSales returns what a query of joined or joinedShares selects.
-func scanSales(query *gorm.DB) ([]voucher.Voucher, error) {
 	var rows []joinedRow
 	if err := query.Find(&rows).Error; err != nil {
 		return nil, err

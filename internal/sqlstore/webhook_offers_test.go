@@ -99,7 +99,7 @@ func TestOffersThatEndAreEvents(t *testing.T) {
 		}
 		l.endpoint(t, 0)
 		l.accepts(t, v, 11, 911)
-		if err := l.CompleteOperations(t.Context(), saleID(v), results(l.pending(t, v), false)); err != nil { // Redis has refused it
+		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil { // Redis has refused it
 			t.Fatal(err)
 		}
 		l.accepts(t, v, 12, 912)

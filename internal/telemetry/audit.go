@@ -2,8 +2,8 @@ package telemetry
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -85,39 +85,23 @@ func (a *auditMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value int64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
 	}
-	found, stocks := make(map[audit.Finding]int64), stocksOf(a.balances)
+	found := make(map[audit.Finding]int64)
 	for i, b := range a.balances {
 		found[b.Finding]++
 		if i >= auditedSales {
 			continue
 		}
-		voucher := b.Sale().String() // of a share above 0, with its number
+		voucher := strconv.FormatInt(b.VoucherID, 10)
 		gauge(a.difference, b.LedgerDifference, voucher, "ledger")
 		gauge(a.difference, b.RedisDifference, voucher, "redis")
 		gauge(a.lost, b.Lost, voucher)
-		if units, known := stocks[b.VoucherID]; known && b.Share == 0 {
-			gauge(a.stock, units, voucher)
+		if b.Redis.Mode != order.SaleMissing && b.Redis.Mode != order.SaleRebuilding {
+			gauge(a.stock, b.Redis.Stock, voucher)
 		}
 	}
 	for f := audit.Undecided; f <= audit.LedgerExcess; f++ {
 		gauge(a.sales, found[f], f.String())
 	}
-}
-
-// stocksOf returns what vouchers have left to sell, over all shares of their sales; those of which one is not known are left out.
-func stocksOf(balances []audit.Balance) map[int64]int64 {
-	stocks, shares := make(map[int64]int64), make(map[int64]int)
-	for _, b := range balances {
-		if b.Redis.Mode != order.SaleMissing && b.Redis.Mode != order.SaleRebuilding {
-			stocks[b.VoucherID] += b.Redis.Stock
-			shares[b.VoucherID]++
-		}
-		if b.Share == 0 {
-			shares[b.VoucherID] -= max(1, b.SplitIn)
-		}
-	}
-	maps.DeleteFunc(stocks, func(voucherID, _ int64) bool { return shares[voucherID] != 0 })
-	return stocks
 }
 
 // Audited implements [audit.Observer].

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"seckill/internal/order"
 	"seckill/internal/order/audit"
 )
 
@@ -79,30 +78,5 @@ func TestAuditIsBounded(t *testing.T) {
 	}
 	if balances[0].VoucherID != 1 {
 		t.Error("the caller's list was put in order")
-	}
-}
-
-// What a split sale has left is one series, of all its shares; without one of them it is not known. What is not accounted for is told
-// by share.
-func TestAuditOfShares(t *testing.T) {
-	t.Parallel()
-	share := func(voucherID int64, number, splitIn int, stock int64) audit.Balance {
-		return audit.Balance{
-			VoucherID: voucherID, Share: number, SplitIn: splitIn, Finding: audit.Balanced, RedisDifference: int64(number),
-			Redis: audit.Inventory{Mode: order.SaleOpen, Stock: stock},
-		}
-	}
-	lost := share(8, 1, 2, 5)
-	lost.Redis.Mode = order.SaleMissing
-	m := newTestMetrics()
-	m.Audited([]audit.Balance{share(7, 1, 2, 4), share(7, 0, 2, 3), share(8, 0, 2, 1), lost, share(9, 0, 0, 6), share(10, 0, 3, 2)}, 0, nil)
-	compare(t, m, `
-# HELP seckill_sale_stock_units Units that a sale had left to sell, as of the last audit; those given back that are not on sale yet included.
-# TYPE seckill_sale_stock_units gauge
-seckill_sale_stock_units{voucher="7"} 7
-seckill_sale_stock_units{voucher="9"} 6
-`, "seckill_sale_stock_units")
-	if n := testutil.CollectAndCount(m.audit, "seckill_audit_lost_orders"); n != 6 {
-		t.Errorf("%d series of lost orders, want one for each share", n)
 	}
 }

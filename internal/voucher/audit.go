@@ -110,13 +110,13 @@ func fieldTexts(v Voucher) []fieldText {
 		{"perUser", positive(v.PerUser)},
 		{"status", number(int64(v.Status))},
 	}
-	stock, begin, end, paused, guards, offers, shares := "", "", "", "", "", "", ""
+	stock, begin, end, paused, guards, offers := "", "", "", "", "", ""
 	if s := v.Sale; s != nil {
 		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
 		begin, end = moment(s.Begin), moment(s.End)
-		guards, offers, shares = s.Guards.Text(), positive(int64(s.OfferWithin/time.Second)), positive(int64(s.SplitIn))
+		guards, offers = s.Guards.Text(), positive(int64(s.OfferWithin/time.Second))
 	}
-	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers}, fieldText{"shares", shares})
+	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers})
 }
 
 // ActionOf names a change of an existing voucher.

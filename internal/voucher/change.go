@@ -142,11 +142,9 @@ type Changes interface {
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at once,
 	// one that takes units waits for Redis. A key that was used before returns that change and begins none; with another delta it is
-	// ErrKeyReused. The key of a void change is free again, and on a split sale that of a refused one, which share 0 alone has refused.
+	// ErrKeyReused. The key of a void change is free again.
 	// ErrNotFound, ErrNotSeckill, ErrRetired, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
-	// FindStockChange returns the change that was begun under the key, if one was. ErrKeyReused.
-	FindStockChange(ctx context.Context, id, delta int64, key string) (change StockChange, found bool, err error)
 }
 
 // Outbox applies pending operations to Redis: outbox.Outbox.
@@ -154,15 +152,6 @@ type Outbox interface {
 	// Flush applies the voucher's pending operations to its sale and returns once they are applied. After an error they
 	// stay pending and are applied later.
 	Flush(ctx context.Context, voucherID int64) error
-}
-
-// StockOutbox is an Outbox that moves units between the shares of split sales too.
-type StockOutbox interface {
-	Outbox
-	// Gather moves units of the other shares of a split sale to its share 0 until that can give so many, and returns how many it can give
-	// then; or fewer than those, if all shares together had no more at one moment. An error says that neither is known; units that have
-	// moved by then stay where they are.
-	Gather(ctx context.Context, voucherID, units int64) (left int64, err error)
 }
 
 // String returns the state's name.

@@ -18,7 +18,6 @@
 //	Redis, when units are to be taken  undecided; the outbox retries, the same key tells the result
 //	a rebuild intervenes               added units are in the rebuilt sale; a change that takes is void, and begun again here
 //	fewer units are left               [InsufficientStockError] with how many; nothing was taken
-//	shares of a split sale hang        undecided, unless share 0 has enough; units that were moved to it stay there, for sale
 //
 // Who changed what is recorded with each change, in its transaction ([Entry]).
 //

@@ -46,16 +46,6 @@ type SaleDraft struct {
 	OfferWithin time.Duration
 	// Partition is where the sale is to be; nil: wherever there is room.
 	Partition *int64
-	// Shares is how many shares the sale is split into, in several partitions if there are; nil: it is not split.
-	Shares *int64
-}
-
-// split is how many shares the sale is to have: 1 where it is not split.
-func (d SaleDraft) split() int64 {
-	if d.Shares == nil {
-		return 1
-	}
-	return *d.Shares
 }
 
 // check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
@@ -79,7 +69,6 @@ func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	r.number("stock", d.Stock, 1, MaxStock)
 	r.window(sale.Begin, sale.End, now)
 	r.offerWithin(d.OfferWithin)
-	r.shares(d)
 	sale.Guards = r.guards(d.Guards, nil)
 	r.moments(sale)
 	return sale

@@ -110,15 +110,6 @@ func TestSaleDraftRules(t *testing.T) {
 		"no end":                 {change: func(d *SaleDraft) { d.End = time.Time{} }, want: []string{"endTime"}},
 		"beyond any calendar":    {change: func(d *SaleDraft) { d.End = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"endTime"}},
 		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "beginTime", "endTime"}},
-		"the most shares":        {change: func(d *SaleDraft) { d.Shares = new(int64(MaxShares)) }},
-		"one share":              {change: func(d *SaleDraft) { d.Shares, d.OfferWithin, d.Partition = new(int64(1)), time.Minute, new(int64(2)) }},
-		"a share for each unit":  {change: func(d *SaleDraft) { d.Shares, d.Stock = new(int64(3)), 3 }},
-		"no share":               {change: func(d *SaleDraft) { d.Shares = new(int64(0)) }, want: []string{"shares"}},
-		"too many shares":        {change: func(d *SaleDraft) { d.Shares, d.Stock = new(int64(MaxShares+1)), 5 }, want: []string{"shares"}},
-		"more shares than units": {change: func(d *SaleDraft) { d.Shares, d.Stock = new(int64(4)), 3 }, want: []string{"shares"}},
-		"shares of no units":     {change: func(d *SaleDraft) { d.Shares, d.Stock = new(int64(4)), 0 }, want: []string{"stock"}},
-		"split, with a list":     {change: func(d *SaleDraft) { d.Shares, d.OfferWithin = new(int64(2)), time.Minute }, want: []string{"waitlistOfferSeconds"}},
-		"split, in a partition":  {change: func(d *SaleDraft) { d.Shares, d.Partition = new(int64(2)), new(int64(0)) }, want: []string{"partition"}},
 		"less than one ms of it": {change: func(d *SaleDraft) { d.End = d.Begin.Add(time.Microsecond) }, want: []string{"endTime"}},
 	} {
 		t.Run(name, func(t *testing.T) {

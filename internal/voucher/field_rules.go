@@ -92,24 +92,6 @@ func (r *fieldRules) offerWithin(d time.Duration) {
 	}
 }
 
-// shares checks into how many shares a sale is split, and that nothing is asked of it that a split one does not have.
-func (r *fieldRules) shares(d SaleDraft) {
-	n := d.split()
-	r.number("shares", n, 1, MaxShares)
-	if n <= 1 {
-		return
-	}
-	if n <= MaxShares && d.Stock > 0 && n > d.Stock {
-		r.bad("shares", fmt.Sprintf("is %d, and some would have none of the %d units", n, d.Stock), fmt.Sprintf("a whole number from 1 to %d, the stock", d.Stock))
-	}
-	if d.OfferWithin != 0 {
-		r.bad("waitlistOfferSeconds", "is given, and a split sale has no waiting list", "leave it out, or leave out shares")
-	}
-	if d.Partition != nil {
-		r.bad("partition", "is given, and the shares of a split sale are spread over all partitions", "leave it out, or leave out shares")
-	}
-}
-
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // window checks a sale's begin and end (exclusive) at the time now.

@@ -23,10 +23,10 @@ func (v Voucher) Rehearsal() bool { return v.ShopID == RehearsalShop }
 // Admits reports whether there is such a voucher for the user: only made-up users buy in a rehearsal.
 func (v Voucher) Admits(userID int64) bool { return !v.Rehearsal() || userID >= FirstRehearsalUser }
 
-// CreateRehearsal creates a rehearsal of a seckill voucher's sale, for the given time. It has the stock, the units per user, the shares
+// CreateRehearsal creates a rehearsal of a seckill voucher's sale, for the given time. It has the stock, the units per user
 // and the guards of the sale, and costs something if the voucher does; it has no texts, no codes and no waiting list. Guards are in dry
 // run, because a crowd from one machine is what they stop. ErrNotFound, ErrNotSeckill, and ErrOldInstances while an instance runs that
-// knows no rehearsals, and would tell partners of the orders and show them; or no split sales, where it is one.
+// knows no rehearsals, and would tell partners of the orders and show them.
 func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begin, end time.Time) (Shown, error) {
 	v, err := s.ledger.Voucher(ctx, of)
 	switch {
@@ -38,17 +38,14 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 	if err := s.others.KnowRehearsals(ctx); err != nil {
 		return Shown{}, err
 	}
-	if v.Sale.Split() {
-		if err := s.others.KnowShares(ctx); err != nil {
-			return Shown{}, err
-		}
-	}
-	partitions, err := s.beside(ctx, v.Sale)
+	partition, err := s.beside(ctx, v.Sale)
 	if err != nil {
 		return Shown{}, err
 	}
-	sale := Sale{Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end), Guards: dryRun(v.Sale.Guards)}
-	sale.place(partitions)
+	sale := Sale{
+		Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end), Guards: dryRun(v.Sale.Guards),
+		Partition: partition,
+	}
 	shadow := Voucher{
 		ShopID: RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1, PayWithin: rehearsalPayWithin,
 		PerUser: v.PerUser, Kind: Seckill, Status: OnShelf, Rehearses: of, Sale: &sale,

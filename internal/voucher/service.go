@@ -2,7 +2,6 @@ package voucher
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -42,15 +41,13 @@ type Instances interface {
 	ReadQuantities(ctx context.Context) error
 	// KnowRehearsals returns nil if all of them know rehearsals too, else ErrOldInstances, wrapped.
 	KnowRehearsals(ctx context.Context) error
-	// KnowShares returns nil if all of them know split sales too, else ErrOldInstances, wrapped.
-	KnowShares(ctx context.Context) error
 }
 
 // Placer chooses where a new sale is: partition.Placer.
 type Placer interface {
-	// Place returns the partition of each share of a new sale, which has one if it is not split: the wanted partition, or with nil those
-	// of its choice. *invalid.Error for one that takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now.
-	Place(ctx context.Context, shares int, wanted *int64) ([]int, error)
+	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for one that
+	// takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now.
+	Place(ctx context.Context, wanted *int64) (int, error)
 }
 
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
@@ -62,7 +59,7 @@ type Service struct {
 	sales   Sales
 	opener  Opener
 	changes Changes
-	outbox  StockOutbox
+	outbox  Outbox
 	lists   Lists
 	others  Instances
 	placer  Placer
@@ -71,7 +68,7 @@ type Service struct {
 
 // NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
 // while Redis is away. Without a placer there is one partition.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox StockOutbox, lists Lists, others Instances, placer Placer, now func() time.Time) *Service {
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, others Instances, placer Placer, now func() time.Time) *Service {
 	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, others: others, placer: placer, now: now}
 }
 
@@ -93,7 +90,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
 // succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it. A sale of several
-// units to a user, and a split one, is ErrOldInstances while an instance runs that cannot read its orders, or knows no shares.
+// units to a user is ErrOldInstances while an instance runs that cannot read its orders.
 // ErrNoPartition says that there is no place for it just now.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
@@ -112,38 +109,29 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 			return Shown{}, err
 		}
 	}
-	if sd.split() > 1 {
-		if err := s.others.KnowShares(ctx); err != nil {
-			return Shown{}, err
-		}
-	}
-	partitions, err := s.place(ctx, int(sd.split()), sd.Partition)
-	if err != nil {
+	var err error
+	if sale.Partition, err = s.place(ctx, sd.Partition); err != nil {
 		return Shown{}, err
 	}
-	sale.place(partitions)
 	return s.open(ctx, by, v)
 }
 
-// place returns the partition of each share of a new sale.
-func (s *Service) place(ctx context.Context, shares int, wanted *int64) ([]int, error) {
+// place returns the partition of a new sale.
+func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	if s.placer == nil {
-		return make([]int, shares), nil
+		return 0, nil
 	}
-	return s.placer.Place(ctx, shares, wanted)
+	return s.placer.Place(ctx, wanted)
 }
 
-// beside returns the partitions of the sale's shares for another one like it, or other ones if one of them takes no new sales: the sale
+// beside returns the partition of the sale for another one like it, or another one if that takes no new sales: the sale
 // may have ended long ago.
-func (s *Service) beside(ctx context.Context, sale *Sale) ([]int, error) {
-	beside := sale.partitions()
-	for _, n := range slices.Compact(slices.Sorted(slices.Values(beside))) {
-		wanted := int64(n)
-		if _, err := s.place(ctx, 1, &wanted); err != nil {
-			return s.place(ctx, len(beside), nil)
-		}
+func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
+	wanted := int64(sale.Partition)
+	if n, err := s.place(ctx, &wanted); err == nil {
+		return n, nil
 	}
-	return beside, nil
+	return s.place(ctx, nil)
 }
 
 // open stores a seckill voucher and opens its sale.

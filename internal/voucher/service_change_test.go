@@ -14,16 +14,12 @@ type fakeChanges struct {
 	voucher Voucher
 	fails   error // of the ledger's next call
 	away    bool  // Redis
-	units   int64 // left in Redis; of a split sale, in its share 0
-	others  int64 // of a split sale, in its other shares
-	buyers  int64 // how many units buyers are faster to get of what is gathered next
+	units   int64 // left in Redis
 	voids   int   // how many changes that take units a rebuild makes void
 	keys    map[string]*StockChange
 	by      Author
 	flushes int
 	changed []int64 // vouchers whose lists were told
-
-	gathered int // how often units were
 }
 
 func (f *fakeChanges) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
@@ -71,7 +67,7 @@ func (f *fakeChanges) ChangeStock(_ context.Context, id int64, by Author, delta 
 	}
 	f.by = by
 	c := f.keys[key]
-	if c == nil || c.State == StockRefused && f.voucher.Sale.Split() {
+	if c == nil {
 		c = &StockChange{Delta: delta, Number: int64(len(f.keys)) + 1}
 		f.keys[key] = c
 	}
@@ -79,33 +75,6 @@ func (f *fakeChanges) ChangeStock(_ context.Context, id int64, by Author, delta 
 		return StockChange{}, ErrKeyReused
 	}
 	return *c, nil
-}
-
-func (f *fakeChanges) FindStockChange(_ context.Context, _, delta int64, key string) (StockChange, bool, error) {
-	c := f.keys[key]
-	switch {
-	case c == nil:
-		return StockChange{}, false, f.failure()
-	case c.Delta != delta:
-		return StockChange{}, false, ErrKeyReused
-	}
-	return *c, true, f.failure()
-}
-
-// Gather moves what is missing, of which buyers then buy some.
-func (f *fakeChanges) Gather(_ context.Context, _, units int64) (int64, error) {
-	if f.away {
-		return 0, errAway
-	}
-	if all := f.units + f.others; all < units {
-		return all, nil
-	}
-	f.gathered++
-	moved := max(0, units-f.units)
-	f.units, f.others = f.units+moved, f.others-moved
-	left := f.units
-	f.units, f.buyers = f.units-f.buyers, 0
-	return left, nil
 }
 
 func (f *fakeChanges) Flush(context.Context, int64) error {

@@ -3,7 +3,6 @@ package voucher
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only
@@ -12,8 +11,6 @@ const stockRounds = 3
 
 // AddStock adds delta units to a sale, or takes -delta of those that are left, once for each key. It returns the
 // voucher, and whether Redis has applied the change; added units that are not applied yet go on sale later.
-//
-// Units of a split sale are taken of all shares together. What is refused there is not kept: the same key may succeed later.
 //
 // It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than are to be
 // taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
@@ -29,7 +26,10 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 	attempt := func(ctx context.Context) (StockChange, error) {
 		return s.changes.ChangeStock(ctx, id, by, delta, key)
 	}
-	change, err := s.changeStock(ctx, id, delta, key, attempt)
+	change, err := attempt(ctx)
+	if err == nil && delta < 0 {
+		change, err = s.decide(ctx, id, change, attempt)
+	}
 	if err != nil {
 		return Shown{}, false, err
 	}
@@ -46,26 +46,6 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 		return Shown{}, false, &InsufficientStockError{Delta: delta, Left: shown.Live.Stock}
 	}
 	return shown, applied, nil
-}
-
-// changeStock begins the change, and has one that takes units decided.
-func (s *Service) changeStock(
-	ctx context.Context, id, delta int64, key string, attempt func(context.Context) (StockChange, error),
-) (StockChange, error) {
-	if delta < 0 {
-		v, err := s.ledger.Voucher(ctx, id)
-		if err != nil {
-			return StockChange{}, err
-		}
-		if v.Sale != nil && v.Sale.Split() && !slices.ContainsFunc(v.Sale.Shares, func(share Share) bool { return share.Retired }) {
-			return s.takeFromShares(ctx, id, delta, key, attempt)
-		}
-	}
-	change, err := attempt(ctx)
-	if err != nil || delta > 0 {
-		return change, err
-	}
-	return s.decide(ctx, id, change, attempt)
 }
 
 // CheckIssued returns *invalid.Error if a sale that has issued so many units may not issue delta more: in all it has
@@ -98,41 +78,4 @@ func (s *Service) decide(
 		}
 	}
 	return change, nil
-}
-
-// takeFromShares takes units of a split sale. Its share 0 gives them, after units of the others were moved there, and nothing is begun
-// while that has too few: so a change is refused once all shares together had too few at one moment. One that share 0 refused, because
-// its buyers were faster, is begun again. It returns the change as done, *InsufficientStockError, or ErrUndecided.
-func (s *Service) takeFromShares(
-	ctx context.Context, id, delta int64, key string, attempt func(context.Context) (StockChange, error),
-) (StockChange, error) {
-	within, cancel := context.WithTimeout(ctx, flushTime)
-	defer cancel()
-	for flushed := error(nil); ; flushed = s.outbox.Flush(within, id) {
-		change, begun, err := s.changes.FindStockChange(ctx, id, delta, key)
-		switch pending := begun && change.State == StockPending; {
-		case err != nil || begun && change.State == StockDone:
-			return change, err
-		case pending && flushed != nil:
-			return change, fmt.Errorf("%w: %w", ErrUndecided, flushed)
-		case pending:
-			continue
-		}
-		if err := s.gatherAndTake(within, id, -delta, attempt); err != nil {
-			return change, err
-		}
-	}
-}
-
-// gatherAndTake has units of all shares gathered in share 0, and begins the change that takes them there.
-func (s *Service) gatherAndTake(ctx context.Context, id, units int64, attempt func(context.Context) (StockChange, error)) error {
-	left, err := s.outbox.Gather(ctx, id, units)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUndecided, err)
-	case left < units:
-		return &InsufficientStockError{Delta: -units, Left: left}
-	}
-	_, err = attempt(ctx)
-	return err
 }

@@ -58,7 +58,7 @@ type fakeSales struct {
 	// changed are the vouchers whose lists were told.
 	changed []int64
 	away    bool
-	old     error // what ReadQuantities, KnowRehearsals and KnowShares return
+	old     error // what ReadQuantities and KnowRehearsals return
 }
 
 func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
@@ -78,8 +78,6 @@ func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, er
 func (f *fakeSales) ReadQuantities(context.Context) error { return f.old }
 
 func (f *fakeSales) KnowRehearsals(context.Context) error { return f.old }
-
-func (f *fakeSales) KnowShares(context.Context) error { return f.old }
 
 func (f *fakeSales) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
@@ -241,66 +239,37 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A split sale has its units level over its shares, each in the partition that it was given; while an instance runs that knows no
-// shares, it is refused.
-func TestCreateSplitSale(t *testing.T) {
+// A sale is in the partition that it was given, and its rehearsal beside it, or elsewhere once that takes no new sales.
+func TestCreateInAPartition(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
 	s := NewService(ledger, sales, sales, nil, nil, sales, sales, placing{}, func() time.Time { return now })
 	sd := goodSale()
-	sd.Stock, sd.Shares = 10, new(int64(4))
+	sd.Partition = new(int64(2))
 	got, err := s.CreateSeckill(t.Context(), author, goodDraft(), sd)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || got.Sale.Partition != 2 {
+		t.Fatalf("created: %+v, %v", got.Sale, err)
 	}
-	want := &Sale{
-		Stock: 10, Issued: 10, Begin: sd.Begin, End: sd.End, Partition: 1, SplitIn: 4,
-		Shares: []Share{{Stock: 3, Issued: 3, Partition: 1}, {Stock: 3, Issued: 3, Partition: 2}, {Stock: 2, Issued: 2, Partition: 1}, {Stock: 2, Issued: 2, Partition: 2}},
-	}
-	if diff := cmp.Diff(want, got.Sale); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
-	}
-	rehearsed, err := s.CreateRehearsal(t.Context(), author, 1, now, now.Add(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.Shares, rehearsed.Sale.Shares); diff != "" || rehearsed.Sale.SplitIn != 4 {
-		t.Errorf("its rehearsal, in %d (-want +got):\n%s", rehearsed.Sale.SplitIn, diff)
-	}
-	s.placer = placing{closed: 2}
-	if rehearsed, err = s.CreateRehearsal(t.Context(), author, 1, now, now.Add(time.Minute)); err != nil || !slices.Equal(rehearsed.Sale.partitions(), []int{1, 3, 1, 3}) {
-		t.Errorf("its rehearsal where partition 2 is closed: %+v, %v", rehearsed.Sale, err)
-	}
-	if copied := TemplateOf(got.Voucher, "x").Voucher.Sale; copied.SplitIn != 4 || copied.Shares != nil {
-		t.Errorf("its template: %+v", copied)
-	}
-	sales.old = ErrOldInstances
-	if _, err := s.CreateSeckill(t.Context(), author, goodDraft(), sd); !errors.Is(err, ErrOldInstances) || len(ledger.vouchers) != 3 {
-		t.Errorf("beside an old instance: %v, %d vouchers", err, len(ledger.vouchers))
-	}
-	sd.Shares = new(int64(1))
-	if got, err := s.CreateSeckill(t.Context(), author, goodDraft(), sd); err != nil || got.Sale.Shares != nil || got.Sale.SplitIn != 0 || got.Sale.Partition != 1 {
-		t.Errorf("in one share: %+v, %v", got.Sale, err)
+	for closed, want := range map[int]int{0: 2, 2: 1} {
+		s.placer = placing{closed: closed}
+		rehearsed, err := s.CreateRehearsal(t.Context(), author, 1, now, now.Add(time.Minute))
+		if err != nil || rehearsed.Sale.Partition != want {
+			t.Errorf("its rehearsal, where partition %d is closed: %+v, %v", closed, rehearsed.Sale, err)
+		}
 	}
 }
 
-// placing places shares in partitions 1 and 2 in turn, or in 3 for the one that is closed.
+// placing places sales in partition 1, or where they are wanted unless that is closed.
 type placing struct{ closed int }
 
-func (p placing) Place(_ context.Context, shares int, wanted *int64) ([]int, error) {
-	if wanted != nil {
-		if int(*wanted) == p.closed {
-			return nil, ErrNoPartition
-		}
-		return []int{int(*wanted)}, nil
+func (p placing) Place(_ context.Context, wanted *int64) (int, error) {
+	switch {
+	case wanted == nil:
+		return 1, nil
+	case int(*wanted) == p.closed:
+		return 0, ErrNoPartition
 	}
-	placed := make([]int, shares)
-	for i := range placed {
-		if placed[i] = 1 + i%2; placed[i] == p.closed {
-			placed[i] = 3
-		}
-	}
-	return placed, nil
+	return int(*wanted), nil
 }
 
 // A rehearsal has what a sale costs the service, and nothing that buyers would read; its guards stop nobody.

@@ -29,7 +29,7 @@ const (
 type Template struct {
 	ID        int64
 	Name      string
-	Voucher   Voucher       // without id, version and times; its sale has Issued, Guards, OfferWithin and SplitIn
+	Voucher   Voucher       // without id, version and times; its sale has Issued, Guards and OfferWithin
 	Lasts     time.Duration // from the begin to the end of its sale
 	Seen      time.Duration // for which it is visible before its sale begins; 0: always
 	CreatedAt time.Time
@@ -45,7 +45,7 @@ func TemplateOf(v Voucher, name string) Template {
 	if v.Sale == nil {
 		return t
 	}
-	t.Voucher.Sale = &Sale{Issued: v.Sale.Issued, Guards: v.Sale.Guards, OfferWithin: v.Sale.OfferWithin, SplitIn: v.Sale.SplitIn}
+	t.Voucher.Sale = &Sale{Issued: v.Sale.Issued, Guards: v.Sale.Guards, OfferWithin: v.Sale.OfferWithin}
 	t.Lasts = v.Sale.End.Sub(v.Sale.Begin)
 	if !v.VisibleFrom.IsZero() {
 		t.Seen = v.Sale.Begin.Sub(v.VisibleFrom)

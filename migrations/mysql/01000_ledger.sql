@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher (
     CONSTRAINT ck_voucher_status CHECK (status IN (1, 2, 3))
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The sale of a seckill voucher: the hot row, or one for each share of a split sale. Every change of stock names the
+-- The sale of a seckill voucher: the hot row. Every change of stock names the
 -- epoch that it was decided in.
 CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     voucher_id     BIGINT      NOT NULL,
@@ -51,11 +51,7 @@ CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     last_operation BIGINT      NOT NULL DEFAULT 0 COMMENT 'number of the last row in tb_voucher_operation',
     offer_within   INT         NOT NULL DEFAULT 0 COMMENT 'seconds for which an offer stands; 0: no waiting list',
     offered        BIGINT      NOT NULL DEFAULT 0 COMMENT 'units kept for offers: issued = stock + offered + live orders',
-    share          TINYINT     NOT NULL DEFAULT 0 COMMENT 'its number; window, pause and offer_within are the same in all of a sale',
-    shares         TINYINT     NOT NULL DEFAULT 1 COMMENT 'how many the sale has',
-    moved_in       BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that came from other shares; issued has them',
-    moved_out      BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that went to other shares',
-    PRIMARY KEY (voucher_id, share),
+    PRIMARY KEY (voucher_id),
     KEY idx_seckill_retired (retired),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
     CONSTRAINT ck_seckill_window CHECK (end_time > begin_time)
@@ -85,7 +81,6 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
     pay_deadline   DATETIME(3)  NULL COMMENT 'an unpaid order is closed then',
     lapse_time     DATETIME(3)  NULL,
     quantity       TINYINT      NOT NULL DEFAULT 1 COMMENT 'units',
-    share          TINYINT      NOT NULL DEFAULT 0 COMMENT 'of the sale',
     PRIMARY KEY (id),
     UNIQUE KEY uk_order_live (user_id, voucher_id, live),
     KEY idx_order_voucher (voucher_id), -- lists of a voucher's orders by id, too: it ends with the primary key
@@ -113,11 +108,9 @@ CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     create_time     DATETIME(3) NOT NULL,
     settle_time     DATETIME(3) NULL COMMENT 'when it ceased to be pending',
     offered         BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that became offers instead of going on sale; negative: that were offered until then',
-    share           TINYINT     NOT NULL DEFAULT 0 COMMENT 'of the sale; each numbers its own operations',
-    peer            TINYINT     NULL COMMENT 'of a move: the share to which the units go, or from which they came',
-    PRIMARY KEY (voucher_id, share, number),
-    UNIQUE KEY uk_operation_request (voucher_id, idempotency_key, share),
-    KEY idx_operation_state (state, voucher_id, share, number),
+    PRIMARY KEY (voucher_id, number),
+    UNIQUE KEY uk_operation_request (voucher_id, idempotency_key),
+    KEY idx_operation_state (state, voucher_id, number),
     CONSTRAINT ck_operation_state CHECK (state BETWEEN 1 AND 5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

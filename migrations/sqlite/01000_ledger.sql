@@ -44,11 +44,7 @@ CREATE TABLE tb_seckill_voucher (
     last_operation BIGINT   NOT NULL DEFAULT 0,
     offer_within   INT      NOT NULL DEFAULT 0,
     offered        BIGINT   NOT NULL DEFAULT 0,
-    share          TINYINT  NOT NULL DEFAULT 0,
-    shares         TINYINT  NOT NULL DEFAULT 1,
-    moved_in       BIGINT   NOT NULL DEFAULT 0,
-    moved_out      BIGINT   NOT NULL DEFAULT 0,
-    PRIMARY KEY (voucher_id, share),
+    PRIMARY KEY (voucher_id),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
     CONSTRAINT ck_seckill_window CHECK (end_time > begin_time)
 ) WITHOUT ROWID;
@@ -75,7 +71,6 @@ CREATE TABLE tb_voucher_order (
     pay_deadline   DATETIME     NULL,
     lapse_time     DATETIME     NULL,
     quantity       TINYINT      NOT NULL DEFAULT 1,
-    share          TINYINT      NOT NULL DEFAULT 0,
     CONSTRAINT ck_order_kind CHECK (kind IN (0, 1)),
     CONSTRAINT ck_order_state CHECK (status BETWEEN 1 AND 8)
 );
@@ -99,13 +94,11 @@ CREATE TABLE tb_voucher_operation (
     create_time     DATETIME     NOT NULL,
     settle_time     DATETIME     NULL,
     offered         BIGINT       NOT NULL DEFAULT 0,
-    share           TINYINT      NOT NULL DEFAULT 0,
-    peer            TINYINT      NULL,
-    PRIMARY KEY (voucher_id, share, number),
+    PRIMARY KEY (voucher_id, number),
     CONSTRAINT ck_operation_state CHECK (state BETWEEN 1 AND 5)
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX uk_operation_request ON tb_voucher_operation (voucher_id, idempotency_key, share);
-CREATE INDEX idx_operation_state ON tb_voucher_operation (state, voucher_id, share, number);
+CREATE UNIQUE INDEX uk_operation_request ON tb_voucher_operation (voucher_id, idempotency_key);
+CREATE INDEX idx_operation_state ON tb_voucher_operation (state, voucher_id, number);
 
 CREATE TABLE tb_order_event (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,

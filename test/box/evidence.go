@@ -34,11 +34,11 @@ func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.E
 	}
 	e.LedgerStock, e.ShownStock = &stock, shown.Stock
 	if s.Redis != nil {
-		shares, err := s.Ledger.Shares(ctx, b.Voucher)
+		partition, err := s.Ledger.Partition(ctx, b.Voucher)
 		if err != nil {
 			return e, err
 		}
-		v, err := s.Redis.Sale(ctx, b.Voucher, shares...)
+		v, err := s.Redis.In(partition).Sale(ctx, b.Voucher)
 		if err != nil {
 			return e, err
 		}

@@ -60,53 +60,25 @@ func (l Ledger) Vouchers(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Sale returns how many units of a sale are left and how many were issued, in all of its shares.
+// Sale returns how many units of a sale are left and how many were issued.
 func (l Ledger) Sale(ctx context.Context, voucher int64) (stock, issued int64, err error) {
 	err = l.DB.QueryRowContext(ctx,
-		"SELECT SUM(stock), SUM(issued) FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&stock, &issued)
+		"SELECT stock, issued FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&stock, &issued)
 	if err != nil {
 		return 0, 0, fmt.Errorf("reading sale %d: %w", voucher, err)
 	}
 	return stock, issued, nil
 }
 
-// Shares returns the shares of a sale by number: one, if it is not split; none where that is not known yet. It is an error if moves have
-// given its shares more units than they have taken, or fewer.
-func (l Ledger) Shares(ctx context.Context, voucher int64) (shares []Share, err error) {
-	rows, err := l.DB.QueryContext(ctx,
-		"SELECT share, partition_no, moved_in - moved_out FROM tb_seckill_voucher WHERE voucher_id = ? ORDER BY share", voucher)
-	if err != nil {
-		if strings.Contains(err.Error(), "share") { // a version before split sales has made the table
-			return nil, nil
-		}
-		return nil, fmt.Errorf("reading the shares of sale %d: %w", voucher, err)
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has the error
-	var gained int64
-	for rows.Next() {
-		var s Share
-		var moved int64
-		if err = rows.Scan(&s.Number, &s.Partition, &moved); err != nil {
-			return nil, fmt.Errorf("reading a share of sale %d: %w", voucher, err)
-		}
-		gained += moved
-		shares = append(shares, s)
-	}
-	if err = rows.Err(); err == nil && gained != 0 {
-		err = fmt.Errorf("moves have given the shares of sale %d %d units more than they have taken", voucher, gained)
-	}
-	return shares, err
+// Partition returns which partition a sale is in.
+func (l Ledger) Partition(ctx context.Context, voucher int64) (n int, err error) {
+	err = l.DB.QueryRowContext(ctx, "SELECT partition_no FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&n)
+	return n, err
 }
 
-// Moved returns how many units of a sale have moved between its shares.
-func (l Ledger) Moved(ctx context.Context, voucher int64) (units int64, err error) {
-	err = l.DB.QueryRowContext(ctx, "SELECT SUM(moved_in) FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&units)
-	return units, err
-}
-
-// Epoch returns how often a sale was built in Redis; of a split one, the share that was built most often.
+// Epoch returns how often a sale was built in Redis.
 func (l Ledger) Epoch(ctx context.Context, voucher int64) (n int64, err error) {
-	err = l.DB.QueryRowContext(ctx, "SELECT MAX(epoch) FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&n)
+	err = l.DB.QueryRowContext(ctx, "SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&n)
 	return n, err
 }
 

@@ -3,7 +3,6 @@ package box
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,10 +26,10 @@ func NewRedis(client redis.UniversalClient, prefix string) *Redis {
 }
 
 // SaleKey returns the key of a sale's hash.
-func (r *Redis) SaleKey(voucher int64) string { return r.shareKey("sale", voucher, 0) }
+func (r *Redis) SaleKey(voucher int64) string { return r.key("sale", voucher) }
 
 // BuyersKey returns the key of a sale's holders.
-func (r *Redis) BuyersKey(voucher int64) string { return r.shareKey("buyers", voucher, 0) }
+func (r *Redis) BuyersKey(voucher int64) string { return r.key("buyers", voucher) }
 
 // StreamKey returns the key of the stream of accepted orders.
 func (r *Redis) StreamKey() string { return r.partition() + ":orders" }
@@ -41,28 +40,13 @@ func (r *Redis) partition() string { return fmt.Sprintf("%s{p%d}", r.prefix, r.P
 // RecorderGroup is the recorders' consumer group.
 const RecorderGroup = "recorder"
 
-// Share is where a share of a sale is: its number, 0 where the sale is not split, and its partition.
-type Share struct{ Number, Partition int }
-
-// Sale reads a sale, in several calls: its parts fit together only while nothing is under way. Of a split one it reads the shares and
-// adds them up; without any it reads the one sale in the partition.
-func (r *Redis) Sale(ctx context.Context, voucher int64, shares ...Share) (checker.Redis, error) {
+// Sale reads a sale in the partition, in several calls: its parts fit together only while nothing is under way.
+func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) {
 	v := checker.Redis{Holders: map[int64]int64{}, Units: map[int64]int64{}}
-	if len(shares) == 0 {
-		shares = []Share{{Partition: r.Partition}}
+	if err := r.addSale(ctx, &v, r.SaleKey(voucher), r.BuyersKey(voucher)); err != nil {
+		return v, fmt.Errorf("sale %d: %w", voucher, err)
 	}
-	for _, share := range shares {
-		at := r.In(share.Partition)
-		if err := at.addShare(ctx, &v, at.shareKey("sale", voucher, share.Number), at.shareKey("buyers", voucher, share.Number)); err != nil {
-			return v, fmt.Errorf("share %d of sale %d: %w", share.Number, voucher, err)
-		}
-	}
-	for _, at := range r.streamsOf(shares) {
-		if err := at.addStream(ctx, &v); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
+	return v, r.addStream(ctx, &v)
 }
 
 // In returns a reader of the partition.
@@ -72,30 +56,8 @@ func (r *Redis) In(partition int) *Redis {
 	return &at
 }
 
-// streamsOf returns a reader of each partition that has a share; r alone where there are no shares.
-func (r *Redis) streamsOf(shares []Share) (streams []*Redis) {
-	for _, share := range shares {
-		if !slices.ContainsFunc(streams, func(at *Redis) bool { return at.Partition == share.Partition }) {
-			streams = append(streams, r.In(share.Partition))
-		}
-	}
-	if streams == nil {
-		streams = []*Redis{r}
-	}
-	return streams
-}
-
-// shareKey returns a key of a share of a sale. Number 0 is also what a sale has that is not split.
-func (r *Redis) shareKey(kind string, voucher int64, number int) string {
-	key := fmt.Sprintf("%s:%s:%d", r.partition(), kind, voucher)
-	if number > 0 {
-		key += fmt.Sprintf(".%d", number)
-	}
-	return key
-}
-
-// addShare adds what the share has and who its holders are.
-func (r *Redis) addShare(ctx context.Context, v *checker.Redis, sale, buyers string) error {
+// addSale adds what the sale has and who its holders are.
+func (r *Redis) addSale(ctx context.Context, v *checker.Redis, sale, buyers string) error {
 	stock, err := r.HMGet(ctx, sale, "stock", "returned").Result()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", sale, err)
@@ -124,21 +86,9 @@ func (r *Redis) addShare(ctx context.Context, v *checker.Redis, sale, buyers str
 	return nil
 }
 
-// Moved returns how many units a share of a split sale has given to others and got from them.
-func (r *Redis) Moved(ctx context.Context, voucher int64, share Share) (out, in int64, err error) {
-	at := r.In(share.Partition)
-	key := at.shareKey("sale", voucher, share.Number)
-	moved, err := at.HMGet(ctx, key, "moved_out", "moved_in").Result()
-	if err != nil {
-		return 0, 0, fmt.Errorf("reading %s: %w", key, err)
-	}
-	var n [2]int64
-	for i, text := range moved {
-		if n[i], err = strconv.ParseInt(fmt.Sprint(text), 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("what %s has moved: %w", key, err)
-		}
-	}
-	return n[0], n[1], nil
+// key returns a key of a sale.
+func (r *Redis) key(kind string, voucher int64) string {
+	return fmt.Sprintf("%s:%s:%d", r.partition(), kind, voucher)
 }
 
 func addHolder(v *checker.Redis, user, order string) error {
@@ -148,9 +98,6 @@ func addHolder(v *checker.Redis, user, order string) error {
 	n, err3 := strconv.ParseInt(units, 10, 64)
 	if err1 != nil || err2 != nil || several && err3 != nil {
 		return fmt.Errorf("buyer %q has order %q", user, order)
-	}
-	if other, twice := v.Holders[u]; twice {
-		return fmt.Errorf("user %d is a holder in two shares, with the orders %d and %d", u, other, o)
 	}
 	v.Holders[u] = o
 	if several {
@@ -186,19 +133,15 @@ func (r *Redis) waiting(ctx context.Context) (orders int64, err error) {
 	return orders, nil
 }
 
-// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of all sales; of the
-// streams of all shares, where some are given.
-func (r *Redis) Backlog(ctx context.Context, shares ...Share) (waiting, pending int64, err error) {
-	for _, at := range r.streamsOf(shares) {
-		n, err := at.waiting(ctx)
-		if err != nil {
-			return 0, 0, err
-		}
-		p, err := r.XPending(ctx, at.StreamKey(), RecorderGroup).Result()
-		if err != nil {
-			return 0, 0, fmt.Errorf("reading what is pending: %w", err)
-		}
-		waiting, pending = waiting+n, pending+p.Count
+// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of all
+// sales of the partition.
+func (r *Redis) Backlog(ctx context.Context) (waiting, pending int64, err error) {
+	if waiting, err = r.waiting(ctx); err != nil {
+		return 0, 0, err
 	}
-	return waiting, pending, nil
+	p, err := r.XPending(ctx, r.StreamKey(), RecorderGroup).Result()
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading what is pending: %w", err)
+	}
+	return waiting, p.Count, nil
 }

@@ -6,27 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order/split"
 	"seckill/test/box"
 )
 
-// skewed returns users of a split sale: so many in share 0, and so many elsewhere.
-func skewed(voucher int64, shares, there, elsewhere int) (users []int64) {
-	for user := int64(1000); there > 0 || elsewhere > 0; user++ {
-		n := &elsewhere
-		if split.ShareOf(voucher, user, shares) == 0 {
-			n = &there
-		}
-		if *n > 0 {
-			*n--
-			users = append(users, user)
-		}
-	}
-	return users
-}
-
-// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first. Another is split,
-// and its page shows each share.
+// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first.
 func TestConsolePartitions(t *testing.T) {
 	s := realShop(t, "SECKILL_PARTITIONS", "3")
 	if got := box.Command(t, s.server.Settings, "partition", "close", "1"); got.Code != 0 {
@@ -40,10 +23,6 @@ func TestConsolePartitions(t *testing.T) {
 		}
 		return nil
 	})
-	delete(draft, "partition")
-	draft["shares"] = 4
-	var splitSale struct{ ID int64 }
-	s.must(http.MethodPost, "/voucher/seckill", admin, draft, &splitSale)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400"} {
@@ -63,30 +42,10 @@ func TestConsolePartitions(t *testing.T) {
 	refused := func(says string) string {
 		return fmt.Sprintf("document.querySelector('#f-partition-wrong')?.innerText.includes(%s)", quoted(says))
 	}
-	w.enter("#f-shares", "17")
-	create("", "document.querySelector('#f-shares-wrong')?.innerText.includes('is 17 (a whole number from 1 to 16)')")
-	evaluate[bool](w, "document.querySelector('#f-shares').value = '', true")
 	create("two", refused("This is not a number"))
 	create("7", refused("is 7 (0, 2"))
 	create("1", refused("is 1, which is closed (0, 2"))
 	create("2", "document.querySelector('dialog') === null")
-	w.visit(s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)))
-	w.sees("[data-share='3'] td:nth-of-type(2)", "On sale")
-	w.until("document.querySelectorAll('[data-share]').length === 4 && [...document.querySelectorAll('[data-share] td:nth-of-type(3)')].every((units) => units.innerText === '10')")
-	for _, user := range skewed(splitSale.ID, 4, 16, 6) { // share 0 has ten units
-		s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", splitSale.ID), user, nil, nil)
-	}
-	w.sees(tile("accepted"), "22")
-	w.sees(tile("recorded"), "22")
-	w.sees("[data-balance=balanced]", "40 issued = 18 left + 0 waiting + 22 recorded")
-	w.sees("[data-action=create] .changes", "Shares 4")
-	w.until("Number(document.querySelector(\"[data-share='0'] td:nth-of-type(6)\").innerText) >= 6") // moved in
-	w.until("[...document.querySelectorAll('[data-share] td:nth-of-type(4)')].reduce((sum, held) => sum + Number(held.innerText), 0) === 22")
-	w.accessible()
-	w.picture("console-shares-desktop", true)
-	zhShares := open(t, s.url(fmt.Sprint("/admin#/voucher/", splitSale.ID)), s.asAdmin(desktop().in("zh-CN").inDark()))
-	zhShares.sees("[data-shares] h2", "活动分片")
-	zhShares.accessible()
 	w.visit(s.url("/admin#/partitions"))
 	w.sees("h1", "Partitions")
 	w.sees("[data-partition='0']", "open")

@@ -53,7 +53,7 @@ type trial struct {
 // open starts the servers and a sale that sells.
 func open(t *testing.T, l level) *trial {
 	t.Helper()
-	tr := &trial{T: t, sale: order.SaleRef{SaleID: order.SaleID{VoucherID: 7}}}
+	tr := &trial{T: t, sale: order.SaleRef{VoucherID: 7}}
 	tr.master = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", l.flush, "--auto-aof-rewrite-percentage", "0", "--repl-diskless-sync-delay", "0")
 	tr.replica = testkit.StartRedis(t)
 	tr.proxy = testkit.NewProxy(t, tr.master.Addr)

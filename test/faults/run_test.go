@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,8 +41,6 @@ type run struct {
 	// partitions is how many there are, and partition the one that the sale is in; 0 and 0 off the stack.
 	partitions, partition int
 	added                 int             // the partition that was added while the sale sold; 0: none
-	shares                int             // in which the sale is split; 0 and 1: it is not
-	sharesAt              []box.Share     // where they are
 	moved                 <-chan struct{} // closed when the sale's slot has moved; nil where it stays
 	perUser               int64           // units that a user may have; 0: one
 
@@ -189,50 +186,30 @@ func (r *run) start(on deployment) {
 	r.put(terms)
 }
 
-// put has the run's buyers buy in a new sale of its units. The shares of a split one are in as many partitions as there can be: one that was
-// created before all instances worked in these is left alone.
+// put has the run's buyers buy in a new sale of its units.
 func (r *run) put(terms map[string]any) {
 	r.Helper()
-	r.shares = min(max(r.shares, 1), int(r.units)) // none without a unit
-	box.Eventually(r, "a sale whose shares are in different partitions", func() (err error) {
-		id := r.createSale(r.units, terms)
-		r.buyers = r.site.Buyers(id)
-		if r.sharesAt, err = r.site.Ledger.Shares(r.Context(), id); err != nil {
-			return err
-		}
-		in := map[int]bool{}
-		for _, share := range r.sharesAt {
-			in[share.Partition] = true
-		}
-		if len(r.sharesAt) != r.shares || len(in) != min(r.shares, max(r.partitions, 1)) {
-			err = fmt.Errorf("its shares are %v, want %d in %d partitions", r.sharesAt, r.shares, r.partitions)
-		}
-		return err
-	})
-	if !slices.ContainsFunc(r.sharesAt, func(s box.Share) bool { return s.Partition == r.site.Redis.Partition }) {
-		r.site.Redis.Partition = r.sharesAt[len(r.sharesAt)-1].Partition
-	}
+	id := r.createSale(r.units, terms)
+	r.buyers = r.site.Buyers(id)
+	var err error
+	r.site.Redis.Partition, err = r.site.Ledger.Partition(r.Context(), id)
+	r.must(err)
 }
 
 // createSale creates a sale that is on for longer than clocks are wrong here, with more fields.
 func (r *run) createSale(units int64, fields map[string]any) int64 {
 	r.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
-	_, placed := fields["partition"]
-	switch {
-	case placed:
-	case r.shares > 1:
-		draft["shares"] = r.shares
-	case r.partition > 0:
+	if r.partition > 0 {
 		draft["partition"] = r.partition
 	}
 	maps.Copy(draft, fields)
 	request := box.Request{Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
 	var created box.Reply
-	if draft["partition"] == nil && draft["shares"] == nil {
+	if draft["partition"] == nil {
 		created = r.site.Client.Must(r, http.StatusCreated, request)
 	} else {
-		box.Eventually(r, "a sale in the partition, or in shares, once all instances know that", func() (err error) {
+		box.Eventually(r, "a sale in the partition, once all instances work there", func() (err error) {
 			if created, err = r.site.Client.Do(r.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
 				err = fmt.Errorf("%d %s", created.StatusCode, created.Body)
 			}
@@ -466,7 +443,7 @@ func (r *run) awaitSettled() checker.Evidence {
 
 // check reads the evidence and returns its contradictions.
 func (r *run) check() (e checker.Evidence, err error) {
-	waiting, pending, err := r.site.Redis.Backlog(r.Context(), r.sharesAt...)
+	waiting, pending, err := r.site.Redis.Backlog(r.Context())
 	if err != nil || waiting+pending > 0 { // not worth checking everything
 		return e, fmt.Errorf("%d entries wait in Redis, %d are pending (%w)", waiting, pending, err)
 	}

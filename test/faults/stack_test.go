@@ -32,9 +32,6 @@ const envCluster = "SECKILL_TEST_CLUSTER"
 // envPartitions is how many partitions the instances of TestCluster work in; the sale is in the last one. Default: one.
 const envPartitions = "SECKILL_TEST_PARTITIONS"
 
-// envShares is in how many shares the sales of TestCluster are split. Default: one.
-const envShares = "SECKILL_TEST_SHARES"
-
 // stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each, and a
 // Galera cluster of three nodes that all take writes.
 type stack struct {
@@ -86,8 +83,6 @@ func onCluster() []clusterScenario {
 		moved("F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent()), 300),
 		moved("F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", true, killedAt(commitAnswered()), 300),
 		{scenario{"F45-partition", "the Redis master of one of two sales' partitions stands still; a partition is added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
-		{scenario{"F49-giving", "a sale split over three Redis masters: that of a share killed while units are on their way from it", "I1 I2 I5 I6", true, nodeDeadInMove(true)}, 0},
-		{scenario{"F49-getting", "that of the share to which they move", "I1 I2 I5 I6", true, nodeDeadInMove(false)}, 0},
 		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 I3 I6", true, nodesDead}, 0},
 	}
 }
@@ -100,12 +95,12 @@ func TestCluster(t *testing.T) {
 		asked = slices.DeleteFunc(asked, func(sc clusterScenario) bool { return sc.long })
 	}
 	seed, stores, results := seedOf(t), startStack(t), results{}
-	partitions, shares := numberIn(t, envPartitions), numberIn(t, envShares)
+	partitions := numberIn(t, envPartitions)
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
-			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d SHARES=%d", sc.fault, sc.number, seed, partitions, shares)
+			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
 			r := newRun(t, seed)
-			r.stack, r.moveAt, r.partitions, r.shares = stores, sc.moveAt, partitions, shares
+			r.stack, r.moveAt, r.partitions = stores, sc.moveAt, partitions
 			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()
 			sc.run(r)
 			r.sellInAdded()
@@ -164,8 +159,7 @@ func (r *run) awayFromFirst() int {
 	return 0
 }
 
-// moveMeanwhile adds a partition when moveAt purchases are accepted, and moves the sale's slot to another master, key by key. Of a split
-// sale it is the slot of some of its shares.
+// moveMeanwhile adds a partition when moveAt purchases are accepted, and moves the sale's slot to another master, key by key.
 func (r *run) moveMeanwhile() {
 	r.Helper()
 	r.rebuilt, r.rebuilds = true, plannedRebuilds
@@ -212,15 +206,14 @@ func (r *run) addPartition() (err error) {
 	return fmt.Errorf("adding partition %d: %w", added, err)
 }
 
-// sellInAdded sells a few units in the partition that was added, if one was, at all instances: those that were started since, too. Where
-// the scenario's sale is split, this one is, with a share in each partition.
+// sellInAdded sells a few units in the partition that was added, if one was, at all instances: those that were started since, too.
 func (r *run) sellInAdded() {
 	r.Helper()
 	if r.added == 0 {
 		return
 	}
 	const units = 20
-	buyers := r.site.Buyers(r.saleInAdded(units))
+	buyers := r.site.Buyers(r.createSale(units, map[string]any{"partition": r.added}))
 	buyers.BuyAll(r.Context(), 4, r.newUsers(units+4))
 	if n := len(buyers.Record.Winners()); n != units { // some may have asked again
 		r.Errorf("%d of %d units were sold in the partition that was added; answers %v", n, units, buyers.Record.Counts())
@@ -234,29 +227,11 @@ func (r *run) sellInAdded() {
 	})
 }
 
-// saleInAdded creates a sale that is in the partition that was added, or has a share there.
-func (r *run) saleInAdded(units int64) (id int64) {
-	r.Helper()
-	fields := map[string]any{"partition": r.added}
-	if r.shares > 1 {
-		fields = map[string]any{"shares": r.added + 1}
-	}
-	box.Eventually(r, "a sale in the partition that was added", func() error {
-		id = r.createSale(units, fields)
-		shares, err := r.site.Ledger.Shares(r.Context(), id)
-		if err == nil && !slices.ContainsFunc(shares, func(s box.Share) bool { return s.Partition == r.added }) {
-			err = fmt.Errorf("its shares are %v, and none is in partition %d", shares, r.added)
-		}
-		return err
-	})
-	return id
-}
-
 // partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a partition on another
 // master goes on: its buyers are accepted, recorded and told their orders, its stats are shown. One in partition 0 goes on once the
 // master does, and is as exact. Meanwhile another partition is added.
 func partitionStopped(r *run) {
-	r.partitions, r.shares = max(r.partitions, 4), 1 // the sale is whole on one master
+	r.partitions = max(r.partitions, 4)
 	r.open(deployment{})
 	r.nodeTimeout(10 * time.Minute) // no replica takes over meanwhile
 	defer r.nodeTimeout(patientTimeout)

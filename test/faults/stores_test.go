@@ -6,17 +6,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"seckill/internal/checker"
-	sharing "seckill/internal/order/split"
 	"seckill/test/box"
 )
 
-// envStores chooses the stores of TestStores: "all" of them, or the one that takes seconds. envShares lists in how many shares its sales
-// are split there, with commas between.
+// envStores chooses the stores of TestStores: "all" of them, or the one that takes seconds.
 const envStores = "SECKILL_TEST_STORES"
 
 // kind is a kind of stores that the service runs on.
@@ -36,67 +33,40 @@ func kinds() []kind {
 	}
 }
 
-// TestStores sells on each kind of stores, with one and with four partitions: a sale that is not split, and split ones. Three instances
-// sell exactly the units, one to each buyer, units that come back as well, and each accepted order has its row.
+// TestStores sells on each kind of stores, with one and with four partitions. Three instances sell exactly the units, one to each buyer, units that come back as well, and each accepted order has its row.
 func TestStores(t *testing.T) {
 	asked, all := kinds(), os.Getenv(envStores) == "all"
 	if !all {
 		asked = slices.DeleteFunc(asked, func(k kind) bool { return k.long })
 	}
-	seed, shares := seedOf(t), sharesIn(t)
+	seed := seedOf(t)
 	for _, on := range asked {
 		for _, partitions := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s/partitions=%d", on.name, partitions), func(t *testing.T) {
 				r := newRun(t, seed)
 				r.partitions = partitions
 				on.open(r, deployment{units: 240, settings: map[string]string{"SECKILL_PARTITIONS": strconv.Itoa(partitions)}})
-				for _, r.shares = range shares {
-					r.put(nil)
-					r.sellOut()
-				}
+				r.sellOut()
 			})
 		}
 	}
 }
 
-// sharesIn returns in how many shares sales are split.
-func sharesIn(t *testing.T) (all []int) {
-	t.Helper()
-	text := os.Getenv(envShares)
-	if text == "" {
-		return []int{1}
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 {
-			t.Fatalf("%s is %q, allowed are numbers from 1 with commas between", envShares, text)
-		}
-		all = append(all, n)
-	}
-	return all
-}
-
-// sellOut sells a sale in two parts. First all buyers have the same share, where the sale is split, and are more than it has units: so
-// units move to it. Some of them cancel. Then three times as many users as there are units want what is left, and what has come back.
+// sellOut sells a sale in two parts. First fewer users than there are units buy, and some of them cancel. Then three times as many users as there are units want what is left, and what has come back.
 func (r *run) sellOut() {
 	r.Helper()
 	r.faultEnded()
-	r.buyers.BuyAll(r.Context(), 32, r.newUsersOf(r.rand.IntN(r.shares), int(3*r.units/4)))
+	r.buyers.BuyAll(r.Context(), 32, r.newUsers(int(3*r.units/4)))
 	r.awaitSettled()
-	moved, err := r.site.Ledger.Moved(r.Context(), r.buyers.Voucher)
-	r.must(err)
-	if moved == 0 && r.shares > 1 {
-		r.Error("no units moved to the share whose buyers came first")
-	}
 	r.cancelSome(10)
 	r.buyers.BuyAll(r.Context(), 64, r.newUsers(int(3*r.units)))
 	r.sellRest()
 	r.finish()
 	r.expectAnswer("refused SOLD_OUT")
-	r.Logf("in %d shares, %d units moved first; answers %v", r.shares, moved, r.buyers.Record.Counts())
+	r.Logf("answers %v", r.buyers.Record.Counts())
 }
 
-// sellRest has users come until nothing is left: a unit that comes back to a share that has none waits until no instance takes the sale
+// sellRest has users come until nothing is left: a unit that comes back to a sold-out sale waits until no instance takes the sale
 // for sold out, and by then the crowd has gone.
 func (r *run) sellRest() {
 	r.Helper()
@@ -123,22 +93,5 @@ func (r *run) cancelSome(n int) {
 		})
 		a.Received = time.Now()
 		r.buyers.Record.Add(a)
-	}
-}
-
-// newUsersOf returns n users who have not bought yet, all of one share of the sale.
-func (r *run) newUsersOf(share, n int) (users []int64) {
-	for range n {
-		users = append(users, r.newUserOf(share))
-	}
-	return users
-}
-
-// newUserOf returns a user of the share who has not bought yet.
-func (r *run) newUserOf(share int) int64 {
-	for {
-		if user := r.users.Add(1); sharing.ShareOf(r.buyers.Voucher, user, r.shares) == share {
-			return user
-		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 const (
 	insertOrders = "into tb_voucher_order"
 	commit       = "commit"
-	unitsTaken   = "moved_out = moved_out +" // by a move, in Redis already
 )
 
 // digest is the text by which a script is called.

@@ -74,7 +74,7 @@ func TestAuditUnderLoad(t *testing.T) {
 		return bought.Load() >= least && cancelled.Load() >= least/10 && changes.Load() >= 5 && decided >= 5
 	}
 	for ; buying.Err() == nil && (time.Since(began) < lasts || !enough()); checks++ {
-		b, err := auditor.Check(t.Context(), order.SaleID{VoucherID: created.ID})
+		b, err := auditor.Check(t.Context(), created.ID)
 		must(t, err)
 		if b.Finding.Broken() {
 			t.Fatalf("%s: %s; redis %+v, ledger %+v", b.Finding, b.Why, b.Redis, b.Ledger)
@@ -91,7 +91,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	}
 	var last audit.Balance
 	for end := time.Now().Add(quiesceTimeout); last.Finding != audit.Balanced || !last.Complete || last.Redis.Waiting > 0; {
-		last, err = auditor.Check(t.Context(), order.SaleID{VoucherID: created.ID})
+		last, err = auditor.Check(t.Context(), created.ID)
 		must(t, err)
 		if last.Finding.Broken() || time.Now().After(end) {
 			t.Fatalf("quiescent: %s: %s; redis %+v, ledger %+v", last.Finding, last.Why, last.Redis, last.Ledger)

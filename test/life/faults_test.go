@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"seckill/internal/order"
-	"seckill/internal/order/split"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
@@ -95,21 +94,11 @@ func (f *faults) call(name string, do func() error) error {
 	}
 }
 
-// calls are the calls that faults can be planned for, in a sale that is not split.
+// calls are the calls that faults can be planned for.
 func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
 		"ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join", "accept", "leave", "see to offers", "begin", "set holders", "publish", "snapshot",
-	}
-}
-
-// splitCalls are those for which they can be in a split sale, which has neither waiting list nor codes here.
-func splitCalls() []string {
-	return []string{
-		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
-		"ask refund", "open payment", "change stock", "change voucher", "expire due", "begin", "set holders", "publish", "snapshot",
-		"look", "request move", "revive lacking", "refuse lacking",
-		"apply", "complete operations", "request move", // once more, as units move by them
 	}
 }
 
@@ -128,20 +117,8 @@ func (l ledger) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	return l.faults.call("settle", func() error { return l.Store.Settle(ctx, claims, decide) })
 }
 
-func (l ledger) CompleteOperations(ctx context.Context, sale order.SaleID, results []order.OperationResult) error {
+func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error {
 	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
-}
-
-func (l ledger) RequestMove(ctx context.Context, from order.SaleID, to int, units int64) error {
-	return l.faults.call("request move", func() error { return l.Store.RequestMove(ctx, from, to, units) })
-}
-
-func (l ledger) ReviveLacking(ctx context.Context, p order.LackingPayment) error {
-	return l.faults.call("revive lacking", func() error { return l.Store.ReviveLacking(ctx, p) })
-}
-
-func (l ledger) RefuseLacking(ctx context.Context, p order.LackingPayment) error {
-	return l.faults.call("refuse lacking", func() error { return l.Store.RefuseLacking(ctx, p) })
 }
 
 func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor, why string) (o order.Order, err error) {
@@ -208,7 +185,7 @@ func (l ledger) ChangeStock(ctx context.Context, id int64, by voucher.Author, de
 	return c, err
 }
 
-func (l ledger) Snapshot(ctx context.Context, sale order.SaleID, epoch int64) (s order.Snapshot, err error) {
+func (l ledger) Snapshot(ctx context.Context, sale int64, epoch int64) (s order.Snapshot, err error) {
 	err = l.faults.call("snapshot", func() error {
 		s, err = l.Store.Snapshot(ctx, sale, epoch)
 		return err
@@ -235,17 +212,6 @@ func (r redisStore) Admit(ctx context.Context, b order.Batch) (res order.BatchRe
 	return res, nil
 }
 
-func (r redisStore) Look(ctx context.Context, shares []order.SaleRef) (look split.Look, err error) {
-	err = r.faults.call("look", func() error {
-		look, err = r.Store.Look(ctx, shares)
-		return err
-	})
-	if err != nil {
-		return make(split.Look, len(shares)), err
-	}
-	return look, nil
-}
-
 func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (a order.ApplyResult, err error) {
 	err = r.faults.call("apply", func() error {
 		a, err = r.Store.Apply(ctx, sale, ops)
@@ -254,7 +220,7 @@ func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.O
 	return a, err
 }
 
-func (r redisStore) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[order.SaleID]int64, err error) {
+func (r redisStore) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
 	err = r.faults.call("correct", func() error {
 		rebuilding, err = r.Store.Correct(ctx, corrections)
 		return err

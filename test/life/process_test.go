@@ -82,11 +82,11 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.catalog = catalog.New(p.ledger)
 	p.repairs = recovery.NewRepairQueue()
 	notifier := service.NewNotifier(p.ledger, s.log)
-	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Moves: p.ledger, Redis: redis, Looker: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
+	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)}, Outbox: p.outbox, Suspects: audit.NewSuspects(),
 	}, p.catalog, p.repairs, metrics, s.log)
-	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger, Looker: redis, Mover: p.outbox},
+	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)
 	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})

@@ -13,37 +13,26 @@ import (
 
 // view is everything that both stores have of the world's sale.
 type view struct {
-	sale     saleRow   // of a split one the sums
-	rows     []saleRow // of the sale, or of each share
+	sale     saleRow
 	orders   []orderRow
 	payments []paymentRow
 	places   []placeRow // of the waiting list, by position
 	pending  int64      // operations
 
-	redis     saleRow // likewise
-	redisRows []saleRow
-	holders   map[int64]string
-	waiting   int64 // entries in the stream
+	redis   saleRow
+	holders map[int64]string
+	waiting int64 // entries in the stream
 }
 
-// saleRow is what a store has of a sale, or of a share of it.
+// saleRow is what a store has of a sale.
 type saleRow struct {
 	stock, offered, issued int64 // in Redis the stock contains returned units
 	last                   int64 // number of the last operation, in Redis of the last that was applied
-	movedOut, movedIn      int64
 	extra                  int64 // units that its holders in Redis have beyond one each
-}
-
-func (r saleRow) plus(o saleRow) saleRow {
-	return saleRow{
-		stock: r.stock + o.stock, offered: r.offered + o.offered, issued: r.issued + o.issued, last: r.last + o.last,
-		movedOut: r.movedOut + o.movedOut, movedIn: r.movedIn + o.movedIn, extra: r.extra + o.extra,
-	}
 }
 
 type orderRow struct {
 	id, user int64
-	share    int
 	status   order.Status
 	units    int64
 	last     order.Status // of its history; its own if it has none
@@ -55,11 +44,11 @@ type paymentRow struct {
 	state order.PaymentState
 }
 
-// live counts the units of live orders of a share.
-func (v view) live(share int) int64 {
+// live counts the units of live orders.
+func (v view) live() int64 {
 	n := int64(0)
 	for _, o := range v.orders {
-		if o.status.Live() && o.share == share {
+		if o.status.Live() {
 			n += o.units
 		}
 	}
@@ -86,14 +75,11 @@ func (m *model) check(t *rapid.T) {
 	if v.waiting != 0 || v.pending != 0 {
 		t.Fatalf("not quiescent: %d entries wait, %d operations are pending", v.waiting, v.pending)
 	}
-	m.ledgerHolds(t)           // I1, I5
-	for i, r := range v.rows { // I5, I9
-		if v.redisRows[i].stock != r.stock || v.redisRows[i].last != r.last {
-			t.Fatalf("share %d: Redis has %d units to sell and has applied %d operations, the ledger %d and %d",
-				i, v.redisRows[i].stock, v.redisRows[i].last, r.stock, r.last)
-		}
+	m.ledgerHolds(t)                                                  // I1, I5
+	if v.redis.stock != v.sale.stock || v.redis.last != v.sale.last { // I5, I9
+		t.Fatalf("Redis has %d units to sell and has applied %d operations, the ledger %d and %d",
+			v.redis.stock, v.redis.last, v.sale.stock, v.sale.last)
 	}
-	m.movesAddUp(t, v)
 	live, texts, extra := map[int64]int64{}, map[int64]string{}, int64(0)
 	for _, o := range v.orders {
 		if o.status.Live() {

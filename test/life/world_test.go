@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
-	"seckill/internal/order/split"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -70,7 +67,6 @@ type world struct {
 	rt      *rapid.T
 	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
-	shares  int           // 1: the sale is not split
 	issued  int64         // units, to begin with
 	users   []int64       // who may buy
 	deltas  []int64       // by which the stock may be changed
@@ -131,7 +127,7 @@ func must(t testing.TB, err error) {
 func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 	t.Helper()
 	w := e.openWorld(t, rt)
-	w.users, w.issued, w.shares, w.within = []int64{1, 2, 3, 4, 5}, firstStock, 1, 300*time.Millisecond
+	w.users, w.issued, w.within = []int64{1, 2, 3, 4, 5}, firstStock, 300*time.Millisecond
 	w.deltas = []int64{-3, -2, -1, 1, 2}
 	now := time.Now()
 	created, err := w.process.vouchers.CreateSeckill(w.ctx, admin,
@@ -154,20 +150,6 @@ func (e *env) openWorld(t *testing.T, rt *rapid.T) *world {
 	}
 	w.start()
 	return w
-}
-
-// sales are the sale, or the shares of a split one.
-func (w *world) sales() []order.SaleID {
-	sales := make([]order.SaleID, w.shares)
-	for i := range sales {
-		sales[i] = order.SaleID{VoucherID: w.voucher, Share: i}
-	}
-	return sales
-}
-
-// saleOf is the sale in which the user buys.
-func (w *world) saleOf(user int64) order.SaleID {
-	return order.SaleID{VoucherID: w.voucher, Share: split.ShareOf(w.voucher, user, w.shares)}
 }
 
 func (w *world) start() {
@@ -331,14 +313,14 @@ func (w *world) work() {
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
 
-// rebuild has a healthy sale rebuilt, or one share of it.
-func (w *world) rebuild(sale order.SaleID) {
+// rebuild has a healthy sale rebuilt.
+func (w *world) rebuild() {
 	p := w.alive()
-	epoch := w.count("SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ? AND share = ?", sale.VoucherID, sale.Share)
-	p.repairs.RequestRepair(sale, epoch)
+	epoch := w.count("SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher)
+	p.repairs.RequestRepair(w.voucher, epoch)
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_ = p.reconciler.OpenSale(ctx, sale) // if it fails, the sale is stopped until the next one
+	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next one
 }
 
 // quiesce runs all jobs without faults until nothing is under way.
@@ -382,33 +364,43 @@ func (w *world) count(query string, args ...any) (n int64) {
 	return n
 }
 
-// isOpen reports whether no sale is being rebuilt, or has to be.
+// isOpen reports whether the sale is neither being rebuilt nor has to be.
 func (w *world) isOpen() bool {
-	return !slices.ContainsFunc(w.sales(), func(sale order.SaleID) bool {
-		fields, err := w.rdb.HMGet(w.ctx, w.saleKey(sale), "mode", "server").Result()
-		return err != nil || fields[0] == nil || fields[0] == "rebuild" || fields[1] == otherServer
-	})
+	fields, err := w.rdb.HMGet(w.ctx, w.saleKey(), "mode").Result()
+	return err == nil && fields[0] != nil && fields[0] != "rebuild"
 }
 
-func (w *world) saleKey(sale order.SaleID) string { return w.prefix + "{p0}:sale:" + sale.String() }
+func (w *world) saleKey() string { return fmt.Sprint(w.prefix, "{p0}:sale:", w.voucher) }
 
-func (w *world) buyersKey(sale order.SaleID) string { return w.prefix + "{p0}:buyers:" + sale.String() }
+func (w *world) buyersKey() string { return fmt.Sprint(w.prefix, "{p0}:buyers:", w.voucher) }
 
 // inRedis is the sale as Redis has it, for people.
 func (w *world) inRedis() string {
-	var texts []string
-	for _, sale := range w.sales() {
-		fields, err := w.rdb.HGetAll(w.ctx, w.saleKey(sale)).Result()
-		texts = append(texts, fmt.Sprintf("%s: %v (%v)", sale, fields, err))
+	fields, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
+	return fmt.Sprintf("%v (%v)", fields, err)
+}
+
+// sellable is how many units can be sold now, as far as Redis says for certain.
+func (w *world) sellable(t *rapid.T) (units int64) {
+	now, err := w.rdb.Time(w.ctx).Result()
+	w.must(t, err)
+	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
+	w.must(t, err)
+	past := func(field string) bool { return number(sale[field]) <= now.UnixMilli() }
+	if sale["mode"] != "open" || number(sale["building"]) > 0 || !past("resumes") {
+		return 0
 	}
-	return strings.Join(texts, "; ")
+	if units = number(sale["stock"]); past("returned_at") {
+		units += number(sale["returned"])
+	}
+	return units
 }
 
 // redeliver appends an order's entry to the stream once more.
 func (w *world) redeliver(id, user int64) {
 	w.must(w.rt, w.rdb.XAdd(w.ctx, &redis.XAddArgs{
 		Stream: w.prefix + "{p0}:orders",
-		Values: []any{"v", w.saleOf(user).String(), "u", user, "o", w.text(id), "e", 1, "s", 1},
+		Values: []any{"v", w.voucher, "u", user, "o", w.text(id), "e", 1, "s", 1},
 	}).Err())
 }
 
@@ -432,18 +424,15 @@ func (w *world) view(t *rapid.T) view {
 	w.must(t, err)
 	defer func() { _ = ledger.Rollback() }() // it only reads
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
-		var r saleRow
-		err := rows.Scan(&r.stock, &r.offered, &r.issued, &r.last, &r.movedOut, &r.movedIn)
-		v.rows, v.sale = append(v.rows, r), v.sale.plus(r)
-		return err
-	}, "SELECT stock, offered, issued, last_operation, moved_out, moved_in FROM tb_seckill_voucher WHERE voucher_id = ? ORDER BY share")
+		return rows.Scan(&v.sale.stock, &v.sale.offered, &v.sale.issued, &v.sale.last)
+	}, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?")
 	v.pending, v.places = w.pending(), w.placesIn(t, ledger)
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
 		var o orderRow
-		err := rows.Scan(&o.id, &o.user, &o.share, &o.status, &o.units, &o.last)
+		err := rows.Scan(&o.id, &o.user, &o.status, &o.units, &o.last)
 		v.orders = append(v.orders, o)
 		return err
-	}, `SELECT id, user_id, share, status, quantity,
+	}, `SELECT id, user_id, status, quantity,
 		COALESCE((SELECT e.status FROM tb_order_event e WHERE e.order_id = o.id ORDER BY e.id DESC LIMIT 1), status)
 		FROM tb_voucher_order o WHERE voucher_id = ?`)
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
@@ -452,22 +441,15 @@ func (w *world) view(t *rapid.T) view {
 		v.payments = append(v.payments, p)
 		return err
 	}, "SELECT id, order_id, state FROM tb_payment WHERE voucher_id = ?")
-	for _, id := range w.sales() {
-		sale, err := w.rdb.HGetAll(w.ctx, w.saleKey(id)).Result()
-		w.must(t, err)
-		r := saleRow{
-			stock: number(sale["stock"]) + number(sale["returned"]), last: number(sale["op"]), extra: number(sale["extra"]),
-			movedOut: number(sale["moved_out"]), movedIn: number(sale["moved_in"]), issued: v.rows[id.Share].issued,
-		}
-		v.redisRows, v.redis = append(v.redisRows, r), v.redis.plus(r)
-		holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey(id)).Result()
-		w.must(t, err)
-		for user, text := range holders {
-			if mine := w.saleOf(number(user)); mine != id {
-				t.Fatalf("user %s, whose share is %s, is a holder in %s", user, mine, id)
-			}
-			v.holders[number(user)] = text
-		}
+	sale, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
+	w.must(t, err)
+	v.redis = saleRow{
+		stock: number(sale["stock"]) + number(sale["returned"]), last: number(sale["op"]), extra: number(sale["extra"]),
+	}
+	holders, err := w.rdb.HGetAll(w.ctx, w.buyersKey()).Result()
+	w.must(t, err)
+	for user, text := range holders {
+		v.holders[number(user)] = text
 	}
 	return v
 }

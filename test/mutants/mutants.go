@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks(), inOfferEvents(), inOffers(), inSplitSales())
+	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks(), inOfferEvents(), inOffers())
 }
 
 // inFailovers are those that matter when another server takes a master's place.

@@ -320,6 +320,6 @@ func (noOutbox) Flush(context.Context, int64) error { return nil }
 func (noOutbox) RequestFlush(int64) {}
 
 // GatherIn implements service.Outbox.
-func (noOutbox) GatherIn(context.Context, order.SaleID, int64) (int64, error) {
+func (noOutbox) GatherIn(context.Context, int64, int64) (int64, error) {
 	return 0, order.ErrUnavailable
 }

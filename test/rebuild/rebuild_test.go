@@ -109,7 +109,7 @@ func (s *fixture) sale(orders int) int64 {
 // checkSale fails the benchmark unless the sale sells and has all holders again.
 func (s *fixture) checkSale(id int64, orders int) {
 	s.Helper()
-	views, err := s.redis.Views(s.Context(), []order.SaleRef{{SaleID: order.SaleID{VoucherID: id}}})
+	views, err := s.redis.Views(s.Context(), []order.SaleRef{{VoucherID: id}})
 	s.must(err)
 	if v := views[0]; v.Mode != order.SaleOpen || v.Buyers != int64(orders) || v.Stock != int64(orders) {
 		s.Errorf("rebuilt was %+v, want %d holders and as many units left", v, orders)

@@ -205,7 +205,7 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	if err := store.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
 		r.tb.Fatal(err)
 	}
-	if _, err := store.RaiseEpoch(r.tb.Context(), order.SaleID{VoucherID: v.ID}, 0); err != nil {
+	if _, err := store.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
 		r.tb.Fatal(err)
 	}
 	r.voucher = v.ID

@@ -56,7 +56,7 @@ type Admission struct {
 
 	running  sync.WaitGroup // the goroutines of batchers and their caches
 	closing  chan struct{}
-	batchers sync.Map // order.SaleID → *batcher
+	batchers sync.Map // int64 → *batcher
 }
 
 // Stores are the stores of an Admission.
@@ -64,8 +64,6 @@ type Stores struct {
 	Gate    Gate
 	Holders HolderLister
 	Rows    order.Reader
-	Looker  order.ShareLooker
-	Mover   UnitMover
 }
 
 // New returns an admission that accepts nobody while maxBacklog orders wait to be recorded.
@@ -89,17 +87,16 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	if err := checkQuantity(v, request.Quantity); err != nil {
 		return err
 	}
-	sale, share := order.SaleFor(v, request.UserID)
-	if share.Retired {
-		a.batchers.Delete(sale.SaleID)
+	if v.Sale.Retired {
+		a.batchers.Delete(v.ID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
 	}
-	b := a.batcher(v, sale)
+	b := a.batcher(order.SaleOf(v))
 	if tooEarly(b.latest.Load()) {
 		b.counts.notStartedFromCache.Add(1)
 		return unlessHidden(v, order.ErrNotStarted)
 	}
-	recorded := order.Mark{Epoch: share.Epoch, Sequence: share.Sequence}
+	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	switch b.lookup(request.UserID, recorded) {
 	case answerSoldOut:
 		b.counts.soldOutFromCache.Add(1)
@@ -109,11 +106,6 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	case askRedis:
 	}
 	result, err := b.join(ctx, request, recorded)
-	if err == nil && b.pulls != nil && lacksUnits(result) {
-		result, err = b.pulls.admit(ctx, request.Quantity.Units(), func(ctx context.Context) (order.Result, error) {
-			return b.join(ctx, request, recorded)
-		})
-	}
 	if err != nil {
 		return unlessHidden(v, err)
 	}
@@ -163,15 +155,14 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	case v.Sale == nil:
 		return voucher.ErrNotSeckill
 	}
-	sale, share := order.SaleFor(v, userID)
-	if share.Retired {
+	if v.Sale.Retired {
 		if err := a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
 			return err
 		}
 		return order.ErrBarred
 	}
-	b := a.batcher(v, sale)
-	recorded := order.Mark{Epoch: share.Epoch, Sequence: share.Sequence}
+	b := a.batcher(order.SaleOf(v))
+	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	if tooEarly(b.latest.Load()) {
 		return order.ErrBarred
 	}
@@ -189,10 +180,9 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	return a.result(b, result)
 }
 
-// Now estimates Redis's clock from its last answer about the sale, of a split one about share 0 (rule 12); without one it is this
-// machine's.
+// Now estimates Redis's clock from its last answer about the sale (rule 12); without one it is this machine's.
 func (a *Admission) Now(voucherID int64) time.Time {
-	if found, ok := a.batchers.Load(order.SaleID{VoucherID: voucherID}); ok {
+	if found, ok := a.batchers.Load(voucherID); ok {
 		if o := found.(*batcher).latest.Load(); o != nil {
 			return o.now()
 		}
@@ -201,7 +191,7 @@ func (a *Admission) Now(voucherID int64) time.Time {
 }
 
 // Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.
-func (a *Admission) Seen(sale order.SaleID) order.Mark {
+func (a *Admission) Seen(sale int64) order.Mark {
 	found, ok := a.batchers.Load(sale)
 	if !ok {
 		return order.Mark{}
@@ -214,7 +204,7 @@ func (a *Admission) Seen(sale order.SaleID) order.Mark {
 
 // RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may have
 // stood still. By sale.
-func (a *Admission) RecentAccepts(sales ...order.SaleID) map[order.SaleID][]order.Claim {
+func (a *Admission) RecentAccepts(sales ...int64) map[int64][]order.Claim {
 	return a.recent.of(sales...)
 }
 
@@ -229,24 +219,21 @@ func (a *Admission) Close() {
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {
-		a.batchers.CompareAndDelete(b.sale.SaleID, b)
+		a.batchers.CompareAndDelete(b.sale.VoucherID, b)
 	}
 	b.kept = kept
 }
 
-// batcher returns the batcher of a voucher's sale; of a split one, of one share.
-func (a *Admission) batcher(v voucher.Voucher, sale order.SaleRef) *batcher {
-	if found, ok := a.batchers.Load(sale.SaleID); ok {
+// batcher returns the batcher of a sale.
+func (a *Admission) batcher(sale order.SaleRef) *batcher {
+	if found, ok := a.batchers.Load(sale.VoucherID); ok {
 		return found.(*batcher)
 	}
 	b := newBatcher(sale, a.limit, a.recent, &a.running, a.admit)
 	b.cache = soldOutCache{
 		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing, backOff: order.NewBackOff(),
 	}
-	if shares := order.SalesOf(v); len(shares) > 1 {
-		b.pulls = newPuller(a.stores.Looker, a.stores.Mover, shares, sale.Share, &b.counts, &a.running, a.log)
-	}
-	found, _ := a.batchers.LoadOrStore(sale.SaleID, b)
+	found, _ := a.batchers.LoadOrStore(sale.VoucherID, b)
 	return found.(*batcher)
 }
 
@@ -270,10 +257,10 @@ func (a *Admission) result(b *batcher, r order.Result) error {
 	switch r.Outcome.Repair() {
 	case order.RepairEpoch:
 		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
-		a.repairs.RequestRepair(b.sale.SaleID, b.latest.Load().view.Mark.Epoch)
+		a.repairs.RequestRepair(b.sale.VoucherID, b.latest.Load().view.Mark.Epoch)
 	case order.RepairSale:
 		// The reconciler also notices a voucher that was retired since the catalog read it.
-		a.repairs.RequestRepair(b.sale.SaleID, order.NoBadEpoch)
+		a.repairs.RequestRepair(b.sale.VoucherID, order.NoBadEpoch)
 	case order.NoRepair:
 	}
 	return r.Err()

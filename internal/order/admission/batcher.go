@@ -38,8 +38,7 @@ type batcher struct {
 	cache  soldOutCache
 	counts outcomeCounts
 	recent *recentAccepts
-	pulls  *puller // of a share of a split sale; nil of others
-	kept   bool    // the catalog has said that Redis is to hold the sale; only the StatsFlusher uses it
+	kept   bool // the catalog has said that Redis is to hold the sale; only the StatsFlusher uses it
 }
 
 // pendingRequest is a request and how far its sale has got in the ledger.
@@ -99,7 +98,7 @@ func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest
 		return err
 	}
 	b.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
-	b.counts.outcomes(decided.Results, b.pulls != nil)
+	b.counts.outcomes(decided.Results)
 	for i, it := range items {
 		it.Answer = decided.Results[i]
 	}

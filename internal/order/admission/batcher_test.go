@@ -18,7 +18,7 @@ func newTestBatcher(t testing.TB, admit func(context.Context, order.Batch) (orde
 	t.Helper()
 	running := new(sync.WaitGroup)
 	t.Cleanup(running.Wait)
-	sale := order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherA}}
+	sale := order.SaleRef{VoucherID: ordertest.VoucherA}
 	b := newBatcher(sale, 10, newRecentAccepts(), running, admit)
 	b.cache = soldOutCache{sale: sale, log: ordertest.Quiet(), running: running, backOff: order.NewBackOff()}
 	return b

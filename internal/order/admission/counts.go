@@ -23,13 +23,10 @@ type flushedCounts struct {
 	soldOut, notStarted int64        // answered from the cache, to the observer
 }
 
-// outcomes counts the results of one batch; of a share of a split sale without the requests for which units are pulled.
-func (c *outcomeCounts) outcomes(results []order.Result, ofShare bool) {
+// outcomes counts the results of one batch.
+func (c *outcomeCounts) outcomes(results []order.Result) {
 	var counts [order.OutcomeKinds]int64
 	for _, r := range results {
-		if ofShare && lacksUnits(r) {
-			continue
-		}
 		counts[r.Outcome.Index()]++
 	}
 	for i, n := range counts {

@@ -65,7 +65,7 @@ func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 		}
 		sequence += step
 		r.add(accept{at: at, claim: order.Claim{
-			OrderID: b.Requests[i].OrderID, UserID: b.Requests[i].UserID, VoucherID: b.Sale.VoucherID, Share: b.Sale.Share,
+			OrderID: b.Requests[i].OrderID, UserID: b.Requests[i].UserID, VoucherID: b.Sale.VoucherID,
 			Epoch: v.View.Mark.Epoch, Sequence: sequence, Quantity: b.Requests[i].Quantity,
 		}})
 	}
@@ -89,8 +89,8 @@ func (r *recentAccepts) add(a accept) {
 
 // of returns what is remembered of sales, oldest first, however old: a process may have stood still. It looks through
 // everything once, however many sales are asked for, as admissions wait meanwhile.
-func (r *recentAccepts) of(sales ...order.SaleID) map[order.SaleID][]order.Claim {
-	claims := make(map[order.SaleID][]order.Claim, len(sales))
+func (r *recentAccepts) of(sales ...int64) map[int64][]order.Claim {
+	claims := make(map[int64][]order.Claim, len(sales))
 	for _, id := range sales {
 		claims[id] = nil
 	}
@@ -98,8 +98,8 @@ func (r *recentAccepts) of(sales ...order.SaleID) map[order.SaleID][]order.Claim
 	defer r.mu.Unlock()
 	for i := range r.n {
 		a := &r.ring[(r.first+i)%len(r.ring)]
-		if known, asked := claims[a.claim.Sale()]; asked {
-			claims[a.claim.Sale()] = append(known, a.claim)
+		if known, asked := claims[a.claim.VoucherID]; asked {
+			claims[a.claim.VoucherID] = append(known, a.claim)
 		}
 	}
 	return claims

@@ -21,10 +21,10 @@ func TestRecentAcceptsRemembersOrders(t *testing.T) {
 	claim := func(user, sequence int64) order.Claim {
 		return order.Claim{OrderID: user + 100, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: sequence}
 	}
-	if diff := cmp.Diff([]order.Claim{claim(1, 11), claim(4, 12), claim(8, 0)}, recent.of(ordertest.SaleID(ordertest.VoucherA))[ordertest.SaleID(ordertest.VoucherA)]); diff != "" {
+	if diff := cmp.Diff([]order.Claim{claim(1, 11), claim(4, 12), claim(8, 0)}, recent.of(ordertest.VoucherA)[ordertest.VoucherA]); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)
 	}
-	if got := recent.of(ordertest.SaleID(99))[ordertest.SaleID(99)]; got != nil {
+	if got := recent.of(99)[99]; got != nil {
 		t.Errorf("of a sale without accepted orders: %v", got)
 	}
 }
@@ -43,7 +43,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 		}
 		kept := func(want int, first int64) {
 			t.Helper()
-			got := recent.of(ordertest.SaleID(ordertest.VoucherA))[ordertest.SaleID(ordertest.VoucherA)]
+			got := recent.of(ordertest.VoucherA)[ordertest.VoucherA]
 			if len(got) != want || got[0].UserID != first || got[want-1].UserID != user {
 				t.Fatalf("%d are kept, the first of user %d; want %d from %d to %d", len(got), got[0].UserID, want, first, user)
 			}

@@ -76,8 +76,6 @@ func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
 	switch {
 	case age >= order.SoldOutTTL, !seen.soldOut(), seen.view.Mark != winners.mark, seen.view.Mark.Before(recorded):
 		return askRedis
-	case b.pulls != nil && !b.pulls.soldOut(): // other shares may have units
-		return askRedis
 	case seen.view.Buyers > int64(len(winners.users)): // not all holders could be read
 		return askRedis
 	case winners.has(user):
@@ -132,7 +130,7 @@ func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
 		pause := c.backOff.NextBackOff()
 		c.notBefore = time.Now().Add(pause)
 		c.log.WarnContext(ctx, "the winners of a sold-out sale could not be loaded; all ask Redis until they are",
-			"voucher", c.sale.SaleID, "pause", pause, "error", err)
+			"voucher", c.sale.VoucherID, "pause", pause, "error", err)
 		return
 	}
 	c.backOff.Reset()

@@ -358,7 +358,7 @@ func TestSoldOutCacheIsNeverWrong(t *testing.T) {
 // noRepairs repairs nothing.
 type noRepairs struct{}
 
-func (noRepairs) RequestRepair(order.SaleID, int64) {}
+func (noRepairs) RequestRepair(int64, int64) {}
 
 // open has some instances sell.
 func open(stock int64, seed uint64) *cluster {

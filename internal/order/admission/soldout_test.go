@@ -272,7 +272,7 @@ func TestWinnersAreLoadedOnce(t *testing.T) {
 		if gate.calls.Load() != 10 {
 			t.Errorf("%d calls, want 10 before the winners were known and none after", gate.calls.Load())
 		}
-		found, _ := a.batchers.Load(ordertest.SaleID(soldOutSale))
+		found, _ := a.batchers.Load(soldOutSale)
 		if winners := found.(*batcher).cache.winners.Load(); !slices.Equal(winners.users, h.users) {
 			t.Errorf("winners %v, want %v", winners.users, h.users)
 		}
@@ -346,7 +346,7 @@ func soldOutOf(t testing.TB, buyers int64) *Admission {
 	t.Cleanup(a.Close)
 	refuse(t, a, 1)
 	a.running.Wait()
-	found, _ := a.batchers.Load(ordertest.SaleID(soldOutSale))
+	found, _ := a.batchers.Load(soldOutSale)
 	found.(*batcher).latest.Load().sentAt = time.Now().Add(time.Hour)
 	return a
 }

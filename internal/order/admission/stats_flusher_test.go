@@ -119,7 +119,7 @@ func TestOutcomeCounts(t *testing.T) {
 		want[o.Answer()]++
 	}
 	delete(want, order.NoAnswer)
-	c.outcomes(results, false)
+	c.outcomes(results)
 	c.add(outcomeOf(fmt.Errorf("call: %w", order.ErrUnavailable)), 2)
 	c.add(outcomeOf(errors.New("no reply")), 3)
 	c.soldOutFromCache.Add(10)
@@ -138,7 +138,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 		a := soldOutOf(t, 10)
 		b := &fakeStats{counts: order.Counts{}}
 		f := NewStatsFlusher(a, b, fakeTimeline{}, &cacheObserver{}, ordertest.Quiet())
-		held := func() bool { _, has := a.batchers.Load(ordertest.SaleID(soldOutSale)); return has }
+		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
 		flush := func(want bool) {
 			t.Helper()
 			f.flush(t.Context())
@@ -197,9 +197,9 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		found, _ := a.batchers.Load(ordertest.SaleID(soldOutSale))
+		found, _ := a.batchers.Load(soldOutSale)
 		for id := range int64(20) {
-			b := &batcher{sale: order.SaleRef{SaleID: order.SaleID{VoucherID: 1000 + id}, Partition: 1}}
+			b := &batcher{sale: order.SaleRef{VoucherID: 1000 + id, Partition: 1}}
 			b.counts.add(order.SoldOut, 1)
 			a.batchers.Store(b.sale.VoucherID, b)
 		}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 type LedgerTotalsReader interface {
 	// LedgerTotals reads the sums in one statement, for a Redis that has applied operations up to the given number.
 	// voucher.ErrNotSeckill when there is no such sale.
-	LedgerTotals(ctx context.Context, sale order.SaleID, applied int64) (LedgerTotals, error)
+	LedgerTotals(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
 }
 
 // InventoryReader counts a sale in Redis.
@@ -88,15 +89,15 @@ type Auditor struct {
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	balances  map[order.SaleID]Balance // the latest of each
-	comparing map[order.SaleID]bool    // a caller of Balance is reading it
+	balances  map[int64]Balance // the latest of each
+	comparing map[int64]bool    // a caller of Balance is reading it
 
 	// Used only under the lock of the audit.
-	cases   map[order.SaleID]*auditCase
-	checked map[order.SaleID]time.Time // when it was last checked, or first seen
-	silent  silence                    // outlasts a turn
-	last    order.SaleID               // the sale whose turn came last
-	round   time.Time                  // when the last pass ended that was not early
+	cases   map[int64]*auditCase
+	checked map[int64]time.Time // when it was last checked, or first seen
+	silent  silence             // outlasts a turn
+	last    int64               // the sale whose turn came last
+	round   time.Time           // when the last pass ended that was not early
 }
 
 // Stores are the stores of an Auditor.
@@ -145,8 +146,8 @@ func New(stores Stores, repairs order.RepairRequester, observer Observer, log *s
 		stores.Suspects = NewSuspects()
 	}
 	return &Auditor{
-		stores: stores, repairs: repairs, observer: observer, log: log, balances: map[order.SaleID]Balance{},
-		comparing: map[order.SaleID]bool{}, cases: map[order.SaleID]*auditCase{}, checked: map[order.SaleID]time.Time{},
+		stores: stores, repairs: repairs, observer: observer, log: log, balances: map[int64]Balance{},
+		comparing: map[int64]bool{}, cases: map[int64]*auditCase{}, checked: map[int64]time.Time{},
 		silent: newSilence(),
 	}
 }
@@ -239,7 +240,7 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 }
 
 // checkOne checks a sale, and acts on what it finds. One that was retired since is no failure.
-func (a *Auditor) checkOne(ctx context.Context, id order.SaleID) error {
+func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	b, err := a.readTwice(ctx, id)
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound):
@@ -255,28 +256,28 @@ func (a *Auditor) checkOne(ctx context.Context, id order.SaleID) error {
 
 // keep forgets sales that Redis need not hold any more, and notes when new ones were first seen.
 func (a *Auditor) keep(vs []voucher.Voucher) {
-	kept := make(map[order.SaleID]bool, len(vs))
+	kept := make(map[int64]bool, len(vs))
 	for _, v := range vs {
-		id := order.SaleOf(v).SaleID
+		id := v.ID
 		kept[id] = true
 		if _, has := a.checked[id]; !has {
 			a.checked[id] = time.Now()
 		}
 	}
-	gone := func(id order.SaleID) bool { return !kept[id] }
-	maps.DeleteFunc(a.checked, func(id order.SaleID, _ time.Time) bool { return gone(id) })
-	maps.DeleteFunc(a.cases, func(id order.SaleID, _ *auditCase) bool { return gone(id) })
+	gone := func(id int64) bool { return !kept[id] }
+	maps.DeleteFunc(a.checked, func(id int64, _ time.Time) bool { return gone(id) })
+	maps.DeleteFunc(a.cases, func(id int64, _ *auditCase) bool { return gone(id) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.balances, func(id order.SaleID, _ Balance) bool { return gone(id) })
+	maps.DeleteFunc(a.balances, func(id int64, _ Balance) bool { return gone(id) })
 }
 
 // due returns the sales in the order in which they are to be checked: suspects and those that were found wrong, each
 // at most every recheckAfter, then the others, from the one after the last.
-func (a *Auditor) due(vs []voucher.Voucher, early bool) []order.SaleID {
-	first := make(map[order.SaleID]bool)
-	var due []order.SaleID
-	prefer := func(id order.SaleID) {
+func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
+	first := make(map[int64]bool)
+	var due []int64
+	prefer := func(id int64) {
 		if b, has := a.balance(id); !first[id] && (!has || time.Since(b.At) >= recheckAfter) {
 			first[id], due = true, append(due, id)
 		}
@@ -284,7 +285,7 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []order.SaleID {
 	for _, id := range a.stores.Suspects.take(vs) {
 		prefer(id)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(a.cases), order.SaleID.Compare) {
+	for _, id := range slices.Sorted(maps.Keys(a.cases)) {
 		if a.cases[id].last.Finding.Broken() {
 			prefer(id)
 		}
@@ -292,12 +293,12 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []order.SaleID {
 	if early {
 		return due
 	}
-	ids := make([]order.SaleID, len(vs))
+	ids := make([]int64, len(vs))
 	for i, v := range vs {
-		ids[i] = order.SaleOf(v).SaleID
+		ids[i] = v.ID
 	}
-	slices.SortFunc(ids, order.SaleID.Compare)
-	next, found := slices.BinarySearchFunc(ids, a.last, order.SaleID.Compare)
+	slices.Sort(ids)
+	next, found := slices.BinarySearch(ids, a.last)
 	if found {
 		next++
 	}
@@ -312,22 +313,22 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []order.SaleID {
 // found notes what a check has found, and acts once two in a row agree.
 func (a *Auditor) found(ctx context.Context, b Balance) {
 	a.mu.Lock()
-	a.balances[b.Sale()] = b
+	a.balances[b.VoucherID] = b
 	a.mu.Unlock()
-	c := a.cases[b.Sale()]
+	c := a.cases[b.VoucherID]
 	switch {
 	case c == nil && b.Finding.Broken():
-		a.cases[b.Sale()] = &auditCase{last: b}
+		a.cases[b.VoucherID] = &auditCase{last: b}
 	case c == nil:
 	case b.Finding.Broken():
 		a.act(ctx, c, b)
 		c.last = b
 	case b.Finding != Undecided && c.balanced(b):
-		delete(a.cases, b.Sale())
+		delete(a.cases, b.VoucherID)
 	}
 }
 
-func (a *Auditor) balance(sale order.SaleID) (Balance, bool) {
+func (a *Auditor) balance(sale int64) (Balance, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b, has := a.balances[sale]
@@ -338,7 +339,7 @@ func (a *Auditor) balance(sale order.SaleID) (Balance, bool) {
 func (a *Auditor) known() []Balance {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.SortedFunc(maps.Values(a.balances), func(x, y Balance) int { return x.Sale().Compare(y.Sale()) })
+	return slices.SortedFunc(maps.Values(a.balances), func(x, y Balance) int { return cmp.Compare(x.VoucherID, y.VoucherID) })
 }
 
 // unchecked is for how long the sale that has waited longest was not checked.
@@ -354,7 +355,7 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	if b.Finding != c.last.Finding {
 		return // it changed; the next round confirms it, or not
 	}
-	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.Sale(), "finding", b.Finding, "why", b.Why,
+	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.VoucherID, "finding", b.Finding, "why", b.Why,
 		"ledger_difference", b.LedgerDifference, "redis_difference", b.RedisDifference, "lost", b.Lost,
 		"issued", b.Ledger.Issued, "ledger_stock", b.Ledger.Stock, "live", b.Ledger.LiveUnits(), "redis_stock", b.Redis.Stock,
 		"held", b.Redis.Held(), "waiting", b.Redis.Waiting, "dead_letters", b.Redis.DeadLetters, "epoch", b.Redis.Mark.Epoch)
@@ -365,7 +366,7 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 		a.pause(ctx, b, "redis has too many units after every rebuild")
 	}
 	if b.Repairable() && c.mayRepair() {
-		a.repairs.RequestRepair(b.Sale(), b.Redis.Mark.Epoch)
+		a.repairs.RequestRepair(b.VoucherID, b.Redis.Mark.Epoch)
 		a.observer.RepairRequested()
 	}
 }
@@ -376,9 +377,9 @@ func (a *Auditor) pause(ctx context.Context, b Balance, reason string) {
 		return
 	}
 	if err := a.stores.Pauser.Pause(ctx, b.VoucherID); err != nil {
-		a.log.ErrorContext(ctx, "pausing a sale whose units are not accounted for failed; retrying", "voucher", b.Sale(), "error", err)
+		a.log.ErrorContext(ctx, "pausing a sale whose units are not accounted for failed; retrying", "voucher", b.VoucherID, "error", err)
 		return
 	}
 	a.observer.SalePaused()
-	a.log.ErrorContext(ctx, "the sale is paused; correct the cause and resume it", "voucher", b.Sale(), "reason", reason)
+	a.log.ErrorContext(ctx, "the sale is paused; correct the cause and resume it", "voucher", b.VoucherID, "reason", reason)
 }

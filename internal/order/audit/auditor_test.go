@@ -44,7 +44,7 @@ func newFakeBooks() *fakeAuditStores {
 	return f
 }
 
-func (f *fakeAuditStores) LedgerTotals(context.Context, order.SaleID, int64) (a LedgerTotals, err error) {
+func (f *fakeAuditStores) LedgerTotals(context.Context, int64, int64) (a LedgerTotals, err error) {
 	err = f.Call("totals", func() error { a = f.account; return nil })
 	return a, err
 }
@@ -59,7 +59,7 @@ func (f *fakeAuditStores) Pause(context.Context, int64) error {
 	return f.Call("pause", func() error { f.holdings.Mode = order.SalePaused; f.did = append(f.did, "pause"); return nil })
 }
 
-func (f *fakeAuditStores) RequestRepair(_ order.SaleID, broken int64) {
+func (f *fakeAuditStores) RequestRepair(_ int64, broken int64) {
 	f.did = append(f.did, "repair")
 	if f.onMend != nil && broken == f.holdings.Mark.Epoch {
 		f.onMend()
@@ -237,56 +237,6 @@ func TestAuditorReturnsABalance(t *testing.T) {
 			t.Errorf("of no voucher: %v", err)
 		}
 	})
-}
-
-// Shares of a split sale are retired one after the other: the balance is that of the others meanwhile, and says so.
-func TestAuditorCountsSharesInRedis(t *testing.T) {
-	t.Parallel()
-	share := voucher.Share{Stock: 60, Issued: 100, Epoch: 1, Sequence: 40}
-	for name, tc := range map[string]struct {
-		retired []int
-		issued  int64
-		why     string
-		err     error
-	}{
-		"none":       {issued: 300},
-		"the first":  {retired: []int{0}, issued: 200, why: "1 of 3 shares are retired and not counted"},
-		"all but it": {retired: []int{1, 2}, issued: 100, why: "2 of 3 shares are retired and not counted"},
-		"all":        {retired: []int{0, 1, 2}, err: voucher.ErrNotSeckill},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFakeBooks()
-			whole := f.Kept[0].Sale
-			whole.SplitIn, whole.Shares = 3, []voucher.Share{share, share, share}
-			for _, number := range tc.retired {
-				whole.Shares[number].Retired = true
-			}
-			b, err := newTestAuditor(f).Balance(t.Context(), ordertest.VoucherA)
-			if !errors.Is(err, tc.err) || b.Ledger.Issued != tc.issued || b.Redis.Stock+b.Redis.Held() != tc.issued || b.Why != tc.why {
-				t.Errorf("%d issued, %d left and %d held; %q, %v", b.Ledger.Issued, b.Redis.Stock, b.Redis.Held(), b.Why, err)
-			}
-			if err == nil && b.Finding != Balanced {
-				t.Errorf("found %s", b.Finding)
-			}
-		})
-	}
-}
-
-// What is wrong in some shares is said of each, and the worst finding is that of the sale.
-func TestSumOfShares(t *testing.T) {
-	t.Parallel()
-	b := sum([]Balance{
-		{Share: 1, SplitIn: 4, Finding: Undecided, Why: "it is being rebuilt"},
-		{Share: 2, SplitIn: 4, Finding: RedisWrong, Why: "one too many", RedisDifference: 1},
-		{Share: 3, SplitIn: 4, Finding: Balanced},
-	})
-	if want := "share 1: it is being rebuilt; share 2: one too many; 1 of 4 shares are retired and not counted"; b.Why != want {
-		t.Errorf("%q, want %q", b.Why, want)
-	}
-	if b.Finding != RedisWrong || b.RedisDifference != 1 {
-		t.Errorf("%s, %+d", b.Finding, b.RedisDifference)
-	}
 }
 
 // A caller that comes while a balance is being read gets the last one.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"seckill/internal/order"
@@ -56,14 +55,12 @@ type LedgerTotals struct {
 //	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
 	VoucherID int64
-	Share     int       // of a split sale
-	SplitIn   int       // into how many shares the sale is split; 0: it is not
 	At        time.Time // by this process's clock
 	Ledger    LedgerTotals
 	Redis     Inventory
 
 	Finding Finding
-	Why     string // what is wrong, or why it is undecided, with the numbers, in English; of Balanced only which shares are not counted
+	Why     string // what is wrong, or why it is undecided, with the numbers, in English
 
 	// Units too many (above 0) or too few in a store, by the sums above; 0 when that was not decided.
 	LedgerDifference int64
@@ -109,13 +106,10 @@ func (f Finding) String() string {
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 
-// Sale returns which sale it is of.
-func (b *Balance) Sale() order.SaleID { return order.SaleID{VoucherID: b.VoucherID, Share: b.Share} }
-
 // compare compares the stores. ledger was read after redis, and before is the mark, last operation and stock that the
 // ledger had before redis was read.
-func compare(sale order.SaleID, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
-	b := Balance{VoucherID: sale.VoucherID, Share: sale.Share, At: at, Ledger: ledger, Redis: redis}
+func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
+	b := Balance{VoucherID: sale, At: at, Ledger: ledger, Redis: redis}
 	b.LedgerDifference = ledger.Stock + ledger.Offered + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
 	shortOfPlaces := false
@@ -212,65 +206,6 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 		b.Lost, b.Complete = max(0, unrecorded-b.Redis.Waiting), true
 	}
 	return false
-}
-
-// sum returns the balance of all these shares of a sale together: the sums of their numbers, the worst finding, and how many shares
-// are not among them.
-func sum(shares []Balance) Balance {
-	all := shares[0]
-	if all.SplitIn == 0 {
-		return all
-	}
-	all.Share, all.Why = 0, ""
-	for i, b := range shares {
-		if i > 0 {
-			all.add(b)
-		}
-		if b.Why != "" {
-			all.say(fmt.Sprintf("share %d: %s", b.Share, b.Why))
-		}
-	}
-	if retired := all.SplitIn - len(shares); retired > 0 {
-		all.say(fmt.Sprintf("%d of %d shares are retired and not counted", retired, all.SplitIn))
-	}
-	return all
-}
-
-func (b *Balance) say(why string) { b.Why = strings.TrimPrefix(b.Why+"; "+why, "; ") }
-
-// add adds another share of the sale.
-func (b *Balance) add(other Balance) {
-	b.Ledger, b.Redis = b.Ledger.plus(other.Ledger), b.Redis.plus(other.Redis)
-	b.LedgerDifference, b.RedisDifference = b.LedgerDifference+other.LedgerDifference, b.RedisDifference+other.RedisDifference
-	b.Lost, b.Complete = b.Lost+other.Lost, b.Complete && other.Complete
-	if other.At.Before(b.At) {
-		b.At = other.At
-	}
-	if other.Finding.Broken() && !b.Finding.Broken() || other.Finding == Undecided && b.Finding == Balanced {
-		b.Finding = other.Finding
-	}
-}
-
-// plus adds the numbers of another share. Marks and operations are each share's own, and stay those of the first.
-func (l LedgerTotals) plus(o LedgerTotals) LedgerTotals {
-	l.Stock, l.Offered, l.Issued = l.Stock+o.Stock, l.Offered+o.Offered, l.Issued+o.Issued
-	l.Live, l.Extra = l.Live+o.Live, l.Extra+o.Extra
-	l.Pending, l.Ahead, l.Open = l.Pending+o.Pending, l.Ahead+o.Ahead, l.Open+o.Open
-	return l
-}
-
-// plus adds the numbers of another share; one that is not open is shown by its mode.
-func (i Inventory) plus(o Inventory) Inventory {
-	i.Stock, i.Holders, i.Extra = i.Stock+o.Stock, i.Holders+o.Holders, i.Extra+o.Extra
-	if i.Waiting == NotCounted || o.Waiting == NotCounted {
-		i.Waiting = NotCounted
-	} else {
-		i.Waiting += o.Waiting
-	}
-	if i.DeadLetters = max(i.DeadLetters, o.DeadLetters); i.Mode == order.SaleOpen {
-		i.Mode = o.Mode
-	}
-	return i
 }
 
 // hopeless reports whether reading again at once cannot decide more.

@@ -74,7 +74,7 @@ func TestBalance(t *testing.T) {
 			ledger := LedgerTotals{Mark: mark, Operation: 4, Stock: 70, Issued: 100, Live: 30}
 			redis := Inventory{Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 40}, Applied: 4, Stock: 60, Holders: 40, Waiting: 10}
 			tc.change(&before, &ledger, &redis)
-			b := compare(ordertest.SaleID(ordertest.VoucherA), before, ledger, redis, ordertest.Begin)
+			b := compare(ordertest.VoucherA, before, ledger, redis, ordertest.Begin)
 			if b.Finding != tc.finding || b.LedgerDifference != tc.ledger || b.RedisDifference != tc.redis || b.Lost != tc.lost {
 				t.Errorf("%s (%s): ledger %+d, redis %+d, lost %d; want %s, %+d, %+d, %d",
 					b.Finding, b.Why, b.LedgerDifference, b.RedisDifference, b.Lost, tc.finding, tc.ledger, tc.redis, tc.lost)

@@ -18,7 +18,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	}
 	balances := make([]Balance, 0, len(vs))
 	for _, v := range vs {
-		b, err := a.Check(ctx, order.SaleOf(v).SaleID)
+		b, err := a.Check(ctx, v.ID)
 		switch {
 		case errors.Is(err, voucher.ErrNotSeckill): // retired since
 			continue
@@ -31,49 +31,14 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	defer a.mu.Unlock()
 	clear(a.balances)
 	for _, b := range balances {
-		a.balances[b.Sale()] = b
+		a.balances[b.VoucherID] = b
 	}
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, of a split one the sum over the shares that Redis holds, a few seconds old, or as old as one
-// check takes; any instance can be asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer
-// holds, or ErrUnavailable.
-func (a *Auditor) Balance(ctx context.Context, voucherID int64) (Balance, error) {
-	shares, err := a.Balances(ctx, voucherID)
-	if err != nil {
-		return Balance{}, err
-	}
-	return sum(shares), nil
-}
-
-// Balances returns the balance of each share of a sale that is not retired, of one if it is not split. Otherwise it is like Balance.
-func (a *Auditor) Balances(ctx context.Context, voucherID int64) (shares []Balance, err error) {
-	v, err := a.stores.Vouchers.Voucher(ctx, voucherID)
-	switch {
-	case err != nil:
-		return nil, order.OrUnavailable(err)
-	case v.Sale == nil:
-		return nil, voucher.ErrNotSeckill
-	}
-	for _, sale := range order.SalesOf(v) {
-		b, err := a.balanceOf(ctx, sale.SaleID)
-		switch {
-		case errors.Is(err, voucher.ErrNotSeckill): // retired: shares leave Redis one after the other
-			continue
-		case err != nil:
-			return nil, err
-		}
-		shares = append(shares, b)
-	}
-	if shares == nil {
-		return nil, voucher.ErrNotSeckill
-	}
-	return shares, nil
-}
-
-// balanceOf is Balance for one share.
-func (a *Auditor) balanceOf(ctx context.Context, sale order.SaleID) (Balance, error) {
+// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be asked. It
+// returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
+func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[sale]
 	if has && (a.comparing[sale] || time.Since(known.At) < balanceTTL) {
@@ -95,7 +60,7 @@ func (a *Auditor) balanceOf(ctx context.Context, sale order.SaleID) (Balance, er
 
 // Check reads one sale and returns its balance: it reads again while the stores cannot be compared, a few times. Its
 // errors are those of Balance.
-func (a *Auditor) Check(ctx context.Context, sale order.SaleID) (Balance, error) {
+func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
 	for try := 1; ; try++ {
 		b, err := a.read(ctx, sale)
 		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.hopeless() {
@@ -107,7 +72,7 @@ func (a *Auditor) Check(ctx context.Context, sale order.SaleID) (Balance, error)
 
 // readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of which the
 // orders could not be compared, has its turn again in the next round.
-func (a *Auditor) readTwice(ctx context.Context, sale order.SaleID) (Balance, error) {
+func (a *Auditor) readTwice(ctx context.Context, sale int64) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	b, err := a.read(ctx, sale)
@@ -118,12 +83,12 @@ func (a *Auditor) readTwice(ctx context.Context, sale order.SaleID) (Balance, er
 }
 
 // read reads one sale: the ledger, Redis, and the ledger again.
-func (a *Auditor) read(ctx context.Context, sale order.SaleID) (Balance, error) {
-	v, err := a.stores.Vouchers.Voucher(ctx, sale.VoucherID)
+func (a *Auditor) read(ctx context.Context, sale int64) (Balance, error) {
+	v, err := a.stores.Vouchers.Voucher(ctx, sale)
 	if err != nil {
 		return Balance{}, order.OrUnavailable(err)
 	}
-	if v = v.OfShare(sale.Share); v.Sale == nil || v.Sale.Retired {
+	if v.Sale == nil || v.Sale.Retired {
 		return Balance{}, voucher.ErrNotSeckill
 	}
 	before := LedgerTotals{
@@ -140,7 +105,5 @@ func (a *Auditor) read(ctx context.Context, sale order.SaleID) (Balance, error) 
 	case err != nil:
 		return Balance{}, order.OrUnavailable(err)
 	}
-	b := compare(sale, before, ledger, redis, time.Now())
-	b.SplitIn = v.Sale.SplitIn
-	return b, nil
+	return compare(sale, before, ledger, redis, time.Now()), nil
 }

@@ -13,25 +13,13 @@ import (
 
 // LiveStats are the stats of a sale in Redis, at about one moment.
 type LiveStats struct {
-	View          order.SaleView // of a split sale the sums over its shares, epochs and sequences too: they change when one of them does
+	View          order.SaleView
 	State         voucher.SaleState
 	Answers       order.Counts  // by all instances
 	Guards        guard.Figures // by all instances
 	Waiting       int64         // entries of accepted orders of the sale's partition that have no row yet
 	OldestWaiting time.Duration // how long the first of them has waited
 	DeadLetters   int64         // dead letters of the partition
-	Shares        []ShareStats  // of a split sale, by number
-}
-
-// ShareStats are the stats of one share of a split sale.
-type ShareStats struct {
-	Partition int
-	State     voucher.SaleState
-	Stock     int64 // units left to sell
-	Held      int64 // units that holders have
-
-	Issued            int64 // units in all, those included that came from other shares; as the ledger has it, and so are:
-	MovedIn, MovedOut int64 // units that came from other shares, and went to them
 }
 
 // LiveStatsReader reads the stats of sales in Redis.
@@ -75,13 +63,13 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
 }
 
-// readings is how often the figures are read at most, until no unit is in them twice.
+// readings is how often the figures are read at most, until no more units are left and held than were issued.
 const readings = 3
 
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every few
-// seconds, however many buy. Where units were added, or went from one share to another, between the reads, more would be left and held
-// than was issued: the figures are read again then, up to three times in all. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or
-// ErrUnavailable when a store that is needed is away.
+// seconds, however many buy. Where units were added between the reads, more would be left and held than was issued: the figures
+// are read again then, up to three times in all. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a
+// store that is needed is away.
 func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err error) {
 	for range readings {
 		if f, err = m.read(ctx, voucherID); err != nil || f.Stale || f.View.Stock+f.View.Buyers+f.View.Extra <= f.Issued {

@@ -95,7 +95,7 @@ func (c changing) LiveStats(context.Context, voucher.Voucher) (LiveStats, error)
 	return first, nil
 }
 
-// A unit that went from one share to another while they were read is in the figures twice: they are read again.
+// Where units were added between the reads, more would be left and held than was issued: the stores are read again.
 func TestFiguresNeverHaveAUnitTwice(t *testing.T) {
 	t.Parallel()
 	v := ledgerOf{voucher: voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}}

@@ -3,20 +3,19 @@ package audit
 import (
 	"time"
 
-	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
 // pass is how a pass of the auditor goes: which partitions are asked, and how their checks went.
 type pass struct {
 	silent     *silence
-	partitions map[order.SaleID]int // of the sales
-	failures   map[int]int          // by partition: in a row
-	probe      int                  // the silent partition that has one check yet, or noPartition
-	checked    bool                 // one sale at least, or tried to
-	busy       time.Duration        // for how long stores were asked; checks that hung do not count
-	some       bool                 // of the sales are checked, whatever becomes of the others
-	err        error                // why none is checked
+	partitions map[int64]int // of the sales
+	failures   map[int]int   // by partition: in a row
+	probe      int           // the silent partition that has one check yet, or noPartition
+	checked    bool          // one sale at least, or tried to
+	busy       time.Duration // for how long stores were asked; checks that hung do not count
+	some       bool          // of the sales are checked, whatever becomes of the others
+	err        error         // why none is checked
 }
 
 func newPass(silent *silence, vs []voucher.Voucher) *pass {
@@ -29,7 +28,7 @@ func newPass(silent *silence, vs []voucher.Voucher) *pass {
 func (p *pass) over() bool { return p.checked && p.busy >= passTime }
 
 // asks reports whether the sale is checked: not in a partition whose checks fail, and in a silent one only the first when it has its turn.
-func (p *pass) asks(id order.SaleID) bool {
+func (p *pass) asks(id int64) bool {
 	in := p.partitions[id]
 	if p.failures[in] >= maxFailures || p.silent.of(in) && in != p.probe {
 		return false
@@ -41,7 +40,7 @@ func (p *pass) asks(id order.SaleID) bool {
 }
 
 // note notes how the check of a sale went.
-func (p *pass) note(id order.SaleID, failed error, took time.Duration) {
+func (p *pass) note(id int64, failed error, took time.Duration) {
 	in := p.partitions[id]
 	p.checked = true
 	if !p.silent.note(in, failed, took) {
@@ -69,10 +68,10 @@ func (p *pass) away() bool {
 }
 
 // partitionsOf returns the partition of each sale.
-func partitionsOf(vs []voucher.Voucher) map[order.SaleID]int {
-	partitions := make(map[order.SaleID]int, len(vs))
+func partitionsOf(vs []voucher.Voucher) map[int64]int {
+	partitions := make(map[int64]int, len(vs))
 	for _, v := range vs {
-		partitions[order.SaleOf(v).SaleID] = v.Sale.Partition
+		partitions[v.ID] = v.Sale.Partition
 	}
 	return partitions
 }

@@ -55,11 +55,11 @@ func (m *manySales) Inventory(_ context.Context, sale order.SaleRef) (Inventory,
 	return h, nil
 }
 
-func (m *manySales) RequestRepair(sale order.SaleID, _ int64) {
+func (m *manySales) RequestRepair(sale int64, _ int64) {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	m.repaired[sale.VoucherID] = time.Now()
-	m.wrong[sale.VoucherID] = false
+	m.repaired[sale] = time.Now()
+	m.wrong[sale] = false
 }
 
 func (m *manySales) Audited(_ []Balance, unchecked time.Duration, _ error) {
@@ -112,7 +112,7 @@ func TestAuditorChecksSuspectsFirst(t *testing.T) {
 			m.wrong[500] = true
 			go func() { // what sweeps say each second
 				for range 30 {
-					m.suspects.Suspect(ordertest.SaleID(500))
+					m.suspects.Suspect(500)
 					time.Sleep(time.Second)
 				}
 			}()
@@ -135,8 +135,8 @@ func TestAuditorIsNotRushed(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
 			for ctx.Err() == nil {
-				m.suspects.Suspect(ordertest.SaleID(5))
-				m.suspects.Suspect(ordertest.SaleID(99)) // gone
+				m.suspects.Suspect(5)
+				m.suspects.Suspect(99) // gone
 				order.Sleep(ctx, 100*time.Millisecond)
 			}
 		}()
@@ -183,7 +183,7 @@ func TestSilenceForgetsEmptyPartitions(t *testing.T) {
 	if got := []int{s.next(), s.next(), s.next(), s.next()}; !slices.Equal(got, []int{1, 2, 3, 1}) {
 		t.Errorf("turns are %v", got)
 	}
-	s.keep(ordertest.BySale(map[int64]int{70: 2, 71: 4}))
+	s.keep(map[int64]int{70: 2, 71: 4})
 	if got := []int{s.next(), s.next()}; !slices.Equal(got, []int{2, 2}) {
 		t.Errorf("with sales in partitions 2 and 4 turns are %v", got)
 	}

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"seckill/internal/order"
 )
 
 // noPartition is the number of none.
@@ -52,7 +50,7 @@ func (s *silence) note(partition int, failed error, took time.Duration) (hung bo
 }
 
 // keep forgets partitions that have no sales any more: they have no turns.
-func (s *silence) keep(partitions map[order.SaleID]int) {
+func (s *silence) keep(partitions map[int64]int) {
 	with := slices.Collect(maps.Values(partitions))
 	maps.DeleteFunc(s.hung, func(p, _ int) bool { return !slices.Contains(with, p) })
 }

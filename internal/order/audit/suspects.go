@@ -3,7 +3,6 @@ package audit
 import (
 	"sync"
 
-	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -13,16 +12,16 @@ type Suspects struct {
 	wake chan struct{} // gets a value when one was added
 
 	mu    sync.Mutex
-	sales map[order.SaleID]bool
+	sales map[int64]bool
 }
 
 // NewSuspects returns none.
 func NewSuspects() *Suspects {
-	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[order.SaleID]bool)}
+	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[int64]bool)}
 }
 
 // Suspect asks for the sale to be checked soon. It does not block.
-func (s *Suspects) Suspect(sale order.SaleID) {
+func (s *Suspects) Suspect(sale int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sales[sale] = true
@@ -33,12 +32,12 @@ func (s *Suspects) Suspect(sale order.SaleID) {
 }
 
 // take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next sweep.
-func (s *Suspects) take(vs []voucher.Voucher) []order.SaleID {
+func (s *Suspects) take(vs []voucher.Voucher) []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var taken []order.SaleID
+	var taken []int64
 	for _, v := range vs {
-		if sale := order.SaleOf(v).SaleID; s.sales[sale] {
+		if sale := v.ID; s.sales[sale] {
 			taken = append(taken, sale)
 		}
 	}

@@ -41,7 +41,7 @@ type Catalog struct {
 
 	mu     sync.RWMutex
 	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
-	byID   map[int64]int     // index in sales; of a split one, where its shares begin
+	byID   map[int64]int     // index in sales
 	newest int64             // highest id of sales
 	// partitions are those that sales are in; replaced, never changed.
 	partitions []int
@@ -158,8 +158,7 @@ func (c *Catalog) setGuards(id int64, g guarded) {
 // Forget makes the next Find ask the ledger.
 func (c *Catalog) Forget(id int64) { c.cache.Invalidate(id) }
 
-// SetSales remembers the vouchers whose sales Redis is to hold, and forgets those that are no longer among them. The shares of a split
-// one follow each other.
+// SetSales remembers the vouchers whose sales Redis is to hold, and forgets those that are no longer among them.
 func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	sales := slices.Clone(vs)
 	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
@@ -167,10 +166,8 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	var partitions []int
 	var withGuards map[int64]guarded
 	for i, v := range sales {
-		if _, another := byID[v.ID]; !another {
-			byID[v.ID], newest = i, max(newest, v.ID)
-			c.remember(sales[i:])
-		}
+		byID[v.ID], newest = i, max(newest, v.ID)
+		c.cache.Set(v.ID, entry{voucher: v})
 		if !slices.Contains(partitions, v.Sale.Partition) {
 			partitions = append(partitions, v.Sale.Partition)
 		}
@@ -196,21 +193,9 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	}
 }
 
-// remember remembers the voucher of the first of the sales. Of a split one the others of its shares follow; where some are missing, as
-// they are retired, the ledger is asked when somebody asks for it.
-func (c *Catalog) remember(sales []voucher.Voucher) {
-	v := sales[0]
-	shares := max(1, v.Sale.SplitIn)
-	if shares > len(sales) || sales[shares-1].ID != v.ID {
-		c.cache.Invalidate(v.ID)
-		return
-	}
-	c.cache.Set(v.ID, entry{voucher: voucher.Whole(sales[:shares])})
-}
-
 // MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now or were changed
 // after they were created, when their window may have been another; and those of the given vouchers.
-func (c *Catalog) MaySell(partition int, since, now time.Time, also []order.SaleID) (sales []voucher.Voucher) {
+func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sales []voucher.Voucher) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	byID, ended := c.byID, len(c.sales)
@@ -224,17 +209,8 @@ func (c *Catalog) MaySell(partition int, since, now time.Time, also []order.Sale
 		}
 	}
 	for _, sale := range also {
-		first, kept := byID[sale.VoucherID]
-		if !kept || first < ended {
-			continue
-		}
-		for _, v := range c.sales[first:] {
-			if v.ID != sale.VoucherID {
-				break
-			}
-			if order.SaleOf(v).SaleID == sale && v.Sale.Partition == partition {
-				sales = append(sales, v)
-			}
+		if i, kept := byID[sale]; kept && i >= ended && c.sales[i].Sale.Partition == partition {
+			sales = append(sales, c.sales[i])
 		}
 	}
 	return sales

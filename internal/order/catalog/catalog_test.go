@@ -229,13 +229,13 @@ func TestMaySell(t *testing.T) {
 		})
 		for name, tc := range map[string]struct {
 			since time.Time
-			also  []order.SaleID
+			also  []int64
 			want  []int64
 		}{
 			"now":                  {now, nil, []int64{2, 4}},
 			"a while ago":          {now.Add(-10 * time.Minute), nil, []int64{2, 4, 5}},
 			"ever":                 {time.Time{}, nil, []int64{1, 2, 4, 5}},
-			"and one that is over": {now, []order.SaleID{{VoucherID: 1}, {VoucherID: 2}, {VoucherID: 77}}, []int64{1, 2, 4}},
+			"and one that is over": {now, []int64{1, 2, 77}, []int64{1, 2, 4}},
 		} {
 			var got []int64
 			sales := c.MaySell(0, tc.since, now, tc.also)
@@ -255,7 +255,7 @@ func TestMaySell(t *testing.T) {
 			t.Errorf("the newest is %d", c.Newest())
 		}
 		c.SetSales(nil)
-		if got := c.MaySell(0, time.Time{}, now, []order.SaleID{{VoucherID: 1}}); len(got) > 0 || c.Newest() != 0 {
+		if got := c.MaySell(0, time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {
 			t.Errorf("without sales: %v, newest %d", got, c.Newest())
 		}
 	})

@@ -35,9 +35,9 @@ type FakeOperations struct {
 	Effects []int64        // numbers in the order in which they took effect in Redis
 
 	Pendings, Applies int
-	Arrived           chan struct{}  // gets a value when Pending is called, if set
-	Leave             chan struct{}  // Pending returns after a value from it, if set
-	pendingOf         []order.SaleID // what SalesWithPending says
+	Arrived           chan struct{} // gets a value when Pending is called, if set
+	Leave             chan struct{} // Pending returns after a value from it, if set
+	pendingOf         []int64       // what SalesWithPending says
 }
 
 // NewFakeOperations returns a sale with so much stock and no operations.
@@ -57,7 +57,7 @@ func (f *FakeOperations) Commit(kind order.OperationKind, delta, orderID int64) 
 	f.Stock += max(0, delta)
 }
 
-func (f *FakeOperations) Pending(ctx context.Context, _ order.SaleID, n int) (ops []order.Operation, last int64, err error) {
+func (f *FakeOperations) Pending(ctx context.Context, _ int64, n int) (ops []order.Operation, last int64, err error) {
 	err = f.Call("pending", func() error {
 		f.Pendings++
 		for i, op := range f.Ops {
@@ -115,7 +115,7 @@ func (f *FakeOperations) Apply(_ context.Context, sale order.SaleRef, ops []orde
 	return app, err
 }
 
-func (f *FakeOperations) CompleteOperations(_ context.Context, _ order.SaleID, results []order.OperationResult) error {
+func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results []order.OperationResult) error {
 	conflict := false
 	err := f.Call("settled", func() error {
 		for _, r := range results {
@@ -145,10 +145,10 @@ func (f *FakeOperations) CompleteOperations(_ context.Context, _ order.SaleID, r
 	return err
 }
 
-func (f *FakeOperations) SalesWithPending(context.Context, int) (sales []order.SaleID, err error) {
+func (f *FakeOperations) SalesWithPending(context.Context, int) (sales []int64, err error) {
 	err = f.Call("sales", func() error {
 		if slices.Contains(f.States, PendingOp) {
-			sales = []order.SaleID{SaleID(VoucherA)}
+			sales = []int64{VoucherA}
 		}
 		sales = append(sales, f.pendingOf...)
 		return nil

@@ -79,10 +79,10 @@ func (f *FakeSales) SalesAbove(ctx context.Context, id int64) (ids []int64, err 
 	return ids, err
 }
 
-func (f *FakeSales) RaiseEpoch(_ context.Context, sale order.SaleID, above int64) (epoch int64, err error) {
+func (f *FakeSales) RaiseEpoch(_ context.Context, sale int64, above int64) (epoch int64, err error) {
 	err = f.Call("raise", func() error {
 		for i := range f.Kept {
-			if f.Kept[i].ID == sale.VoucherID {
+			if f.Kept[i].ID == sale {
 				f.Kept[i].Sale.Epoch = max(f.Kept[i].Sale.Epoch, above) + 1
 				f.Kept[i].Sale.Sequence = 0
 				epoch = f.Kept[i].Sale.Epoch
@@ -93,15 +93,15 @@ func (f *FakeSales) RaiseEpoch(_ context.Context, sale order.SaleID, above int64
 	return epoch, err
 }
 
-func (f *FakeSales) Snapshot(context.Context, order.SaleID, int64) (s order.Snapshot, err error) {
+func (f *FakeSales) Snapshot(context.Context, int64, int64) (s order.Snapshot, err error) {
 	err = f.Call("snapshot", func() error { s = f.snapshot; s.Voucher = f.Kept[0]; return nil })
 	return s, err
 }
 
-func (f *FakeSales) Retire(_ context.Context, sale order.SaleID, last int64) (retired bool, err error) {
+func (f *FakeSales) Retire(_ context.Context, sale int64, last int64) (retired bool, err error) {
 	err = f.Call("retire", func() error {
 		if retired = f.Kept[0].Sale.LastOperation == last && !f.Changed; retired {
-			f.Retired = append(f.Retired, sale.VoucherID)
+			f.Retired = append(f.Retired, sale)
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func (f *FakeSales) Retire(_ context.Context, sale order.SaleID, last int64) (re
 }
 
 // Suspect implements recovery.Suspects.
-func (f *FakeSales) Suspect(sale order.SaleID) { f.Suspected = append(f.Suspected, sale.VoucherID) }
+func (f *FakeSales) Suspect(sale int64) { f.Suspected = append(f.Suspected, sale) }
 
 func (f *FakeSales) RequestFlush(id int64) { f.FlushRequests = append(f.FlushRequests, id) }
 

@@ -78,8 +78,8 @@ type FakeStores struct {
 	Applied   int64          // the last one in Redis
 
 	Holders    map[order.BuyerKey]int64
-	Given      int                    // units given back to Redis
-	Rebuilding map[order.SaleID]int64 // what Correct returns
+	Given      int             // units given back to Redis
+	Rebuilding map[int64]int64 // what Correct returns
 	Repairs    []RepairCall
 	Outcomes   map[int64]order.Status
 	Flushed    []int64
@@ -230,9 +230,9 @@ func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) 
 
 func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
 	return f.Call("settle", func() error {
-		view := order.LedgerView{Sales: map[order.SaleID]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}, Pending: f.Unsettled}
+		view := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}, Pending: f.Unsettled}
 		for v, stock := range f.Stock {
-			view.Sales[SaleID(v)] = order.LedgerSale{Stock: stock, Epoch: f.Epoch, Operation: f.Operation}
+			view.Sales[v] = order.LedgerSale{Stock: stock, Epoch: f.Epoch, Operation: f.Operation}
 		}
 		for _, c := range claims {
 			ReadRows(view, c, f.Rows)
@@ -267,7 +267,7 @@ func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.Ledger
 	})
 }
 
-func (f *FakeStores) Correct(_ context.Context, returns []order.Correction) (map[order.SaleID]int64, error) {
+func (f *FakeStores) Correct(_ context.Context, returns []order.Correction) (map[int64]int64, error) {
 	err := f.Call("correct", func() error {
 		for _, r := range returns {
 			if f.Stuck[r.OrderID] {
@@ -303,18 +303,13 @@ func (f *FakeStores) Flush(_ context.Context, voucherID int64) error {
 	})
 }
 
-// FlushSale is Flush for one share.
-func (f *FakeStores) FlushSale(ctx context.Context, sale order.SaleID) error {
-	return f.Flush(ctx, sale.VoucherID)
-}
-
 // RepairCall is one call of RequestRepair.
 type RepairCall struct{ VoucherID, BadEpoch int64 }
 
-func (f *FakeStores) RequestRepair(sale order.SaleID, broken int64) {
+func (f *FakeStores) RequestRepair(sale int64, broken int64) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	f.Repairs = append(f.Repairs, RepairCall{sale.VoucherID, broken})
+	f.Repairs = append(f.Repairs, RepairCall{sale, broken})
 }
 
 func (f *FakeStores) Notify(outcomes map[int64]order.Status) {

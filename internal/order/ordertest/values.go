@@ -15,9 +15,6 @@ const (
 	VoucherB int64 = 8
 )
 
-// SaleID is the sale of a voucher that is not split.
-func SaleID(voucherID int64) order.SaleID { return order.SaleID{VoucherID: voucherID} }
-
 // NewClaim is a claim of epoch 1 whose sequence is its order id.
 func NewClaim(id, user, voucherID int64) order.Claim {
 	return order.Claim{OrderID: id, UserID: user, VoucherID: voucherID, Epoch: 1, Sequence: id}
@@ -54,7 +51,7 @@ func VerdictOf(sequence int64, codes ...order.Outcome) order.BatchResult {
 
 // BatchOf is so many requests, of users from the given one on, with order ids 100 above.
 func BatchOf(voucherID, from int64, n int) order.Batch {
-	b := order.Batch{Sale: order.SaleRef{SaleID: SaleID(voucherID)}}
+	b := order.Batch{Sale: order.SaleRef{VoucherID: voucherID}}
 	for i := range int64(n) {
 		b.Requests = append(b.Requests, order.Request{UserID: from + i, OrderID: from + i + 100})
 	}
@@ -69,13 +66,4 @@ func WaitUntil(t *testing.T, ok func() bool) {
 			t.Fatal("waited ten seconds in vain")
 		}
 	}
-}
-
-// BySale has what belongs to vouchers by their sales, which are not split.
-func BySale[T any](of map[int64]T) map[order.SaleID]T {
-	sales := make(map[order.SaleID]T, len(of))
-	for id, value := range of {
-		sales[SaleID(id)] = value
-	}
-	return sales
 }

@@ -18,6 +18,4 @@
 //	Redis lost operations            the next one leaves a gap, or a check finds it behind: the sale is reported for repair
 //	a rebuild meets what is pending  what gives is contained in it; what takes is void and asked for anew
 //	the ledger lacks what Redis gave the operation is refused there, and the sale is reported for repair
-//	a share hangs while units of a   the caller is told that it is not known; what was moved stays in the receiving share, for sale
-//	  split sale move or are gathered
 package outbox

@@ -13,16 +13,16 @@ import (
 
 // flush brings one sale up to the operations that are committed now. Those that are committed while it works
 // are for the next flush: a sale that changes all the time does not keep anybody waiting.
-func (o *Outbox) flush(ctx context.Context, sale order.SaleID) error {
-	v, err := o.catalog.Find(ctx, sale.VoucherID)
+func (o *Outbox) flush(ctx context.Context, sale int64) error {
+	v, err := o.catalog.Find(ctx, sale)
 	if errors.Is(err, voucher.ErrNotFound) { // somebody may have asked for it just before it was created
-		o.catalog.Forget(sale.VoucherID)
-		v, err = o.catalog.Find(ctx, sale.VoucherID)
+		o.catalog.Forget(sale)
+		v, err = o.catalog.Find(ctx, sale)
 	}
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return err
 	}
-	if v = v.OfShare(sale.Share); v.Sale == nil || v.Sale.Retired { // what is given to a retired sale is absorbed when it is committed
+	if v.Sale == nil || v.Sale.Retired { // what is given to a retired sale is absorbed when it is committed
 		o.flushes.Delete(sale)
 		return nil
 	}
@@ -31,12 +31,12 @@ func (o *Outbox) flush(ctx context.Context, sale order.SaleID) error {
 	for {
 		select {
 		case <-o.closing:
-			return fmt.Errorf("%w: the process stops; operations of voucher %s are applied later", order.ErrUnavailable, sale)
+			return fmt.Errorf("%w: the process stops; operations of voucher %d are applied later", order.ErrUnavailable, sale)
 		default:
 		}
 		ops, last, err := o.pending(ctx, sale)
 		if err != nil {
-			return fmt.Errorf("%w: reading the operations of voucher %s: %w", order.ErrUnavailable, sale, err)
+			return fmt.Errorf("%w: reading the operations of voucher %d: %w", order.ErrUnavailable, sale, err)
 		}
 		if until < 0 {
 			until = last
@@ -48,8 +48,8 @@ func (o *Outbox) flush(ctx context.Context, sale order.SaleID) error {
 			return nil
 		case ops[0].Number <= before:
 			// The ledger has lost that it was completed, and Redis has forgotten what came of it. A rebuild ends that.
-			o.repairs.RequestRepair(order.SaleOf(v).SaleID, applied.Epoch)
-			return fmt.Errorf("%w: operation %d of voucher %s is not completed", order.ErrUnavailable, ops[0].Number, sale)
+			o.repairs.RequestRepair(v.ID, applied.Epoch)
+			return fmt.Errorf("%w: operation %d of voucher %d is not completed", order.ErrUnavailable, ops[0].Number, sale)
 		}
 		if applied, err = o.apply(ctx, v, ops); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (o *Outbox) flush(ctx context.Context, sale order.SaleID) error {
 	}
 }
 
-func (o *Outbox) pending(ctx context.Context, sale order.SaleID) ([]order.Operation, int64, error) {
+func (o *Outbox) pending(ctx context.Context, sale int64) ([]order.Operation, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	return o.stores.Ledger.Pending(ctx, sale, applyBatch)
@@ -76,15 +76,15 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 	}
 	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	err = o.stores.Ledger.CompleteOperations(call, order.SaleOf(v).SaleID, applied.Results)
+	err = o.stores.Ledger.CompleteOperations(call, v.ID, applied.Results)
 	if errors.Is(err, order.ErrConflict) { // it is completed all the same, but Redis holds too little now
-		o.log.ErrorContext(ctx, "the ledger lacks what Redis gave; the sale is rebuilt", "voucher", order.SaleOf(v).SaleID, "error", err)
-		o.repairs.RequestRepair(order.SaleOf(v).SaleID, applied.Epoch)
+		o.log.ErrorContext(ctx, "the ledger lacks what Redis gave; the sale is rebuilt", "voucher", v.ID, "error", err)
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
 		o.observer.OperationsApplied(len(applied.Results), 0, time.Since(start), nil)
 		return applied, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: completing operations of voucher %s: %w", order.ErrUnavailable, order.SaleOf(v).SaleID, err)
+		err = fmt.Errorf("%w: completing operations of voucher %d: %w", order.ErrUnavailable, v.ID, err)
 		o.observer.OperationsApplied(0, 0, time.Since(start), err)
 		return applied, err
 	}
@@ -110,8 +110,8 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 	}
 	applied, err := o.send(ctx, v, nil)
 	if err == nil && applied.Applied < last {
-		o.repairs.RequestRepair(order.SaleOf(v).SaleID, applied.Epoch)
-		err = fmt.Errorf("%w: Redis has lost operations of voucher %s: %d of %d are left", order.ErrUnavailable, order.SaleOf(v).SaleID, applied.Applied, last)
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
+		err = fmt.Errorf("%w: Redis has lost operations of voucher %d: %d of %d are left", order.ErrUnavailable, v.ID, applied.Applied, last)
 	}
 	return err
 }
@@ -123,19 +123,19 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	sale := order.SaleOf(v)
 	applied, err := o.stores.Redis.Apply(call, sale, ops)
 	if err != nil {
-		return applied, fmt.Errorf("%w: applying %d operations of voucher %s: %w", order.ErrUnavailable, len(ops), sale.SaleID, err)
+		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w", order.ErrUnavailable, len(ops), sale.VoucherID, err)
 	}
 	switch applied.State {
 	case order.ApplyDone:
 		return applied, nil
 	case order.ApplyGap:
-		o.repairs.RequestRepair(order.SaleOf(v).SaleID, applied.Epoch)
-		return applied, fmt.Errorf("%w: Redis has lost operations of voucher %s", order.ErrUnavailable, sale.SaleID)
+		o.repairs.RequestRepair(v.ID, applied.Epoch)
+		return applied, fmt.Errorf("%w: Redis has lost operations of voucher %d", order.ErrUnavailable, sale.VoucherID)
 	case order.ApplyMissing, order.ApplyRebuilding:
-		o.repairs.RequestRepair(order.SaleOf(v).SaleID, order.NoBadEpoch)
-		return applied, fmt.Errorf("%w: the sale of voucher %s is being rebuilt", order.ErrUnavailable, sale.SaleID)
+		o.repairs.RequestRepair(v.ID, order.NoBadEpoch)
+		return applied, fmt.Errorf("%w: the sale of voucher %d is being rebuilt", order.ErrUnavailable, sale.VoucherID)
 	default:
-		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %s", order.ErrUnavailable, applied.State, sale.SaleID)
+		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %d", order.ErrUnavailable, applied.State, sale.VoucherID)
 	}
 }
 

@@ -21,15 +21,15 @@ import (
 type OperationLedger interface {
 	// Pending returns up to n pending operations of the sale, in order, and the number of its last operation of all,
 	// read at one moment. One that is not there has none.
-	Pending(ctx context.Context, sale order.SaleID, n int) (ops []order.Operation, last int64, err error)
+	Pending(ctx context.Context, sale int64, n int) (ops []order.Operation, last int64, err error)
 	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took lowers stock
 	// and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one that did not makes
 	// its payment refunding. Operations that are not pending any more are left alone. It returns ErrConflict when the
 	// ledger does not have what Redis gave (too little stock, another live order of the user): that operation is then
 	// completed as refused, and Redis holds too little, so the sale has to be rebuilt.
-	CompleteOperations(ctx context.Context, sale order.SaleID, results []order.OperationResult) error
+	CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error
 	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
-	SalesWithPending(ctx context.Context, n int) ([]order.SaleID, error)
+	SalesWithPending(ctx context.Context, n int) ([]int64, error)
 }
 
 // OperationApplier applies operations to sales in Redis.
@@ -73,7 +73,7 @@ type Outbox struct {
 	flushRequests chan int64     // vouchers
 	closing       chan struct{}  // closed by Close
 	running       sync.WaitGroup // goroutines that flush
-	flushes       sync.Map       // order.SaleID → *flushes
+	flushes       sync.Map       // int64 → *flushes
 }
 
 // flushes are the flushes of one sale, one after the other.
@@ -82,9 +82,7 @@ type flushes = batch.Batcher[struct{}, struct{}]
 // Stores are the stores of an Outbox, and what shows what they hold.
 type Stores struct {
 	Ledger OperationLedger
-	Moves  MoveLedger
 	Redis  OperationApplier
-	Looker order.ShareLooker
 	Lists  voucher.Lists // notified of changed windows and shelf statuses; nil: nobody is
 }
 
@@ -100,31 +98,9 @@ func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester,
 // returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied later
 // then.
 func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
-	v, known := o.catalog.Known(voucherID)
-	if !known { // flushing finds it
-		if err := o.FlushSale(ctx, order.SaleID{VoucherID: voucherID}); err != nil {
-			return err
-		}
-		v, _ = o.catalog.Known(voucherID)
-	}
-	if v.Sale == nil || !v.Sale.Split() {
-		if !known {
-			return nil
-		}
-		return o.FlushSale(ctx, order.SaleID{VoucherID: voucherID})
-	}
-	var shares errgroup.Group
-	for _, sale := range order.SalesOf(v) {
-		shares.Go(func() error { return o.FlushSale(ctx, sale.SaleID) })
-	}
-	return shares.Wait()
-}
-
-// FlushSale is Flush for one sale: of a split one, for that share.
-func (o *Outbox) FlushSale(ctx context.Context, sale order.SaleID) error {
-	_, err := o.flushesOf(sale).Do(ctx, struct{}{})
+	_, err := o.flushesOf(voucherID).Do(ctx, struct{}{})
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
-		return fmt.Errorf("%w: operations of voucher %s are applied later: %w", order.ErrUnavailable, sale, err)
+		return fmt.Errorf("%w: operations of voucher %d are applied later: %w", order.ErrUnavailable, voucherID, err)
 	}
 	return err
 }
@@ -153,14 +129,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case id := <-o.flushRequests:
-			v, _ := o.catalog.Known(id)
-			if v.Sale == nil || !v.Sale.Split() {
-				o.flushesOf(order.SaleID{VoucherID: id}).Go(ctx, struct{}{})
-				continue
-			}
-			for _, sale := range order.SalesOf(v) {
-				o.flushesOf(sale.SaleID).Go(ctx, struct{}{})
-			}
+			o.flushesOf(id).Go(ctx, struct{}{})
 		}
 	}
 }
@@ -187,7 +156,7 @@ func (o *Outbox) sweep(ctx context.Context) {
 	workers.SetLimit(sweepWorkers)
 	for _, sale := range sales {
 		workers.Go(func() error {
-			if err := o.FlushSale(ctx, sale); err != nil && ctx.Err() == nil {
+			if err := o.Flush(ctx, sale); err != nil && ctx.Err() == nil {
 				o.log.WarnContext(ctx, "flushing a sale's operations failed; retrying", "voucher", sale, "error", err)
 			}
 			return nil
@@ -197,7 +166,7 @@ func (o *Outbox) sweep(ctx context.Context) {
 }
 
 // flushesOf returns what the callers for a sale share. It is kept until the sale turns out not to be in Redis.
-func (o *Outbox) flushesOf(sale order.SaleID) *flushes {
+func (o *Outbox) flushesOf(sale int64) *flushes {
 	if found, ok := o.flushes.Load(sale); ok {
 		return found.(*flushes)
 	}

@@ -156,7 +156,7 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 				t.Errorf("Redis was asked %d times", p.ops.Applies)
 			}
 			p.outbox.flushes.Range(func(id, _ any) bool {
-				if id != ordertest.SaleID(v.ID) || v.Sale == nil || v.Sale.Retired {
+				if id != v.ID || v.Sale == nil || v.Sale.Retired {
 					t.Errorf("what callers for sale %v share is kept", id)
 				}
 				return true
@@ -249,14 +249,14 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 // overtakenLedger has everything completed by another instance just before it is asked to.
 type overtakenLedger struct{ *ordertest.FakeOperations }
 
-func (l overtakenLedger) CompleteOperations(context.Context, order.SaleID, []order.OperationResult) error {
-	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.SaleID(ordertest.VoucherA), []order.OperationResult{{Number: 1, Taken: true}})
+func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
+	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA, []order.OperationResult{{Number: 1, Taken: true}})
 }
 
 // idleLedger completes nothing and says it did.
 type idleLedger struct{ *ordertest.FakeOperations }
 
-func (idleLedger) CompleteOperations(context.Context, order.SaleID, []order.OperationResult) error {
+func (idleLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
 	return nil
 }
 
@@ -323,7 +323,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	if ops.States[0] != ordertest.AppliedOp {
 		t.Error("the flush ended with its first caller")
 	}
-	if err := p.outbox.flush(t.Context(), ordertest.SaleID(ordertest.VoucherA)); !errors.Is(err, order.ErrUnavailable) {
+	if err := p.outbox.flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("after closing: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ type Waiting struct {
 type Contents struct {
 	Partition
 
-	Sales     int // that are not retired; of a split one each share that is there counts
+	Sales     int // that are not retired
 	Waiting   Waiting
 	Instances int      // that work there
 	Missing   []string // that are alive, by name, and do not work there; nil where that is not known
@@ -139,7 +139,7 @@ func (a *Admin) Remove(ctx context.Context, number int) error {
 		return fmt.Errorf("what is in partition %d is not known: %w", number, err)
 	}
 	if n := sales[number]; n > 0 || w.Orders > 0 || w.DeadLetters > 0 {
-		return fmt.Errorf("%w: partition %d has %d sales (or shares of split ones) that are not retired, %d entries of orders that wait for their rows, %d dead letters",
+		return fmt.Errorf("%w: partition %d has %d sales that are not retired, %d entries of orders that wait for their rows, %d dead letters",
 			ErrNotEmpty, number, n, w.Orders, w.DeadLetters)
 	}
 	return a.ledger.ChangePartition(ctx, number, Closed, Removed)

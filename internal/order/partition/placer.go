@@ -30,8 +30,7 @@ type Instances interface {
 }
 
 // Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in which all living
-// instances work. That is round robin while no sale ends, whichever instances are asked. The shares of a split sale, each of which counts
-// as one, go to these partitions in turn, so that as few as possible lie in one.
+// instances work. That is round robin while no sale ends, whichever instances are asked.
 //
 // Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
 // its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
@@ -47,55 +46,35 @@ func NewPlacer(ledger PlaceLedger, instances Instances) *Placer {
 }
 
 // Place implements voucher.Placer.
-func (p *Placer) Place(ctx context.Context, shares int, wanted *int64) ([]int, error) {
+func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 	all, err := p.ledger.Partitions(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	open := openOnes(all)
 	if wanted != nil {
-		n, err := p.wanted(ctx, all, open, *wanted)
-		return slices.Repeat([]int{n}, shares), err
+		return p.wanted(ctx, all, open, *wanted)
 	}
 	if len(open) > 1 {
 		sales, err := p.ledger.SalesIn(ctx)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(sales[a], sales[b]) })
 	}
-	usable, err := p.usable(ctx, open)
-	if err != nil {
-		return nil, err
-	}
-	placed := make([]int, shares)
-	for i := range placed {
-		placed[i] = usable[i%len(usable)]
-	}
-	return placed, nil
+	return p.first(ctx, open)
 }
 
-// usable returns those of the partitions in which all living instances work, or why none is one.
-func (p *Placer) usable(ctx context.Context, open []int) ([]int, error) {
-	if len(open) == 0 {
-		return nil, fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
-	}
+// first returns the first of the partitions in which all living instances work, or why none is one.
+func (p *Placer) first(ctx context.Context, open []int) (int, error) {
+	err := fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
 	working := p.working(ctx, open)
-	var (
-		usable []int
-		last   error
-	)
 	for _, n := range open {
-		if err := everywhere(n, working); err != nil {
-			last = err
-		} else {
-			usable = append(usable, n)
+		if err = everywhere(n, working); err == nil {
+			return n, nil
 		}
 	}
-	if len(usable) == 0 {
-		return nil, last
-	}
-	return usable, nil
+	return 0, err
 }
 
 // wanted checks the partition that an admin has asked for.

@@ -68,45 +68,15 @@ func TestPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeService{fakeLedger: fakeLedger{all: tc.all}, sales: tc.sales, works: tc.works}
-			got, err := NewPlacer(f, f).Place(t.Context(), 1, tc.wanted)
+			got, err := NewPlacer(f, f).Place(t.Context(), tc.wanted)
 			var bad *invalid.Error
 			switch {
 			case tc.err == nil && tc.text == "":
-				if err != nil || !slices.Equal(got, []int{tc.want}) {
-					t.Errorf("placed in %v, %v, want %d", got, err, tc.want)
+				if err != nil || got != tc.want {
+					t.Errorf("placed in %d, %v, want %d", got, err, tc.want)
 				}
 			case tc.err != nil && !errors.Is(err, tc.err), tc.err == nil && !errors.As(err, &bad), !strings.Contains(err.Error(), tc.text):
 				t.Errorf("placed in %v, %v, want %v with %q", got, err, tc.err, tc.text)
-			}
-		})
-	}
-}
-
-// The shares of a split sale are spread: the emptiest partitions get one first, and none gets two before each has one.
-func TestPlaceShares(t *testing.T) {
-	t.Parallel()
-	both := []string{"a", "b"}
-	three := []Partition{{Number: 0, State: Open}, {Number: 1, State: Open}, {Number: 2, State: Open}}
-	works := map[int][]string{0: both, 1: both, 2: both}
-	for name, tc := range map[string]struct {
-		all    []Partition
-		works  map[int][]string
-		shares int
-		want   []int
-	}{
-		"fewer than partitions":             {all: three, works: works, shares: 2, want: []int{2, 0}},
-		"more than partitions":              {all: three, works: works, shares: 4, want: []int{2, 0, 1, 2}},
-		"past one that cannot be asked":     {all: three, works: map[int][]string{0: both, 1: both}, shares: 4, want: []int{0, 1, 0, 1}},
-		"past one without all instances":    {all: three, works: map[int][]string{0: both, 1: {"a"}, 2: both}, shares: 3, want: []int{2, 0, 2}},
-		"in one partition":                  {all: three[:1], shares: 3, want: []int{0, 0, 0}},
-		"0 cannot say who is alive":         {all: three, works: map[int][]string{1: both, 2: both}, shares: 2, want: []int{0, 0}},
-		"past one that takes no more sales": {all: []Partition{three[0], {Number: 1, State: Closed}, three[2]}, works: works, shares: 3, want: []int{2, 0, 2}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := &fakeService{fakeLedger: fakeLedger{all: tc.all}, sales: map[int]int{0: 2, 1: 5}, works: tc.works}
-			if got, err := NewPlacer(f, f).Place(t.Context(), tc.shares, nil); err != nil || !slices.Equal(got, tc.want) {
-				t.Errorf("placed in %v, %v, want %v", got, err, tc.want)
 			}
 		})
 	}
@@ -148,8 +118,8 @@ func TestPlaceGoesPastHungPartitions(t *testing.T) {
 					h.all, h.works[n] = append(h.all, Partition{Number: n, State: Open}), []string{"a"}
 				}
 				start := time.Now()
-				if got, err := NewPlacer(h, h).Place(t.Context(), 1, nil); err != nil || !slices.Equal(got, []int{tc.want}) {
-					t.Errorf("placed in %v, %v, want %d", got, err, tc.want)
+				if got, err := NewPlacer(h, h).Place(t.Context(), nil); err != nil || got != tc.want {
+					t.Errorf("placed in %d, %v, want %d", got, err, tc.want)
 				}
 				if took := time.Since(start); took > placeTimeout {
 					t.Errorf("it took %v", took)

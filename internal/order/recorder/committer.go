@@ -24,7 +24,7 @@ type committer struct {
 	log      *slog.Logger
 
 	busy   *busySince
-	epochs map[order.SaleID]int64 // the sale's epoch when last seen; only a hint, for outdated
+	epochs map[int64]int64 // the sale's epoch when last seen; only a hint, for outdated
 }
 
 // run commits the batches of in and hands them over to out, which it closes once in is closed. When ctx has ended, what
@@ -81,7 +81,7 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 		c.record(ctx, b, entries[half:])
 	case ctx.Err() == nil:
 		c.log.ErrorContext(ctx, "an accepted order can be neither recorded nor failed; it stays pending and is tried again",
-			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].Sale(), "error", rejected)
+			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected e
 // outdated reports whether the plain insert of the claims is known to fail: one of them is of an epoch that its sale
 // has left. So the orders that waited during a rebuild cost one transaction each batch, not two.
 func (c *committer) outdated(claims []order.Claim) bool {
-	return slices.ContainsFunc(claims, func(claim order.Claim) bool { return claim.Epoch < c.epochs[claim.Sale()] })
+	return slices.ContainsFunc(claims, func(claim order.Claim) bool { return claim.Epoch < c.epochs[claim.VoucherID] })
 }
 
 // report passes on what became of entries, and leaves in the batch what is still to be done about them. It runs again when
@@ -134,7 +134,7 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 				outcomes[d.RowID] = order.Failed
 			}
 			c.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user", d.Claim.UserID,
-				"voucher", d.Claim.Sale(), "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
+				"voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
 		}
 		if d.Freed() {
 			b.freed = append(b.freed, d.Claim)
@@ -146,9 +146,9 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 			// already: the process that wrote it may have died before it requested the repair.
 			epoch := d.Claim.Epoch
 			if d.Claim.Quantity.Extra() > 0 { // a rebuild may have done so itself: some of its units are left then
-				epoch = max(epoch, c.epochs[d.Claim.Sale()])
+				epoch = max(epoch, c.epochs[d.Claim.VoucherID])
 			}
-			c.repairs.RequestRepair(d.Claim.Sale(), epoch)
+			c.repairs.RequestRepair(d.Claim.VoucherID, epoch)
 		}
 	}
 	b.settled = append(b.settled, entries...)

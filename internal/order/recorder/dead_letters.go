@@ -102,7 +102,7 @@ func (d *partitionLetters) holds(ctx context.Context, c order.Claim) (bool, erro
 }
 
 func (d *partitionLetters) sale(c order.Claim) order.SaleRef {
-	return order.SaleRef{SaleID: c.Sale(), Partition: d.partition}
+	return order.SaleRef{VoucherID: c.VoucherID, Partition: d.partition}
 }
 
 // replay requeues the dead letter's order.
@@ -125,7 +125,7 @@ func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (orde
 		return order.Claim{}, notReplayable(l)
 	}
 	d.log.InfoContext(ctx, "a dead letter was replayed", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
-		"voucher", l.Claim.Sale(), "by", by, "why", why)
+		"voucher", l.Claim.VoucherID, "by", by, "why", why)
 	return l.Claim, nil
 }
 
@@ -171,7 +171,7 @@ func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (Dea
 		return DeadLetter{}, order.OrUnavailable(err)
 	}
 	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
-		"voucher", l.Claim.Sale(), "standing", l.State, "status", l.Status, "fields", l.Fields, "by", by, "why", why)
+		"voucher", l.Claim.VoucherID, "standing", l.State, "status", l.Status, "fields", l.Fields, "by", by, "why", why)
 	return l, nil
 }
 

@@ -30,11 +30,11 @@ type finisher struct {
 // rejections remembers for which sales Redis rejected the last correction for good.
 type rejections struct {
 	mu    sync.Mutex
-	sales map[order.SaleID]bool
+	sales map[int64]bool
 }
 
 // note remembers it, and reports whether it was otherwise before.
-func (r *rejections) note(sale order.SaleID, rejected bool) (changed bool) {
+func (r *rejections) note(sale int64, rejected bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sales[sale] == rejected {
@@ -45,7 +45,7 @@ func (r *rejections) note(sale order.SaleID, rejected bool) (changed bool) {
 		return true
 	}
 	if r.sales == nil {
-		r.sales = make(map[order.SaleID]bool)
+		r.sales = make(map[int64]bool)
 	}
 	r.sales[sale] = true
 	return true
@@ -73,12 +73,12 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 
 // free corrects Redis about cancelled and refunded orders, and returns the orders for which it could not.
 func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int64]bool) {
-	sales := make(map[order.SaleID][]order.Claim)
+	sales := make(map[int64][]order.Claim)
 	for _, c := range freed {
-		sales[c.Sale()] = append(sales[c.Sale()], c)
+		sales[c.VoucherID] = append(sales[c.VoucherID], c)
 	}
 	left = make(map[int64]bool)
-	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale order.SaleID) error {
+	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale int64) error {
 		return f.freeSale(ctx, sales[sale])
 	}) {
 		for _, c := range sales[sale] {
@@ -93,7 +93,7 @@ func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int6
 // of admission did so; it took another unit, which goes back. The order may have been revived by one of the operations, or be
 // revived at any moment: so the ledger is read again, and its answer is valid only until Redis has applied a later operation.
 func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
-	if err := f.stores.Outbox.FlushSale(ctx, freed[0].Sale()); err != nil {
+	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
 		return err
 	}
 	decisions, _, err := f.resolver.settle(ctx, freed, nil)
@@ -114,12 +114,12 @@ func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 
 // correct corrects Redis where the ledger decided otherwise, and returns the orders for which it could not.
 func (f *finisher) correct(ctx context.Context, corrections []order.Correction) (left map[int64]bool) {
-	sales := make(map[order.SaleID][]order.Correction)
+	sales := make(map[int64][]order.Correction)
 	for _, c := range corrections {
-		sales[c.Sale.SaleID] = append(sales[c.Sale.SaleID], c)
+		sales[c.Sale.VoucherID] = append(sales[c.Sale.VoucherID], c)
 	}
 	left = make(map[int64]bool)
-	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale order.SaleID) error {
+	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale int64) error {
 		return f.correctOnce(ctx, sales[sale])
 	}) {
 		for _, c := range sales[sale] {
@@ -131,14 +131,14 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 
 // each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the sales
 // for which it did not succeed. It begins no step once that time is over.
-func (f *finisher) each(ctx context.Context, sales []order.SaleID, step func(ctx context.Context, sale order.SaleID) error) (failed []order.SaleID) {
+func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx context.Context, sale int64) error) (failed []int64) {
 	if len(sales) == 0 {
 		return nil
 	}
 	grace, cancel := context.WithTimeout(ctx, correctGrace)
 	defer cancel()
 	f.retrier.retry(grace, func(context.Context) error {
-		var again []order.SaleID
+		var again []int64
 		var errs []error
 		for i, sale := range sales {
 			if grace.Err() != nil { // the others are read again later: this pass must not take a timeout for each
@@ -160,7 +160,7 @@ func (f *finisher) each(ctx context.Context, sales []order.SaleID, step func(ctx
 }
 
 // try takes the step for one sale, and logs when Redis begins and ceases to reject it for good.
-func (f *finisher) try(ctx context.Context, sale order.SaleID, step func(ctx context.Context, sale order.SaleID) error) error {
+func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Context, sale int64) error) error {
 	call, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	err := step(call, sale)

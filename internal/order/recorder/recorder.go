@@ -51,13 +51,13 @@ type HolderCorrector interface {
 	// harmless. It also returns, by sale, the epoch of a rebuild under way to whose sale a unit was given back: the
 	// rebuild may have counted the unit as taken before. ErrRejected says that retrying cannot help, ErrOutdated that a
 	// correction was decided before operations that Redis has applied since and did nothing: decide again.
-	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[order.SaleID]int64, err error)
+	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 }
 
 // SaleFlusher brings one sale in Redis up to the ledger: outbox.Outbox.
 type SaleFlusher interface {
-	// FlushSale returns once every operation of the sale that was committed before is applied.
-	FlushSale(ctx context.Context, sale order.SaleID) error
+	// Flush returns once every operation of the sale that was committed before is applied.
+	Flush(ctx context.Context, sale int64) error
 }
 
 // Callers are those of this instance who wait for orders: service.Notifier.
@@ -177,7 +177,7 @@ func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	fetcher := fetcher{queue: r.stores.Queue, callers: r.callers, options: r.options, again: again, log: r.log}
 	committer := committer{
 		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.callers,
-		observer: r.observer, log: r.log, busy: busy, epochs: make(map[order.SaleID]int64),
+		observer: r.observer, log: r.log, busy: busy, epochs: make(map[int64]int64),
 	}
 	finisher := finisher{
 		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,

@@ -182,7 +182,7 @@ func TestRecorderAsksForARebuildAgain(t *testing.T) {
 func TestRecorderAsksForAnotherRebuild(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(6, 1, ordertest.VoucherA))
-	f.Rebuilding = map[order.SaleID]int64{ordertest.SaleID(ordertest.VoucherA): 9}
+	f.Rebuilding = map[int64]int64{ordertest.VoucherA: 9}
 	f.Rows[6] = order.Order{ID: 6, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 	record(t, f, 10)
 	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 9}}, f.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {

@@ -13,7 +13,7 @@ import (
 // by one process or by two, comes to the same end.
 type resolution struct {
 	view  order.LedgerView
-	stock map[order.SaleID]int64
+	stock map[int64]int64
 	live  map[order.BuyerKey]order.Held
 	rows  map[int64]order.Order
 }
@@ -22,7 +22,7 @@ type resolution struct {
 func resolve(claims []order.Claim, view order.LedgerView) []order.Decision {
 	s := &resolution{
 		view:  view,
-		stock: make(map[order.SaleID]int64, len(view.Sales)),
+		stock: make(map[int64]int64, len(view.Sales)),
 		live:  make(map[order.BuyerKey]order.Held, len(view.Live)),
 		rows:  make(map[int64]order.Order, len(view.Rows)),
 	}
@@ -46,18 +46,18 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	case taken:
 		return s.collided(c, row)
 	}
-	if _, known := s.view.Sales[c.Sale()]; !known {
-		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %s", c.Sale()), order.Held{})
+	if _, known := s.view.Sales[c.VoucherID]; !known {
+		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID), order.Held{})
 	}
 	if other, has := s.live[c.Buyer()]; has {
 		return s.fail(c, c.OrderID, order.DuplicateBuyer, fmt.Sprintf("the user's live order is %d", other.OrderID), other)
 	}
-	if left := s.stock[c.Sale()]; left < c.Quantity.Units() {
+	if left := s.stock[c.VoucherID]; left < c.Quantity.Units() {
 		return s.fail(c, c.OrderID, order.NoStock, lacking(left, c.Quantity), order.Held{})
 	}
-	s.stock[c.Sale()] -= c.Quantity.Units()
+	s.stock[c.VoucherID] -= c.Quantity.Units()
 	s.live[c.Buyer()] = c.Held()
-	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Share: c.Share, Quantity: c.Quantity, Status: order.Unpaid}
+	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid}
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
 }
 
@@ -83,7 +83,7 @@ func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	}
 	d.Correction = s.giveBack(c, giveBack, s.live[c.Buyer()])
 	if d.Freed() {
-		d.Correction.Until, d.Early = s.view.Sales[c.Sale()].Operation, s.view.Pending[row.ID]
+		d.Correction.Until, d.Early = s.view.Sales[c.VoucherID].Operation, s.view.Pending[row.ID]
 	}
 	return d
 }
@@ -105,7 +105,7 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 
 func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held) order.Decision {
 	// A second entry of the same claim in this batch must find the row.
-	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Share: c.Share, Quantity: c.Quantity, Status: order.Failed, Reason: reason}
+	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Failed, Reason: reason}
 	return order.Decision{
 		Claim: c, Verb: order.Fail, RowID: rowID, Reason: reason, Detail: detail,
 		Correction: s.giveBack(c, reason.GivesUnitBack(), instead),
@@ -114,7 +114,7 @@ func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detai
 
 func (s *resolution) giveBack(c order.Claim, units bool, instead order.Held) *order.Correction {
 	return &order.Correction{
-		UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, Sale: order.SaleRef{SaleID: c.Sale()}, GiveBack: units, New: instead,
+		UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: units, New: instead,
 	}
 }
 

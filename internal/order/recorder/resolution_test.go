@@ -13,7 +13,7 @@ import (
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	sales := map[order.SaleID]order.LedgerSale{ordertest.SaleID(ordertest.VoucherA): {Stock: 1, Epoch: 1}}
+	sales := map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 1, Epoch: 1}}
 	mine := ordertest.NewClaim(100, 1, ordertest.VoucherA)
 	for name, tc := range map[string]struct {
 		claims []order.Claim
@@ -56,7 +56,7 @@ func TestResolve(t *testing.T) {
 		},
 		"fewer units left than the order has: it fails whole, and a smaller one behind it is inserted": {
 			claims: []order.Claim{ofUnits(mine, 3), ofUnits(ordertest.NewClaim(101, 2, ordertest.VoucherA), 2)},
-			view:   order.LedgerView{Sales: map[order.SaleID]order.LedgerSale{ordertest.SaleID(ordertest.VoucherA): {Stock: 2, Epoch: 1}}},
+			view:   order.LedgerView{Sales: map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 2, Epoch: 1}}},
 			want: []order.Decision{
 				{
 					Claim: ofUnits(mine, 3), Verb: order.Fail, RowID: 100, Reason: order.NoStock,
@@ -130,7 +130,7 @@ func ofUnits(c order.Claim, units int64) order.Claim {
 
 func back(c order.Claim, units bool, instead int64) *order.Correction {
 	return &order.Correction{
-		Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: c.VoucherID}}, UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, GiveBack: units, New: order.Held{OrderID: instead},
+		Sale: order.SaleRef{VoucherID: c.VoucherID}, UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, GiveBack: units, New: order.Held{OrderID: instead},
 	}
 }
 
@@ -141,9 +141,9 @@ type ledgerModel struct {
 }
 
 func (m *ledgerModel) view(claims []order.Claim) order.LedgerView {
-	v := order.LedgerView{Sales: map[order.SaleID]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}}
+	v := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}}
 	for id, stock := range m.stock {
-		v.Sales[ordertest.SaleID(id)] = order.LedgerSale{Stock: stock}
+		v.Sales[id] = order.LedgerSale{Stock: stock}
 	}
 	for _, c := range claims {
 		ordertest.ReadRows(v, c, m.rows)

@@ -20,13 +20,13 @@ type SaleLedger interface {
 	order.KeptSales
 	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
 	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
-	RaiseEpoch(ctx context.Context, sale order.SaleID, above int64) (int64, error)
+	RaiseEpoch(ctx context.Context, sale int64, above int64) (int64, error)
 	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and those
 	// that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
-	Snapshot(ctx context.Context, sale order.SaleID, epoch int64) (order.Snapshot, error)
+	Snapshot(ctx context.Context, sale int64, epoch int64) (order.Snapshot, error)
 	// Retire marks the sale as no longer held by Redis, and reports whether it did (or it was before): not while an
 	// operation is pending, before its end has passed, or when its last operation is not the given one any more.
-	Retire(ctx context.Context, sale order.SaleID, lastOperation int64) (retired bool, err error)
+	Retire(ctx context.Context, sale int64, lastOperation int64) (retired bool, err error)
 }
 
 // SaleReader reads sales in Redis.
@@ -58,7 +58,7 @@ type SaleBuilder interface {
 }
 
 // rebuildIfNeeded checks the sale again, now that the lock is held, and rebuilds it if it is wrong.
-func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale order.SaleID) error {
+func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale int64) error {
 	v, view, err := r.look(ctx, sale)
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return err
@@ -84,10 +84,10 @@ func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale order.SaleID) err
 }
 
 // look reads one sale from the ledger and then, if Redis is to hold it, from there.
-func (r *Reconciler) look(ctx context.Context, sale order.SaleID) (voucher.Voucher, order.SaleView, error) {
-	r.catalog.Forget(sale.VoucherID)
-	v, err := r.catalog.Find(ctx, sale.VoucherID)
-	if v = v.OfShare(sale.Share); err != nil || v.Sale == nil || v.Sale.Retired {
+func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, order.SaleView, error) {
+	r.catalog.Forget(sale)
+	v, err := r.catalog.Find(ctx, sale)
+	if err != nil || v.Sale == nil || v.Sale.Retired {
 		return v, order.SaleView{}, err
 	}
 	views, err := r.reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
@@ -123,7 +123,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.canStop(ctx, sale); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
-	epoch, err := r.ledger.RaiseEpoch(ctx, sale.SaleID, r.epochAbove(v, view))
+	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view))
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
@@ -139,7 +139,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		}
 		if in.seen.Epoch > epoch {
 			// The ledger was restored from a backup: callers would take this epoch for a Redis that has lost its tail.
-			r.repairs.RequestRepair(sale.SaleID, in.seen.Epoch)
+			r.repairs.RequestRepair(sale.VoucherID, in.seen.Epoch)
 		}
 		done, err := r.startReading(ctx, urgencyOf(v, view))
 		if err != nil {
@@ -150,7 +150,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.gather(ctx, sale, &in); err != nil {
 		return err
 	}
-	if in.ledger, err = r.ledger.Snapshot(ctx, sale.SaleID, epoch); err != nil {
+	if in.ledger, err = r.ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
 	plan := in.makePlan(epoch)
@@ -163,11 +163,11 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
 		return fmt.Errorf("opening the sale: %w", err)
 	}
-	r.repairs.rebuilt(sale.SaleID, epoch)
+	r.repairs.rebuilt(sale.VoucherID, epoch)
 	if isNew := epoch == 1 && len(in.ledger.Live)+len(in.waiting) == 0; isNew {
-		r.log.InfoContext(ctx, "sale opened", "voucher", sale.SaleID, "stock", plan.opening.Stock)
+		r.log.InfoContext(ctx, "sale opened", "voucher", sale.VoucherID, "stock", plan.opening.Stock)
 	} else {
-		r.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.SaleID, "epoch", epoch, "stock", plan.opening.Stock,
+		r.log.InfoContext(ctx, "sale rebuilt", "voucher", sale.VoucherID, "epoch", epoch, "stock", plan.opening.Stock,
 			"orders", len(in.ledger.Live), "waiting", len(in.waiting), "requeued", len(plan.requeue))
 	}
 	r.logLosses(ctx, sale, &in, plan)
@@ -205,7 +205,7 @@ const maxEpochLead = 1e9
 // epochAbove returns the highest epoch that is known of the sale, which the rebuild's must exceed.
 func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 	above := v.Sale.Epoch
-	for _, epoch := range []int64{view.Mark.Epoch, view.Building, r.repairs.badEpoch(order.SaleOf(v).SaleID, v.Sale.Epoch)} {
+	for _, epoch := range []int64{view.Mark.Epoch, view.Building, r.repairs.badEpoch(v.ID, v.Sale.Epoch)} {
 		if epoch-v.Sale.Epoch <= maxEpochLead {
 			above = max(above, epoch)
 		}
@@ -300,7 +300,7 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 			promised += held.Quantity.Units()
 		}
 		plan.requeue = append(plan.requeue, order.Claim{
-			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Share: in.ledger.Voucher.Sale.Share, Epoch: epoch - 1, Quantity: held.Quantity,
+			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1, Quantity: held.Quantity,
 		})
 	}
 	for _, c := range in.missing(queued) {
@@ -315,7 +315,7 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 		extra += held.Quantity.Extra()
 		if in.holders[user] != held {
 			plan.setHolders = append(plan.setHolders, order.Claim{
-				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Share: in.ledger.Voucher.Sale.Share, Quantity: held.Quantity,
+				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
 			})
 		}
 	}
@@ -323,9 +323,6 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	v := in.ledger.Voucher
 	plan.opening = order.Opening{
 		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
-	}
-	if v.Sale.Split() {
-		plan.opening.Moved = &order.Moved{Out: v.Sale.MovedOut, In: v.Sale.MovedIn}
 	}
 	switch {
 	case v.Status != voucher.OnShelf:

@@ -35,10 +35,6 @@ func TestPlanOfARebuild(t *testing.T) {
 		o.Extra = extra
 		return o
 	}
-	share := ordertest.SaleVoucher(3)
-	share.Sale.SplitIn, share.Sale.MovedOut, share.Sale.MovedIn = 2, 5, 6
-	movedOpening := opening(3, order.SaleOpen)
-	movedOpening.Moved = &order.Moved{Out: 5, In: 6}
 	paused := ordertest.SaleVoucher(2)
 	paused.Sale.Paused = true
 	off := ordertest.SaleVoucher(2)
@@ -66,10 +62,6 @@ func TestPlanOfARebuild(t *testing.T) {
 			holders: one(map[int64]int64{1: 11, 3: 13}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11})},
 			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
-		},
-		"a share counts what was moved, as the ledger has it": {
-			ledger: order.Snapshot{Voucher: share},
-			want:   rebuildPlan{opening: movedOpening},
 		},
 		"an order of which only the holder is left is requeued": {
 			holders: one(map[int64]int64{4: 14}),
@@ -327,24 +319,4 @@ func TestUnaccountedAdmissions(t *testing.T) {
 func withOffers(v voucher.Voucher, units int64) voucher.Voucher {
 	v.Sale.Offered, v.Sale.OfferWithin = units, time.Minute
 	return v
-}
-
-// A share is opened with what the ledger knows of its moves; what it requeues is its own.
-func TestPlanOfAShare(t *testing.T) {
-	t.Parallel()
-	v := ordertest.SaleVoucher(5)
-	v.Sale.SplitIn, v.Sale.Share, v.Sale.MovedOut, v.Sale.MovedIn = 4, 2, 7, 3
-	in := rebuildInput{ledger: order.Snapshot{Voucher: v}, holders: one(map[int64]int64{1: 11})}
-	plan := in.makePlan(9)
-	if diff := gocmp.Diff(&order.Moved{Out: 7, In: 3}, plan.opening.Moved); diff != "" {
-		t.Errorf("moved (-want +got):\n%s", diff)
-	}
-	if len(plan.requeue) != 1 || plan.requeue[0].Sale() != (order.SaleID{VoucherID: ordertest.VoucherA, Share: 2}) {
-		t.Errorf("requeued %+v", plan.requeue)
-	}
-	v.Sale.SplitIn = 0
-	in.ledger.Voucher = v
-	if plan := in.makePlan(9); plan.opening.Moved != nil {
-		t.Errorf("a sale that is not split is opened with %+v", plan.opening.Moved)
-	}
 }

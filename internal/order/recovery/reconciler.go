@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
@@ -51,7 +50,7 @@ var (
 // Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to decide.
 type Suspects interface {
 	// Suspect asks for the sale to be audited soon. It must not block.
-	Suspect(sale order.SaleID)
+	Suspect(sale int64)
 }
 
 // Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
@@ -162,7 +161,7 @@ func (r *Reconciler) serve(ctx context.Context) {
 }
 
 // work does what is to be done about one sale.
-func (r *Reconciler) work(ctx context.Context, sale order.SaleID, u Urgency) {
+func (r *Reconciler) work(ctx context.Context, sale int64, u Urgency) {
 	if u == Retiring {
 		r.repairs.done(sale, r.tryRetire(ctx, sale))
 		return
@@ -204,32 +203,16 @@ func (r *Reconciler) Healthy() error {
 	return *state
 }
 
-// Open puts the sale of a new voucher into Redis, or waits for another instance that is doing so.
+// Open puts a sale into Redis, or waits for another instance that is doing so.
 func (r *Reconciler) Open(ctx context.Context, voucherID int64) error {
-	if err := r.OpenSale(ctx, order.SaleID{VoucherID: voucherID}); err != nil {
-		return err
-	}
-	v, known := r.catalog.Known(voucherID) // found just now
-	if !known || v.Sale == nil || !v.Sale.Split() {
-		return nil
-	}
-	var shares errgroup.Group
-	for _, sale := range order.SalesOf(v)[1:] {
-		shares.Go(func() error { return r.OpenSale(ctx, sale.SaleID) })
-	}
-	return shares.Wait()
-}
-
-// OpenSale puts one sale into Redis, or waits for another instance that is doing so.
-func (r *Reconciler) OpenSale(ctx context.Context, sale order.SaleID) error {
-	return r.locker.Do(ctx, lockName(sale), func(ctx context.Context) error {
-		return r.rebuildIfNeeded(ctx, sale)
+	return r.locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
+		return r.rebuildIfNeeded(ctx, voucherID)
 	})
 }
 
 // forget drops what is remembered of a sale that has left Redis.
-func (r *Reconciler) forget(sale order.SaleID) {
-	r.catalog.Forget(sale.VoucherID)
+func (r *Reconciler) forget(sale int64) {
+	r.catalog.Forget(sale)
 	r.repairs.forget(sale)
 }
 
@@ -261,26 +244,26 @@ func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err e
 		r.repairs.sweep(known) // what failed is tried again all the same
 		return 0, err
 	}
-	found := make(map[order.SaleID]Urgency, len(known))
+	found := make(map[int64]Urgency, len(known))
 	for _, v := range all.unread {
-		sale := order.SaleOf(v).SaleID
+		sale := v.ID
 		if u, has := known[sale]; has {
 			found[sale] = u
 		}
 	}
 	for i, v := range all.vouchers {
-		found[order.SaleOf(v).SaleID] = urgencyOf(v, all.views[i])
+		found[v.ID] = urgencyOf(v, all.views[i])
 	}
 	r.repairs.sweep(found)
 	for i, v := range all.vouchers {
-		r.compare(ctx, v, all.views[i], found[order.SaleOf(v).SaleID])
+		r.compare(ctx, v, all.views[i], found[v.ID])
 	}
 	return all.waited, all.err
 }
 
 // compare has done what is to be done about one sale.
 func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.SaleView, u Urgency) {
-	sale := order.SaleOf(v).SaleID
+	sale := v.ID
 	broken, err := r.needsRebuild(ctx, v, view)
 	switch {
 	case err != nil: // the others go on
@@ -314,7 +297,7 @@ func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
 // that the ledger was restored from a backup (or, without the lock, that the sale was rebuilt in between).
 func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) (bool, error) {
 	if view.Mode == order.SaleMissing || view.Mode == order.SaleRebuilding ||
-		view.Mark.Epoch <= r.repairs.badEpoch(order.SaleOf(v).SaleID, v.Sale.Epoch) || view.Mark.Epoch > v.Sale.Epoch ||
+		view.Mark.Epoch <= r.repairs.badEpoch(v.ID, v.Sale.Epoch) || view.Mark.Epoch > v.Sale.Epoch ||
 		view.Mark.Before(order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}) {
 		return true, nil
 	}
@@ -328,12 +311,11 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 	if err != nil {
 		return false, err
 	}
-	now = now.OfShare(v.Sale.Share)
 	return now.Sale != nil && !now.Sale.Retired && view.Applied > now.Sale.LastOperation, nil
 }
 
 // tryRebuild rebuilds the sale if it is wrong and no other instance is doing so.
-func (r *Reconciler) tryRebuild(ctx context.Context, sale order.SaleID) result {
+func (r *Reconciler) tryRebuild(ctx context.Context, sale int64) result {
 	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error {
 		return r.rebuildIfNeeded(ctx, sale)
 	})
@@ -349,4 +331,4 @@ func (r *Reconciler) tryRebuild(ctx context.Context, sale order.SaleID) result {
 	return jobFailed
 }
 
-func lockName(sale order.SaleID) string { return "sale:" + sale.String() }
+func lockName(sale int64) string { return "sale:" + strconv.FormatInt(sale, 10) }

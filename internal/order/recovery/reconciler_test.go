@@ -148,8 +148,8 @@ func TestRepairRebuildsABadEpochOnce(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- r.Run(ctx) }()
 	for range 5 {
-		r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), order.NoBadEpoch)
-		r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), 3)
+		r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
+		r.repairs.RequestRepair(ordertest.VoucherA, 3)
 	}
 	ordertest.WaitUntil(t, func() bool {
 		f.Mu.Lock()
@@ -170,7 +170,7 @@ func TestRepairRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newTestReconciler(t, &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 5)}})
 	for range 3 {
-		r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), order.NoBadEpoch)
+		r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
 	}
 	if waits := r.repairs.waits(); waits != 1 {
 		t.Fatalf("%d requests wait, want 1", waits)
@@ -178,12 +178,12 @@ func TestRepairRequestsAreLimited(t *testing.T) {
 	if _, _, ok := r.repairs.next(Retiring); !ok {
 		t.Fatal("nothing waits")
 	}
-	r.repairs.done(ordertest.SaleID(ordertest.VoucherA), jobDone)
-	r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), order.NoBadEpoch)
+	r.repairs.done(ordertest.VoucherA, jobDone)
+	r.repairs.RequestRepair(ordertest.VoucherA, order.NoBadEpoch)
 	if waits := r.repairs.waits(); waits != 0 {
 		t.Errorf("%d requests wait right after one, want 0", waits)
 	}
-	r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), 7) // knows something new
+	r.repairs.RequestRepair(ordertest.VoucherA, 7) // knows something new
 	if waits := r.repairs.waits(); waits != 1 {
 		t.Errorf("%d requests wait after a new finding, want 1", waits)
 	}
@@ -197,7 +197,7 @@ func TestBrokenEpochIsRemembered(t *testing.T) {
 		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
 	}
 	r := newTestReconciler(t, f)
-	r.repairs.RequestRepair(ordertest.SaleID(ordertest.VoucherA), 3)
+	r.repairs.RequestRepair(ordertest.VoucherA, 3)
 	f.Before["raise"] = 1
 	r.sweepAndServe(t.Context())
 	if len(f.Built) != 0 {
@@ -217,9 +217,9 @@ func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
 	r := newTestReconciler(t, f)
-	f.Lock(lockName(ordertest.SaleID(ordertest.VoucherA))).Lock()
+	f.Lock(lockName(ordertest.VoucherA)).Lock()
 	r.sweepAndServe(t.Context())
-	f.Lock(lockName(ordertest.SaleID(ordertest.VoucherA))).Unlock()
+	f.Lock(lockName(ordertest.VoucherA)).Unlock()
 	if len(f.Built) != 0 {
 		t.Errorf("built %v while another instance held the lock", f.Built)
 	}
@@ -280,12 +280,12 @@ func TestEpochStaysWhileRedisRefuses(t *testing.T) {
 	r := newTestReconciler(t, f)
 	f.Before["begin"] = 3
 	for range 3 {
-		r.tryRebuild(t.Context(), ordertest.SaleID(ordertest.VoucherA))
+		r.tryRebuild(t.Context(), ordertest.VoucherA)
 	}
 	if epoch := f.Kept[0].Sale.Epoch; epoch != 3 {
 		t.Errorf("the epoch has become %d", epoch)
 	}
-	r.tryRebuild(t.Context(), ordertest.SaleID(ordertest.VoucherA))
+	r.tryRebuild(t.Context(), ordertest.VoucherA)
 	if diff := cmp.Diff(rebuildTo(4), f.Built); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
@@ -309,7 +309,7 @@ func TestBadEpochOfNobodys(t *testing.T) {
 				v.ID: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin},
 			}}
 			r := newTestReconciler(t, f)
-			r.repairs.RequestRepair(ordertest.SaleID(v.ID), tc.bad)
+			r.repairs.RequestRepair(v.ID, tc.bad)
 			for range 3 {
 				r.sweepAndServe(t.Context())
 			}
@@ -411,7 +411,7 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	r := newTestReconciler(t, f)
 	var lines strings.Builder
 	r.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	f.Lock(lockName(ordertest.SaleID(ordertest.VoucherA))).Lock() // another instance is at it
+	f.Lock(lockName(ordertest.VoucherA)).Lock() // another instance is at it
 	for range quietSweeps - 1 {
 		r.sweepAndServe(t.Context())
 	}
@@ -422,7 +422,7 @@ func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	if !strings.Contains(lines.String(), "WARN") {
 		t.Errorf("logged after %d sweeps:\n%s", quietSweeps, &lines)
 	}
-	f.Lock(lockName(ordertest.SaleID(ordertest.VoucherA))).Unlock()
+	f.Lock(lockName(ordertest.VoucherA)).Unlock()
 	r.sweepAndServe(t.Context())
 	f.Before["sales"] = 1
 	lines.Reset()

@@ -37,16 +37,16 @@ type RepairQueue struct {
 	wake chan struct{} // gets a value when something was added
 
 	mu        sync.Mutex
-	jobs      map[order.SaleID]*job
-	waiting   [urgencies][]order.SaleID // oldest first; some are outdated: job.waits says
-	urgency   map[order.SaleID]Urgency  // of all sales that Redis is to hold, as of the last sweep
-	checked   map[order.SaleID]time.Time
-	badEpochs map[order.SaleID]int64 // an epoch known to be wrong, until the sale has a higher one
+	jobs      map[int64]*job
+	waiting   [urgencies][]int64 // oldest first; some are outdated: job.waits says
+	urgency   map[int64]Urgency  // of all sales that Redis is to hold, as of the last sweep
+	checked   map[int64]time.Time
+	badEpochs map[int64]int64 // an epoch known to be wrong, until the sale has a higher one
 }
 
 // job is a sale in the queue.
 type job struct {
-	sale    order.SaleID
+	sale    int64
 	urgency Urgency
 	since   time.Time
 	state   jobState
@@ -66,8 +66,8 @@ const (
 // NewRepairQueue returns an empty queue.
 func NewRepairQueue() *RepairQueue {
 	return &RepairQueue{
-		wake: make(chan struct{}, 1), jobs: make(map[order.SaleID]*job), urgency: make(map[order.SaleID]Urgency),
-		checked: make(map[order.SaleID]time.Time), badEpochs: make(map[order.SaleID]int64),
+		wake: make(chan struct{}, 1), jobs: make(map[int64]*job), urgency: make(map[int64]Urgency),
+		checked: make(map[int64]time.Time), badEpochs: make(map[int64]int64),
 	}
 }
 
@@ -75,7 +75,7 @@ func NewRepairQueue() *RepairQueue {
 // is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that come too
 // soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale
 // has a higher one.
-func (q *RepairQueue) RequestRepair(sale order.SaleID, badEpoch int64) {
+func (q *RepairQueue) RequestRepair(sale int64, badEpoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	known, has := q.badEpochs[sale]
@@ -90,7 +90,7 @@ func (q *RepairQueue) RequestRepair(sale order.SaleID, badEpoch int64) {
 }
 
 // add puts a sale into the queue, or makes it more urgent there. The caller holds mu.
-func (q *RepairQueue) add(sale order.SaleID, u Urgency) {
+func (q *RepairQueue) add(sale int64, u Urgency) {
 	j := q.jobs[sale]
 	switch {
 	case j == nil && len(q.jobs) >= maxJobs:
@@ -120,7 +120,7 @@ func (q *RepairQueue) enqueue(j *job) {
 }
 
 // next takes the most urgent sale out of those that are at least so urgent. It is then worked on until done is called.
-func (q *RepairQueue) next(least Urgency) (sale order.SaleID, u Urgency, ok bool) {
+func (q *RepairQueue) next(least Urgency) (sale int64, u Urgency, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for u := range least + 1 {
@@ -134,7 +134,7 @@ func (q *RepairQueue) next(least Urgency) (sale order.SaleID, u Urgency, ok bool
 			}
 		}
 	}
-	return order.SaleID{}, 0, false
+	return 0, 0, false
 }
 
 // result is what came of working on a sale.
@@ -147,7 +147,7 @@ const (
 )
 
 // done ends the work on a sale.
-func (q *RepairQueue) done(sale order.SaleID, r result) {
+func (q *RepairQueue) done(sale int64, r result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	j := q.jobs[sale]
@@ -164,7 +164,7 @@ func (q *RepairQueue) done(sale order.SaleID, r result) {
 }
 
 // sweep begins a sweep that has found these urgencies: what was delayed waits again, in the order in which it came.
-func (q *RepairQueue) sweep(found map[order.SaleID]Urgency) {
+func (q *RepairQueue) sweep(found map[int64]Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.urgency = found
@@ -190,14 +190,14 @@ func (q *RepairQueue) sweep(found map[order.SaleID]Urgency) {
 }
 
 // urgencies returns what the last sweep has found.
-func (q *RepairQueue) urgencies() map[order.SaleID]Urgency {
+func (q *RepairQueue) urgencies() map[int64]Urgency {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.urgency
 }
 
 // found adds a sale of which a sweep has found that there is something to do.
-func (q *RepairQueue) found(sale order.SaleID, u Urgency) {
+func (q *RepairQueue) found(sale int64, u Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(sale, u)
@@ -244,7 +244,7 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 
 // badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a ledger at
 // the given epoch can have had is forgotten: no rebuild would get beyond it.
-func (q *RepairQueue) badEpoch(sale order.SaleID, ledger int64) int64 {
+func (q *RepairQueue) badEpoch(sale int64, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	epoch, has := q.badEpochs[sale]
@@ -260,7 +260,7 @@ func (q *RepairQueue) badEpoch(sale order.SaleID, ledger int64) int64 {
 }
 
 // rebuilt forgets bad epochs below the given one, which the sale has now.
-func (q *RepairQueue) rebuilt(sale order.SaleID, epoch int64) {
+func (q *RepairQueue) rebuilt(sale int64, epoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if bad, has := q.badEpochs[sale]; has && bad < epoch {
@@ -269,7 +269,7 @@ func (q *RepairQueue) rebuilt(sale order.SaleID, epoch int64) {
 }
 
 // forget drops what is remembered of a sale that has left Redis.
-func (q *RepairQueue) forget(sale order.SaleID) {
+func (q *RepairQueue) forget(sale int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.jobs, sale)

@@ -20,19 +20,19 @@ func (q *RepairQueue) taken() (ids []int64) {
 		if !ok {
 			return ids
 		}
-		ids = append(ids, id.VoucherID)
+		ids = append(ids, id)
 	}
 }
 
 func TestQueueServesRunningSalesFirst(t *testing.T) {
 	t.Parallel()
 	q := NewRepairQueue()
-	q.sweep(ordertest.BySale(map[int64]Urgency{1: Ended, 2: Ended, 3: Upcoming, 4: Running, 5: Ended}))
-	q.found(ordertest.SaleID(5), Retiring)
+	q.sweep(map[int64]Urgency{1: Ended, 2: Ended, 3: Upcoming, 4: Running, 5: Ended})
+	q.found(5, Retiring)
 	for _, id := range []int64{1, 2, 3, 4, 1} {
-		q.RequestRepair(ordertest.SaleID(id), order.NoBadEpoch)
+		q.RequestRepair(id, order.NoBadEpoch)
 	}
-	q.RequestRepair(ordertest.SaleID(6), order.NoBadEpoch) // not known yet: somebody wants to buy
+	q.RequestRepair(6, order.NoBadEpoch) // not known yet: somebody wants to buy
 	if got := q.taken(); !slices.Equal(got, []int64{4, 6, 3, 1, 2, 5}) {
 		t.Errorf("in the order %v", got)
 	}
@@ -43,9 +43,9 @@ func TestQueueFollowsTheWindow(t *testing.T) {
 	t.Parallel()
 	q := NewRepairQueue()
 	for id := range int64(3) {
-		q.found(ordertest.SaleID(id+1), Upcoming)
+		q.found(id+1, Upcoming)
 	}
-	q.sweep(ordertest.BySale(map[int64]Urgency{1: Ended, 2: Running, 3: Upcoming}))
+	q.sweep(map[int64]Urgency{1: Ended, 2: Running, 3: Upcoming})
 	if got := q.taken(); !slices.Equal(got, []int64{2, 3, 1}) {
 		t.Errorf("in the order %v", got)
 	}
@@ -55,23 +55,23 @@ func TestQueueFollowsTheWindow(t *testing.T) {
 func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	q := NewRepairQueue()
-	q.found(ordertest.SaleID(1), Running)
-	q.found(ordertest.SaleID(2), Running)
+	q.found(1, Running)
+	q.found(2, Running)
 	q.taken()
-	q.RequestRepair(ordertest.SaleID(2), 9)
-	q.done(ordertest.SaleID(1), jobFailed)
-	q.done(ordertest.SaleID(2), jobDone)
+	q.RequestRepair(2, 9)
+	q.done(1, jobFailed)
+	q.done(2, jobDone)
 	if got := q.taken(); !slices.Equal(got, []int64{2}) {
 		t.Errorf("before the sweep: %v", got)
 	}
-	q.done(ordertest.SaleID(2), jobDone)
-	q.sweep(ordertest.BySale(map[int64]Urgency{1: Running, 2: Running}))
-	q.found(ordertest.SaleID(2), Running)
+	q.done(2, jobDone)
+	q.sweep(map[int64]Urgency{1: Running, 2: Running})
+	q.found(2, Running)
 	if got := q.taken(); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("after the sweep: %v", got)
 	}
-	q.done(ordertest.SaleID(1), jobDone)
-	q.done(ordertest.SaleID(2), jobDone)
+	q.done(1, jobDone)
+	q.done(2, jobDone)
 	if load := q.Load()[Running]; load.Sales != 0 {
 		t.Errorf("%d sales wait in the end", load.Sales)
 	}
@@ -82,17 +82,17 @@ func TestQueueDelaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := NewRepairQueue()
-		q.found(ordertest.SaleID(1), Running)
+		q.found(1, Running)
 		q.taken()
-		q.done(ordertest.SaleID(1), jobFailed)
+		q.done(1, jobFailed)
 		for range 20 {
 			time.Sleep(minInterval)
-			q.RequestRepair(ordertest.SaleID(1), order.NoBadEpoch)
+			q.RequestRepair(1, order.NoBadEpoch)
 		}
 		if got := q.taken(); len(got) > 0 {
 			t.Errorf("before the sweep: %v", got)
 		}
-		q.sweep(ordertest.BySale(map[int64]Urgency{1: Running}))
+		q.sweep(map[int64]Urgency{1: Running})
 		if got := q.taken(); !slices.Equal(got, []int64{1}) {
 			t.Errorf("after it: %v", got)
 		}
@@ -132,7 +132,7 @@ func TestRunningSalesNeedNotWaitForEndedOnes(t *testing.T) {
 		if r.Ready() != nil || r.Healthy() == nil {
 			t.Errorf("ready: %v, healthy: %v; want ready while ended sales wait", r.Ready(), r.Healthy())
 		}
-		r.repairs.RequestRepair(ordertest.SaleID(ended+1), 4) // once more, in the middle of the others
+		r.repairs.RequestRepair(ended+1, 4) // once more, in the middle of the others
 		again := time.Now()
 		time.Sleep(1200 * time.Millisecond)
 		if took := built.after(ended+1, again); took > 1200*time.Millisecond {

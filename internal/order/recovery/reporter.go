@@ -46,9 +46,9 @@ type Report struct {
 // Admitted is what this instance knows of its admissions: admission.Admission.
 type Admitted interface {
 	// Seen returns the highest mark of the sale that Redis has answered with.
-	Seen(sale order.SaleID) order.Mark
+	Seen(sale int64) order.Mark
 	// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, by sale.
-	RecentAccepts(sales ...order.SaleID) map[order.SaleID][]order.Claim
+	RecentAccepts(sales ...int64) map[int64][]order.Claim
 }
 
 const (
@@ -79,8 +79,8 @@ type Reporter struct {
 	sentAt time.Time // when that heartbeat was sent
 
 	mu       sync.Mutex
-	reported map[order.SaleID]int64 // the round (Round.Stopped) that has this instance's report, or is getting it
-	failed   []Round                // whose reports have to be repeated
+	reported map[int64]int64 // the round (Round.Stopped) that has this instance's report, or is getting it
+	failed   []Round         // whose reports have to be repeated
 }
 
 // ReporterStores are the stores of a Reporter.
@@ -94,7 +94,7 @@ type ReporterStores struct {
 func NewReporter(stores ReporterStores, partition int, name string, admitted Admitted, repairs order.RepairRequester, log *slog.Logger) *Reporter {
 	return &Reporter{
 		stores: stores, partition: partition, name: name, admitted: admitted, repairs: repairs, log: log,
-		slots: make(chan struct{}, maxReports), reported: make(map[order.SaleID]int64),
+		slots: make(chan struct{}, maxReports), reported: make(map[int64]int64),
 	}
 }
 
@@ -136,29 +136,29 @@ func (r *Reporter) heartbeat(ctx context.Context) error {
 	}
 	accepts := r.admitted.RecentAccepts(ids...) // of all of them: it looks through everything that was accepted lately
 	for _, round := range due {
-		r.reports.Go(func() { r.tryReport(ctx, round, accepts[round.Sale.SaleID]) })
+		r.reports.Go(func() { r.tryReport(ctx, round, accepts[round.Sale.VoucherID]) })
 	}
 	return nil
 }
 
 // due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that are over
 // are forgotten.
-func (r *Reporter) due(heard Heard) (due []Round, ids []order.SaleID) {
+func (r *Reporter) due(heard Heard) (due []Round, ids []int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	over := heard.Now - RoundTTL.Milliseconds()
-	maps.DeleteFunc(r.reported, func(_ order.SaleID, stopped int64) bool { return stopped < over })
+	maps.DeleteFunc(r.reported, func(_ int64, stopped int64) bool { return stopped < over })
 	take := func(round Round) {
-		due, ids = append(due, round), append(ids, round.Sale.SaleID)
-		r.reported[round.Sale.SaleID] = round.Stopped
+		due, ids = append(due, round), append(ids, round.Sale.VoucherID)
+		r.reported[round.Sale.VoucherID] = round.Stopped
 	}
 	for _, round := range heard.Rounds {
-		if r.reported[round.Sale.SaleID] != round.Stopped {
+		if r.reported[round.Sale.VoucherID] != round.Stopped {
 			take(round)
 		}
 	}
 	for _, round := range r.failed {
-		if _, again := r.reported[round.Sale.SaleID]; !again && round.Stopped >= over {
+		if _, again := r.reported[round.Sale.VoucherID]; !again && round.Stopped >= over {
 			take(round)
 		}
 	}
@@ -179,12 +179,12 @@ func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Cl
 		return
 	}
 	if ctx.Err() == nil {
-		r.log.WarnContext(ctx, "recovery report failed; retrying", "voucher", round.Sale.SaleID, "error", err)
+		r.log.WarnContext(ctx, "recovery report failed; retrying", "voucher", round.Sale.VoucherID, "error", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reported[round.Sale.SaleID] == round.Stopped {
-		delete(r.reported, round.Sale.SaleID)
+	if r.reported[round.Sale.VoucherID] == round.Stopped {
+		delete(r.reported, round.Sale.VoucherID)
 		r.failed = append(r.failed, round)
 	}
 }
@@ -193,7 +193,7 @@ func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Cl
 func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	report := Report{Seen: r.admitted.Seen(round.Sale.SaleID), Claims: claims}
+	report := Report{Seen: r.admitted.Seen(round.Sale.VoucherID), Claims: claims}
 	inTime, epoch, err := r.stores.Reports.SubmitReport(ctx, round, r.name, report)
 	if err != nil || inTime || len(report.Claims) == 0 {
 		return err
@@ -203,8 +203,8 @@ func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim
 		return err
 	}
 	r.log.ErrorContext(ctx, "a rebuild did not wait for this instance and missed accepted orders; requesting another rebuild",
-		"voucher", round.Sale.SaleID, "orders", lost)
-	r.repairs.RequestRepair(round.Sale.SaleID, epoch)
+		"voucher", round.Sale.VoucherID, "orders", lost)
+	r.repairs.RequestRepair(round.Sale.VoucherID, epoch)
 	return nil
 }
 

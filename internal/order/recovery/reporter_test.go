@@ -52,13 +52,13 @@ type fakeAdmitted struct {
 	accepted []order.Claim
 }
 
-func (f fakeAdmitted) Seen(order.SaleID) order.Mark { return f.seen }
+func (f fakeAdmitted) Seen(int64) order.Mark { return f.seen }
 
-func (f fakeAdmitted) RecentAccepts(sales ...order.SaleID) map[order.SaleID][]order.Claim {
-	claims := make(map[order.SaleID][]order.Claim)
+func (f fakeAdmitted) RecentAccepts(sales ...int64) map[int64][]order.Claim {
+	claims := make(map[int64][]order.Claim)
 	for _, c := range f.accepted {
-		if slices.Contains(sales, c.Sale()) {
-			claims[c.Sale()] = append(claims[c.Sale()], c)
+		if slices.Contains(sales, c.VoucherID) {
+			claims[c.VoucherID] = append(claims[c.VoucherID], c)
 		}
 	}
 	return claims
@@ -80,7 +80,7 @@ func TestReporterReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stop := func(at int64) Round {
-			return Round{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherA}}, Stopped: at}
+			return Round{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: at}
 		}
 		f := &fakeReports{stops: []Round{stop(5)}}
 		r := newTestReporter(f, ordertest.NewFakeStores(0), &ordertest.FakeOrders{}, ordertest.FakeHolders{})
@@ -90,12 +90,12 @@ func TestReporterReports(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(10 * heartbeatEvery)
 		synctest.Wait()
-		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.SaleID(ordertest.VoucherA))[ordertest.SaleID(ordertest.VoucherA)]}
+		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)[ordertest.VoucherA]}
 		if diff := gocmp.Diff([]Report{want}, f.handedIn); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
 		f.Mu.Lock()
-		f.stops = []Round{stop(6), {Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherA + 1}}, Stopped: 6}}
+		f.stops = []Round{stop(6), {Sale: order.SaleRef{VoucherID: ordertest.VoucherA + 1}, Stopped: 6}}
 		f.Mu.Unlock()
 		time.Sleep(3 * heartbeatEvery)
 		end()
@@ -123,7 +123,7 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeReports{stops: []Round{{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherA}}, Stopped: 5}}, late: true}
+			f := &fakeReports{stops: []Round{{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5}}, late: true}
 			s := ordertest.NewFakeStores(0)
 			r := newTestReporter(f, s, &ordertest.FakeOrders{Rows: tc.rows}, tc.held)
 			for range 2 { // it requests one repair
@@ -144,7 +144,7 @@ func TestReportsAreIndependent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeReports{stuck: ordertest.VoucherB, stops: []Round{
-			{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherB}}, Stopped: 5}, {Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: ordertest.VoucherA}}, Stopped: 5},
+			{Sale: order.SaleRef{VoucherID: ordertest.VoucherB}, Stopped: 5}, {Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5},
 		}}
 		r := newTestReporter(f, ordertest.NewFakeStores(0), &ordertest.FakeOrders{}, ordertest.FakeHolders{})
 		ctx, end := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestReportsAreIndependent(t *testing.T) {
 		if len(f.handedIn) != 1 {
 			t.Errorf("%d reports were handed in, want the other sale's", len(f.handedIn))
 		}
-		f.stops = append(f.stops, Round{Sale: order.SaleRef{SaleID: order.SaleID{VoucherID: 99}}, Stopped: 7})
+		f.stops = append(f.stops, Round{Sale: order.SaleRef{VoucherID: 99}, Stopped: 7})
 		f.Mu.Unlock()
 		time.Sleep(heartbeatEvery)
 		synctest.Wait()

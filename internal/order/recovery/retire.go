@@ -28,7 +28,7 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the process
 // dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the next sweep.
-func (r *Reconciler) tryRetire(ctx context.Context, sale order.SaleID) result {
+func (r *Reconciler) tryRetire(ctx context.Context, sale int64) result {
 	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
 	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
 		r.log.WarnContext(ctx, "retiring a sale failed; retrying", "voucher", sale, "error", err)
@@ -37,7 +37,7 @@ func (r *Reconciler) tryRetire(ctx context.Context, sale order.SaleID) result {
 }
 
 // retire checks the sale again, now that the lock is held, and retires it.
-func (r *Reconciler) retire(ctx context.Context, sale order.SaleID) error {
+func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 	v, view, err := r.look(ctx, sale)
 	if err != nil || v.Sale == nil || v.Sale.Retired || !over(v, view) {
 		return err

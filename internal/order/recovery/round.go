@@ -45,7 +45,7 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 			return state.Seen, nil
 		case waited >= maxRoundTime:
 			r.log.WarnContext(ctx, "rebuilding a sale without the reports of some live instances",
-				"voucher", sale.SaleID, "epoch", epoch, "instances", state.Missing)
+				"voucher", sale.VoucherID, "epoch", epoch, "instances", state.Missing)
 			return state.Seen, nil
 		}
 		order.Sleep(ctx, roundPoll)
@@ -60,7 +60,7 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebuildInput, plan rebuildPlan) {
 	if n := len(in.unreadable); n > 0 {
 		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",
-			"voucher", sale.SaleID, "count", n, "holders", in.unreadable[:min(n, listedOrders)])
+			"voucher", sale.VoucherID, "count", n, "holders", in.unreadable[:min(n, listedOrders)])
 	}
 	unaccounted := in.unaccounted()
 	r.observer.Recovered(len(plan.requeue), unaccounted)
@@ -70,10 +70,10 @@ func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebu
 			ids[i] = plan.lost[i].OrderID
 		}
 		r.log.WarnContext(ctx, "Redis had lost accepted orders that instances remember; requeued",
-			"voucher", sale.SaleID, "count", n, "orders", ids)
+			"voucher", sale.VoucherID, "count", n, "orders", ids)
 	}
 	if unaccounted > 0 {
 		r.log.ErrorContext(ctx, "Redis lost accepted orders that no instance remembers",
-			"voucher", sale.SaleID, "count", unaccounted, "seen", in.seen, "reached", in.reached)
+			"voucher", sale.VoucherID, "count", unaccounted, "seen", in.seen, "reached", in.reached)
 	}
 }

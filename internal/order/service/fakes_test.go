@@ -26,9 +26,6 @@ type fakeLedger struct {
 	token    int64    // the highest that has been used
 	revived  []int64  // what ReviveLate returns, once
 
-	lacking []order.LackingPayment // late payments that lack units
-	decided []string               // those that were decided about: "revive pay_1", "refuse pay_2"
-
 	direct    order.Order // the last direct sale
 	directKey string
 	directErr error // fails direct sales
@@ -247,29 +244,6 @@ func (f *fakeLedger) ReviveLate(context.Context, int) (vouchers []int64, err err
 	return vouchers, err
 }
 
-func (f *fakeLedger) Lacking(context.Context, int, int) (lacking []order.LackingPayment, err error) {
-	err = f.Call("lacking", func() error { lacking = slices.Clone(f.lacking); return nil })
-	return lacking, err
-}
-
-func (f *fakeLedger) ReviveLacking(_ context.Context, l order.LackingPayment) error {
-	return f.Call("revive lacking", func() error { return f.decide("revive", l) })
-}
-
-func (f *fakeLedger) RefuseLacking(_ context.Context, l order.LackingPayment) error {
-	return f.Call("refuse lacking", func() error { return f.decide("refuse", l) })
-}
-
-func (f *fakeLedger) decide(what string, l order.LackingPayment) error {
-	i := slices.Index(f.lacking, l)
-	if i < 0 {
-		return nil // decided before
-	}
-	f.lacking = slices.Delete(f.lacking, i, i+1)
-	f.decided = append(f.decided, what+" "+l.PaymentID)
-	return nil
-}
-
 func (f *fakeLedger) ExpireDue(_ context.Context, token int64, n int) (expired []order.Order, err error) {
 	err = f.Call("expire", func() error {
 		if token < f.token {
@@ -314,26 +288,6 @@ type fakeOutbox struct {
 	flushRequests []int64
 	onFlush       func()
 	hang          bool // it answers only once its caller gives up
-
-	gathered map[order.SaleID][]int64 // what is left in all shares, one after the other; then nothing is certain
-	away     map[order.SaleID]bool    // gathering fails there
-}
-
-func (f *fakeOutbox) GatherIn(ctx context.Context, share order.SaleID, _ int64) (int64, error) {
-	f.mu.Lock()
-	left, away := f.gathered[share], f.away[share]
-	if len(left) > 0 {
-		f.gathered[share] = left[1:]
-	}
-	f.mu.Unlock()
-	switch {
-	case away:
-		return 0, ordertest.ErrAway
-	case len(left) == 0:
-		<-ctx.Done()
-		return 0, order.ErrUnavailable
-	}
-	return left[0], nil
 }
 
 func (f *fakeOutbox) Flush(ctx context.Context, id int64) error {

@@ -193,8 +193,7 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	}
 	byPartition := map[int][]voucher.Voucher{}
 	for _, v := range created {
-		sale, _ := order.SaleFor(v, userID)
-		byPartition[sale.Partition] = append(byPartition[sale.Partition], v.OfShare(sale.Share))
+		byPartition[v.Sale.Partition] = append(byPartition[v.Sale.Partition], v)
 	}
 	more, allOfThem, err := together(ctx, slices.Collect(maps.Keys(byPartition)), func(ctx context.Context, partition int) ([]order.Order, bool, error) {
 		return l.heldIn(ctx, userID, byPartition[partition])
@@ -220,10 +219,7 @@ func (l *Lookup) queuedIn(ctx context.Context, userID int64, partition int) (que
 	if u.DeadLetters || u.Since.IsZero() {
 		since, now = time.Time{}, time.Unix(math.MaxInt32, 0)
 	}
-	sales := slices.DeleteFunc(l.catalog.MaySell(partition, since, now, u.Rebuilt), func(v voucher.Voucher) bool {
-		return !order.Sells(v, userID) // they have no order in the other shares
-	})
-	return l.heldIn(ctx, userID, sales)
+	return l.heldIn(ctx, userID, l.catalog.MaySell(partition, since, now, u.Rebuilt))
 }
 
 // together asks all partitions at once. What they answer is one answer, which is not all there is where one of them fails, or does
@@ -295,7 +291,7 @@ func (l *Lookup) heldIn(ctx context.Context, userID int64, sales []voucher.Vouch
 		all = all && h.Whole && !h.Mark.Before(recorded)
 		if h.OrderID != 0 {
 			queued = append(queued, order.Order{
-				ID: h.OrderID, UserID: userID, VoucherID: refs[i].VoucherID, Share: refs[i].Share, Quantity: h.Quantity, Status: order.Queued,
+				ID: h.OrderID, UserID: userID, VoucherID: refs[i].VoucherID, Quantity: h.Quantity, Status: order.Queued,
 			})
 		}
 	}

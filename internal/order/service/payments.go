@@ -139,7 +139,6 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 		flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 		defer cancel()
 		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // the outbox goes on by itself
-		wake(p.late)                                          // in a split sale its share may have had too few
 	case order.PaymentRefunding:
 		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", payment.ID, "order", o.ID)
 		p.wake()

@@ -361,68 +361,6 @@ func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
 	})
 }
 
-// A late payment whose share of a split sale had too few units is asked for again once some have come, and goes back only where the
-// whole sale has too few. One of which neither is known, or that fails, holds up no other.
-func TestLatePaymentsThatLackUnits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newOrderParts(t)
-		share := func(voucherID int64) order.SaleID { return order.SaleID{VoucherID: voucherID, Share: 1} }
-		const came, soldOut, unknown, away = 1, 2, 3, 4 // vouchers
-		for id := int64(came); id <= away; id++ {
-			p.ledger.lacking = append(p.ledger.lacking, order.LackingPayment{PaymentID: fmt.Sprint("pay_", id), Operation: 7, Sale: share(id), Units: 2})
-		}
-		p.ledger.lacking = append(p.ledger.lacking, order.LackingPayment{PaymentID: "pay_5", Operation: 8, Sale: share(soldOut), Units: 1})
-		left := slices.Clone(p.ledger.lacking[unknown-1 : away])
-		p.outbox.gathered = map[order.SaleID][]int64{share(came): {2}, share(soldOut): {1, 1, 1}}
-		p.outbox.away = map[order.SaleID]bool{share(away): true}
-		p.ledger.Before["lacking"], p.ledger.Before["refuse lacking"] = 1, 1
-		defer runPayments(t, p)()
-		time.Sleep(10 * reviveEvery)
-		synctest.Wait()
-		p.ledger.Mu.Lock()
-		defer p.ledger.Mu.Unlock()
-		slices.Sort(p.ledger.decided)
-		if diff := cmp.Diff([]string{"refuse pay_2", "revive pay_1", "revive pay_5"}, p.ledger.decided); diff != "" {
-			t.Errorf("decided (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(left, p.ledger.lacking); diff != "" {
-			t.Errorf("left (-want +got):\n%s", diff)
-		}
-		slices.Sort(p.outbox.flushRequests)
-		if diff := cmp.Diff([]int64{came, soldOut}, p.outbox.flushRequests); diff != "" {
-			t.Errorf("flushes requested (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// A late payment is seen to at once, and not at the next second.
-func TestLatePaymentWakes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newOrderParts(t, unpaidOrder(500))
-		payment, _, err := p.payments.Pay(t.Context(), 2, 66)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := unpaidOrder(500)
-		o.Status = order.Cancelled
-		p.ledger.rows.Put(o)
-		p.ledger.lacking = []order.LackingPayment{{PaymentID: payment.ID, Operation: 1, Sale: order.SaleID{VoucherID: o.VoucherID, Share: 1}, Units: 1}}
-		p.outbox.gathered = map[order.SaleID][]int64{{VoucherID: o.VoucherID, Share: 1}: {1}}
-		defer runPayments(t, p)()
-		if err := p.payments.Confirm(t.Context(), order.Notice{PaymentID: payment.ID, Amount: 500, Provider: payment.Provider}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		p.ledger.Mu.Lock()
-		defer p.ledger.Mu.Unlock()
-		if len(p.ledger.decided) != 1 {
-			t.Errorf("decided %v", p.ledger.decided)
-		}
-	})
-}
-
 // A provider's reference is stored before the buyer learns where to pay, and is what a refund names.
 func TestReferences(t *testing.T) {
 	t.Parallel()

@@ -65,14 +65,6 @@ type LateLedger interface {
 	// ReviveLate gives up to n late payments whose Revival was voided by a rebuild a new one, or makes them refunding
 	// when their sale has been retired. It returns the vouchers concerned.
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
-	// Lacking returns up to n late payments for which a share of a split sale had too few units, up to each of each share, the
-	// oldest first.
-	Lacking(ctx context.Context, each, n int) ([]order.LackingPayment, error)
-	// ReviveLacking gives such a payment a new Revival, as units have come to its share. One that was decided about since, or that
-	// was given a new one, is left alone.
-	ReviveLacking(ctx context.Context, l order.LackingPayment) error
-	// RefuseLacking makes such a payment refunding, as the whole sale has too few units. What is left alone is as above.
-	RefuseLacking(ctx context.Context, l order.LackingPayment) error
 }
 
 // Holdings reads who holds what in Redis: redisstore.Store.
@@ -93,10 +85,6 @@ type NewSales interface {
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
-	// GatherIn moves units of the other shares of a split sale to one of them until that can give so many, and returns how many it can
-	// give then; or fewer than those, if all shares together had no more at one moment, with what waits there until it can be sold. An
-	// error says that neither is known; units that have moved by then stay where they are.
-	GatherIn(ctx context.Context, share order.SaleID, units int64) (left int64, err error)
 }
 
 // Observer is told what happens to orders and payments, for metrics. Its methods must not block.

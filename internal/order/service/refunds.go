@@ -36,7 +36,7 @@ type refundBackOff struct {
 func (p *Payments) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	defer late.Wait()
-	late.Go(func() { p.seeToLate(ctx) })
+	late.Go(func() { p.reviveAllLate(ctx) })
 	ticker := time.NewTicker(refundEvery)
 	defer ticker.Stop()
 	for {
