@@ -26,25 +26,25 @@ func TestLocks(t *testing.T) {
 		if _, err := lockToken(t, s, "auditor", host); err != nil {
 			return err
 		}
-		first, err = lockToken(t, s, "closer", host)
+		first, err = lockToken(t, s, "expirer", host)
 		return err
 	})
 	force := func(code int, words []string, args ...string) {
 		t.Helper()
 		expectOutput(t, s, code, words, append([]string{"locks", "force"}, args...)...)
 	}
-	held := []string{"closer: held by " + host + "/", fmt.Sprintf("token %d", first)}
+	held := []string{"expirer: held by " + host + "/", fmt.Sprintf("token %d", first)}
 	force(2, []string{"no name", "server locks list"}, "-why", "test")
-	force(2, []string{"-why is missing"}, "-yes", "closer")
-	force(2, append(held, "nothing was done", "-yes"), "-why", "test", "closer")
-	if token, err := lockToken(t, s, "closer", host); token != first {
+	force(2, []string{"-why is missing"}, "-yes", "expirer")
+	force(2, append(held, "nothing was done", "-yes"), "-why", "test", "expirer")
+	if token, err := lockToken(t, s, "expirer", host); token != first {
 		t.Errorf("without -yes the token became %d (%v), want %d as before", token, err, first)
 	}
 	force(0, append(held, "is free now", "sale:4711: was free",
-		`"a lock was forced"`, "lock=closer", "lock=sale:4711", "by=somebody", `why="it hangs"`),
-		"-why", "it hangs", "-by", "somebody", "-yes", "closer", "sale:4711")
+		`"a lock was forced"`, "lock=expirer", "lock=sale:4711", "by=somebody", `why="it hangs"`),
+		"-why", "it hangs", "-by", "somebody", "-yes", "expirer", "sale:4711")
 	box.Eventually(t, "the instance's new turn", func() error {
-		token, err := lockToken(t, s, "closer", host)
+		token, err := lockToken(t, s, "expirer", host)
 		if err == nil && token <= first {
 			err = fmt.Errorf("the token is %d, and was %d", token, first)
 		}
@@ -52,7 +52,7 @@ func TestLocks(t *testing.T) {
 	})
 	expectOutput(t, s, 2, []string{"burn", "list or force"}, "locks", "burn")
 	expectOutput(t, s, 2, []string{"list or force"}, "locks")
-	expectOutput(t, s, 0, []string{"auditor", "closer", "lapser", "offerer", "sale:"}, "locks", "--help")
+	expectOutput(t, s, 0, []string{"auditor", "expirer", "lapser", "offerer", "sale:"}, "locks", "--help")
 }
 
 // TestLocksUnreachable: without Redis nothing is said to be free.
@@ -61,7 +61,7 @@ func TestLocksUnreachable(t *testing.T) {
 	redis := testkit.StartRedis(t)
 	s := box.SiteOn(t, 1, redis.Addr, "", testkit.MySQL(t))
 	redis.Kill()
-	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "closer") // waits a while for Redis
+	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "expirer") // waits a while for Redis
 	if got.Code != 1 || strings.Contains(got.Stdout, "free") || !strings.Contains(got.Stderr, "refused") {
 		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}

@@ -242,7 +242,7 @@ func paidLate(t *testing.T, s *shopper) {
 	order := s.buy(voucher, s.user)
 	payURL := s.beginPayment(order)
 	expired := s.awaitStatus(order, "cancelled")
-	if last := expired.History[len(expired.History)-1]; last.By != "closer" {
+	if last := expired.History[len(expired.History)-1]; last.By != "expirer" {
 		t.Errorf("order %s was cancelled by %q", order, last.By)
 	}
 	s.pay(payURL)

@@ -17,7 +17,7 @@ const lockLease = 5 * time.Second
 const locksPrefix = "lock:"
 
 // locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the sale's
-// epoch, which lives in the ledger, so it does not need the lock's token; the closer's work is fenced by the token.
+// epoch, which lives in the ledger, so it does not need the lock's token; the expirer's work is fenced by the token.
 type locker struct {
 	locks   *lock.Locker
 	metrics *telemetry.Metrics

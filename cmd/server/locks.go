@@ -21,7 +21,7 @@ beside running instances, on the Redis that the settings name.
   server locks force -why TEXT [-yes] NAME...
 
 The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
-that does a job for all: auditor, which audits sales; closer, which expires unpaid orders; lapser, which
+that does a job for all: auditor, which audits sales; expirer, which expires unpaid orders; lapser, which
 ends coupons whose date has passed; offerer, which offers units to waiting lists. A holder that dies frees
 its lock within seconds, so there is rarely a reason to force one.
 

@@ -194,7 +194,7 @@ func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
 		}},
 		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
 		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") }},
-		{Name: "keeper", Run: func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") }},
+		{Name: "reconciler", Run: func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") }},
 	}
 }
 

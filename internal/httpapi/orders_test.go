@@ -226,7 +226,7 @@ func history() []order.Event {
 
 const historyDocument = `"history":[{"status":"queued","at":"2026-01-02T12:00:00Z","by":"owner"},` +
 	`{"status":"unpaid","at":"2026-01-02T12:00:00.001Z","by":"recorder"},` +
-	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"closer","why":"not paid in time"}]`
+	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time"}]`
 
 // A single order comes with its history: for its owner, and for admins.
 func TestOrderWithHistory(t *testing.T) {

@@ -17,9 +17,9 @@ type Actor string
 const (
 	Owner      Actor = "owner"
 	ByRecorder Actor = "recorder"
-	ByExpirer  Actor = "closer"
+	ByExpirer  Actor = "expirer"
 	ByProvider Actor = "payment provider"
-	ByPayments Actor = "cashier"      // decides about late payments
+	ByPayments Actor = "payments"     // decides about late payments
 	ByService  Actor = "service"      // the auditor, who pauses sales
 	ByLapser   Actor = "lapser"       // ends coupons whose time is over
 	ByWaitlist Actor = "waiting list" // offers units that come back to those who wait

@@ -56,7 +56,7 @@ type OperationKind string
 // The kinds of operation.
 const (
 	Cancellation OperationKind = "cancel"  // the owner cancelled: the order's units back
-	Expiration   OperationKind = "close"   // the payment deadline passed: likewise
+	Expiration   OperationKind = "expire"  // the payment deadline passed: likewise
 	Refund       OperationKind = "refund"  // an order was refunded: likewise
 	Revival      OperationKind = "revive"  // a late payment: takes the order's units
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes

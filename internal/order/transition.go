@@ -31,7 +31,7 @@ func (a Action) step() step {
 	case Cancel:
 		return step{"cancel", Unpaid, Cancelled, true}
 	case Expire:
-		return step{"close", Unpaid, Cancelled, true}
+		return step{"expire", Unpaid, Cancelled, true}
 	case RequestRefund:
 		return step{"refund", Paid, Refunding, false}
 	case ConfirmRefund:

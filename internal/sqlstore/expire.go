@@ -14,7 +14,7 @@ import (
 )
 
 // expirerFence names the fence of the expirer.
-const expirerFence = "closer"
+const expirerFence = "expirer"
 
 type fenceRow struct {
 	Name  string `gorm:"column:name;primaryKey"`

@@ -26,7 +26,7 @@ func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
 		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled || !o.CancelledAt.Equal(recordedAt) || diff != "" {
 			tb.Errorf("expired %+v (-read +got):\n%s", o, diff)
 		}
-		if event := l.history(tb, o.ID); event != "cancelled by closer: not paid in time" {
+		if event := l.history(tb, o.ID); event != "cancelled by expirer: not paid in time" {
 			tb.Errorf("history %q", event)
 		}
 	}

@@ -124,20 +124,20 @@ func TestReceive(t *testing.T) {
 			"failed":    {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
 			"cancelled, of a retired sale": {
 				retired, order.Cancelled, order.Cancelled, order.PaymentRefunding,
-				arrived + "\ncancelled by cashier: the sale is over for good; the money goes back", 0,
+				arrived + "\ncancelled by payments: the sale is over for good; the money goes back", 0,
 			},
 			"ordinary": {l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
 			"cancelled, ordinary": {
 				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
-				arrived + "\npaid by cashier: there is no limit to this voucher", 0,
+				arrived + "\npaid by payments: there is no limit to this voucher", 0,
 			},
 			"cancelled, and the buyer has bought another": {
 				l.replaced(t, full, 3), order.Cancelled, order.Cancelled, order.PaymentRefunding,
-				arrived + "\ncancelled by cashier: the buyer has bought as many as one may have; the money goes back", 0,
+				arrived + "\ncancelled by payments: the buyer has bought as many as one may have; the money goes back", 0,
 			},
 			"cancelled, and the buyer has bought another, and may have two": {
 				l.replaced(t, other, 3), order.Cancelled, order.Paid, order.PaymentReceived,
-				arrived + "\npaid by cashier: the buyer may have one more", 0,
+				arrived + "\npaid by payments: the buyer may have one more", 0,
 			},
 		}
 		l.retire(t, gone)

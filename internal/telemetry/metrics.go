@@ -93,7 +93,7 @@ func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Reg
 
 // Handler serves the metrics to a Prometheus server. It belongs on the operations listener: it asks for no token.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(aliases{m.registry, oldNames()}, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:            m.registry,
 		ErrorHandling:       promhttp.ContinueOnError, // one broken collector does not hide the others
 		MaxRequestsInFlight: 4,

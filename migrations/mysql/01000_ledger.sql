@@ -95,7 +95,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
 CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     voucher_id      BIGINT      NOT NULL,
     number          BIGINT      NOT NULL COMMENT 'from 1, without gaps, for each voucher',
-    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, close, refund, revive, stock, pause, resume, shelf, window',
+    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, expire, refund, revive, stock, pause, resume, shelf, window',
     delta           BIGINT      NOT NULL COMMENT 'units that go on sale; negative ones are to be taken',
     order_id        BIGINT      NULL,
     user_id         BIGINT      NULL COMMENT 'whose order it is',

@@ -21,11 +21,11 @@ import (
 // back once, and the fence never falls.
 
 const (
-	expirerLock  = "closer"
+	expirerLock  = "expirer"
 	locksPrefix  = "lock:" // of keys, as in cmd/server
 	dueOrders    = 40      // at a time
 	dueStock     = 1000
-	expirerFence = "SELECT token FROM tb_fence WHERE name = 'closer'"
+	expirerFence = "SELECT token FROM tb_fence WHERE name = 'expirer'"
 )
 
 // due is a sale whose orders are not paid for.
@@ -101,7 +101,7 @@ func (d *due) awaitExpired() {
 	box.Eventually(d, "the expiry of all orders that fell due", func() error {
 		var expired, twice int
 		err := d.site.Ledger.DB.QueryRowContext(d.Context(), "SELECT COUNT(*), COALESCE(SUM(n > 1), 0) FROM (SELECT COUNT(*) n FROM tb_order_event e "+
-			"JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.actor = 'closer' GROUP BY o.id) x", d.buyers.Voucher).
+			"JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.actor = 'expirer' GROUP BY o.id) x", d.buyers.Voucher).
 			Scan(&expired, &twice)
 		if err == nil && twice > 0 {
 			d.Fatalf("%d orders were expired more than once", twice)
@@ -237,7 +237,7 @@ func lockForgotten(r *run) {
 		r.proxies[n].redis.Blackhole()
 		r.redis.Kill()
 		r.redis.Start()
-		r.awaitLogged("of closer, and", round+1) // ErrSuperseded
+		r.awaitLogged("of expirer, and", round+1) // ErrSuperseded
 		r.proxies[n].redis.Reset()
 		r.proxies[n].redis.Heal()
 		d.stopped.Store(0)

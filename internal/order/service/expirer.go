@@ -13,7 +13,7 @@ const (
 	expireEvery   = time.Second      // how often due orders are looked for when there were none
 	expireBatch   = 200              // orders in one transaction at most
 	expireTimeout = 30 * time.Second // one transaction at most
-	expirerLock   = "closer"         // of the lock
+	expirerLock   = "expirer"        // of the lock
 )
 
 // Expirer expires orders that were not paid for in time, the longest overdue first, whatever their voucher. Every instance

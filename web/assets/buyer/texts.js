@@ -148,7 +148,7 @@ export const TEXTS = {
   'event.accepted': { en: 'Accepted', zh: '抢购成功' },
   'by.owner': { en: 'by you', zh: '由您操作' },
   'by.till': { en: 'at the till', zh: '门店核销' },
-  'by.closer': { en: 'not paid in time', zh: '超时未支付' },
+  'by.expirer': { en: 'not paid in time', zh: '超时未支付' },
   code: { en: 'Show the code', zh: '出示券码' },
   'code.show': { en: 'Show it at the till.', zh: '到店出示给店员核销。' },
   'code.until': { en: 'Valid until {time}.', zh: '有效期至 {time}。' },
