@@ -13,10 +13,16 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// Main runs the package's tests, stops the servers that they shared, checks that no goroutine is left, and exits the
-// process. Call it from TestMain.
-func Main(m *testing.M) {
+// Main runs the package's tests, stops what they shared (atEnd and the servers), checks that no goroutine is left, and
+// exits the process. Call it from TestMain.
+func Main(m *testing.M, atEnd ...func() error) {
 	code := m.Run()
+	for _, stop := range atEnd {
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "testkit: after the tests:", err)
+			code = max(code, 1)
+		}
+	}
 	if err := sharedServers.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "testkit: stop the shared servers:", err)
 		code = max(code, 1)

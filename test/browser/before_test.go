@@ -17,6 +17,7 @@ import (
 // command that the page shows, and its forecast stays. What was changed since the last sale is named, and a sale that is near. Both
 // languages, dark, and on a phone.
 func TestConsoleBefore(t *testing.T) {
+	t.Parallel()
 	own := testkit.StartRedis(t)
 	s := realShop(t, "SECKILL_REDIS_ADDRS", own.Addr, "SECKILL_REDIS_PREFIX", "")
 	s.holds("Last night at eight")
@@ -112,6 +113,7 @@ func (s *shop) awaitSetup(voucher int64, words string) {
 
 // TestConsoleCheckEmbedded: the list in the embedded mode says what that is for.
 func TestConsoleCheckEmbedded(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	voucher := s.offer("Tonight at eight", 40, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
 	w := open(t, s.url(fmt.Sprintf("/admin#/before/%d", voucher)), s.asAdmin(desktop()))

@@ -15,6 +15,7 @@ func button(state string) string { return fmt.Sprintf("button[data-state=%s]", s
 
 // TestBuying: a visitor signs in, buys, pays, and returns the order.
 func TestBuying(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []struct {
 		name string
 		open func(testing.TB) *shop
@@ -87,6 +88,7 @@ func TestBuying(t *testing.T) {
 // TestSoldOut: another user buys the last unit while the page is open. The page shows it after the click, and offers the
 // voucher again when the unit comes back.
 func TestSoldOut(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 1)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
@@ -107,6 +109,7 @@ func TestSoldOut(t *testing.T) {
 // TestSeveralUnits: a buyer chooses how many, up to what the sale allows, and is asked again when fewer are left: nothing is
 // bought, and the page proposes what is left. The order is paid, shown and given back whole.
 func TestSeveralUnits(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device                                   device
 		grab, few, fewer, pay, order, whole, yes string
@@ -159,6 +162,7 @@ func TestSeveralUnits(t *testing.T) {
 
 // TestOneClickOneOrder: any number of clicks sends one order.
 func TestOneClickOneOrder(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
 	p := testkit.NewProxy(t, s.server.Addr)
@@ -220,6 +224,7 @@ func TestLostAnswer(t *testing.T) {
 
 // TestBusy: the page retries a purchase above the user's rate by itself when it may.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_USER_RATE", "1", "SECKILL_USER_BURST", "1")
 	voucher := s.onSale("50 for 10", 5)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
@@ -247,6 +252,7 @@ func TestBusy(t *testing.T) {
 
 // TestLanguages: the page has the browser's language until the user chooses one.
 func TestLanguages(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	w := open(t, s.url("/"), desktop().in("zh-CN").inDark())
 	w.sees(button("grab"), "立即抢购")
@@ -271,6 +277,7 @@ func TestLanguages(t *testing.T) {
 
 // TestKeyboard: everything works without a mouse, and the focus moves as users expect.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	w := open(t, s.url("/"), desktop())
 	w.sees(button("grab"), "")
@@ -312,6 +319,7 @@ func TestKeyboard(t *testing.T) {
 
 // TestMoreVouchers: a shop with many vouchers shows its newest, and more on demand, which stay while the list is read again.
 func TestMoreVouchers(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	for i := range 60 {
 		s.onSale(fmt.Sprint("coupon ", i+1), 3)

@@ -8,6 +8,7 @@ import (
 // TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who signs in
 // next on the same page.
 func TestAnotherUserSignsIn(t *testing.T) {
+	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/client.js').then(async ({ Client }) => {
   let token = 'A';
@@ -46,6 +47,7 @@ func TestAnotherUserSignsIn(t *testing.T) {
 // TestStaleListLeavesTheButtonAlive: while a store hangs, a list may say that nothing is left or that the sale is paused. The
 // button goes by the window and by the answer to a purchase, and a fresh list counts again.
 func TestStaleListLeavesTheButtonAlive(t *testing.T) {
+	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `Promise.all([import('/assets/buyer/shop.js'), import('/assets/buyer/state.js')]).then(async ([{ Shop }, { stateOf }]) => {
   const now = Date.parse('2026-11-11T20:00:00Z');
@@ -72,6 +74,7 @@ func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 
 // TestCardsOrder: what can be bought comes first, what is over last, and no card moves while the page is open.
 func TestCardsOrder(t *testing.T) {
+	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(async ({ Shop }) => {
   const now = Date.parse('2026-11-11T20:00:00Z');
@@ -103,6 +106,7 @@ func TestCardsOrder(t *testing.T) {
 // TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an order leaves an unknown
 // outcome unknown; and a short wait is waited.
 func TestGuardsAnswers(t *testing.T) {
+	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/client.js').then(async ({ Client }) => {
   const answer = (status, code, wait, data) => () =>
@@ -131,6 +135,7 @@ func TestGuardsAnswers(t *testing.T) {
 // TestPressWithoutTicket: a purchase is asked where no ticket can be had, and first of all after an unknown outcome: it knows the winners.
 // A press that waits for a ticket outlasts a busy service until the start.
 func TestPressWithoutTicket(t *testing.T) {
+	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/buyer/shop.js').then(async ({ Shop }) => {
   const now = Date.now();

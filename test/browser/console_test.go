@@ -64,6 +64,7 @@ func tile(name string) string { return fmt.Sprintf("[data-tile=%s] .tile-value",
 
 // TestConsoleSignIn: the page shows what is wrong with a token; a valid one lasts as long as the tab.
 func TestConsoleSignIn(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	w := open(t, s.url("/admin"), desktop())
 	w.sees("h1", "Console")
@@ -96,6 +97,7 @@ func TestConsoleSignIn(t *testing.T) {
 
 // TestSignInLink: the link that the service prints signs its first user in, and tells the second that it was used.
 func TestSignInLink(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	link := s.signInLink()
 	w := open(t, s.url(link), desktop())
@@ -128,6 +130,7 @@ func (s *shop) signInLink() (link string) {
 // TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and
 // the audit trail shows it.
 func TestConsoleSale(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.sees(".note", "There are no vouchers here yet")
@@ -222,6 +225,7 @@ func TestConsoleSale(t *testing.T) {
 
 // TestConsoleVariants: the console in Chinese, in dark colours, on a phone, and with the keyboard only.
 func TestConsoleVariants(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("五折优惠券", 40)
 	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
@@ -274,6 +278,7 @@ func TestConsoleVariants(t *testing.T) {
 
 // TestConsoleQuantity: the lists of orders and an order say how many units it has, where that is more than one.
 func TestConsoleQuantity(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.offerSeveral("Concert", 5, 3)
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?quantity=3&wait=10s", voucher), 7, nil, nil)
@@ -297,6 +302,7 @@ func TestConsoleQuantity(t *testing.T) {
 
 // TestConsoleDeadLetters: an unreadable entry is listed, and disappears when it is discarded, which needs a reason.
 func TestConsoleDeadLetters(t *testing.T) {
+	t.Parallel()
 	redis, prefix := testkit.Redis(t)
 	s := realShop(t, "SECKILL_REDIS_PREFIX", prefix)
 	poison := map[string]string{"v": "1", "u": "forty-two", "o": "?"}
@@ -325,6 +331,7 @@ func TestConsoleDeadLetters(t *testing.T) {
 
 // TestConsoleCopy: a copy of a sale has its values and a window to come; hidden, it is in no list of buyers until it is shown.
 func TestConsoleCopy(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("Noodles for ten", 40)
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
@@ -373,6 +380,7 @@ func TestConsoleCopy(t *testing.T) {
 // TestConsoleTemplates: a new voucher is saved as a template, and another one starts with it, with a window to come; an ordinary one has
 // a limit.
 func TestConsoleTemplates(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("Noodles for ten", 40)
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
@@ -406,6 +414,7 @@ func TestConsoleTemplates(t *testing.T) {
 // TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list of all
 // sales leads to it. Both languages, a phone, and paper.
 func TestConsoleReport(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("Noodles for ten", 40)
 	s.startBuyers(voucher, 100, 100)()

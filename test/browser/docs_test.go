@@ -4,6 +4,7 @@ import "testing"
 
 // TestDocs: the description of the interface is searched and tried, fits a telephone, and begins there with more than its menu.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	for _, d := range []device{desktop(), phone()} {
 		t.Run(d.name, func(t *testing.T) {

@@ -100,6 +100,7 @@ func failures(t *testing.T) map[string]string {
 
 // TestFailuresInChinese: whatever keeps an endpoint from taking an event, the console says it in Chinese.
 func TestFailuresInChinese(t *testing.T) {
+	t.Parallel()
 	reported := failures(t)
 	list, err := json.Marshal(reported)
 	if err != nil {

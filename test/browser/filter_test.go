@@ -16,6 +16,7 @@ import (
 // TestConsoleFilters: the address has the filter of a list: reload, back and a shared address keep it. A wrong one shows no rows and
 // names its field.
 func TestConsoleFilters(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	noodles := s.onSale("Noodles for ten", 5)
 	s.onSale("Cinema, two seats", 5)
@@ -67,6 +68,7 @@ func TestConsoleFilters(t *testing.T) {
 // TestConsoleOnATelephone: no page of the console scrolls sideways at 390 pixels; its tables have their cells below each other, and
 // figures stand two in a row.
 func TestConsoleOnATelephone(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("五折优惠券，周末与节假日通用，不与其他优惠同享", 40)
 	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour+55*time.Minute), time.Now().Add(5*time.Hour), "not_started")

@@ -14,6 +14,7 @@ import (
 // for tomorrow is created in the console, checked and rehearsed there with the command that it shows, the interface is looked at, a till
 // redeems the coupon, and the report has it. It logs how long each step took.
 func TestFirstHour(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	began := time.Now()
 	step := func(name string) {

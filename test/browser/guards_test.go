@@ -17,6 +17,7 @@ func problemAt(name string) string { return fmt.Sprintf(`[id="f-%s-wrong"]`, nam
 
 // TestConsoleGuards: a sale is made with guards, with wrong ones first; what they do is seen, and they are changed while it runs.
 func TestConsoleGuards(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_GUARD_SECRET", "q7x!mEr2-only-for-guards-Zk91-tests-88")
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")

@@ -6,4 +6,4 @@ import (
 	"seckill/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m, stopBrowser) }

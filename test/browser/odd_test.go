@@ -20,6 +20,7 @@ const outside = `[...document.querySelectorAll('.card *, .tile *, .panel *, .she
 // TestOddVouchers: long titles, markup in texts, prices of nothing and of a fortune, one unit and millions fit into a narrow window, on the
 // buyer's page and in the console.
 func TestOddVouchers(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	now := time.Now()
 	var last struct{ ID int64 }

@@ -11,6 +11,7 @@ import (
 
 // TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first.
 func TestConsolePartitions(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_PARTITIONS", "3")
 	if got := box.Command(t, s.server.Settings, "partition", "close", "1"); got.Code != 0 {
 		t.Fatalf("closing a partition: %s%s", got.Stdout, got.Stderr)

@@ -22,6 +22,7 @@ import (
 // TestProblemsInChinese: whatever the service says of a field that the console sends, the console says it in Chinese. What it says is
 // read out of its source.
 func TestProblemsInChinese(t *testing.T) {
+	t.Parallel()
 	said := map[string]bool{
 		`is "x", which is not an id`: true, "a whole number from 1 to 42": true, // of a list's filter
 		"an amount from 0 to 10,000": true, "a number from 0.5 to 1,440": true, // as the form says them
@@ -76,6 +77,7 @@ func TestProblemsInChinese(t *testing.T) {
 // TestWhysInWords: the pages have words for whatever the history of an order gives as a reason, in both languages. The reasons are read out of
 // the ledger's source.
 func TestWhysInWords(t *testing.T) {
+	t.Parallel()
 	reasons := map[string]bool{"reserved until 2026-11-11T20:00:00Z": true, "the reservation was released": true}
 	for pattern, folder := range map[string]string{
 		`(?:why: |why :?= |(?:refuse|note)\(order\.\w+, |noUnitForLate = )"([^"]+)"`: "../../internal/sqlstore", `\tReason = "([A-Z_]+)"|Reason = "([A-Z_]+)"`: "../../internal/order",

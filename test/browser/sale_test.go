@@ -108,6 +108,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestExpiredToken: with an expired token the page asks to sign in, and buys nothing meanwhile.
 func TestExpiredToken(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
 	d := phone()

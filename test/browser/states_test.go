@@ -80,6 +80,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
 // TestEveryStateOfTheButton: a card in each state that its button can have can be read by everybody, and so can an order in each of its
 // states, in both languages, in light and dark. The list of states is state.js's.
 func TestEveryStateOfTheButton(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("../../web/assets/buyer/state.js")
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +112,7 @@ func TestEveryStateOfTheButton(t *testing.T) {
 
 // TestSandbox: the page where the sandbox is paid says for what and how much, leads back without paying, and says what went wrong.
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_PAYMENT_CALLBACK_URL", "http://127.0.0.1:1/nobody")
 	voucher := s.onSale("Noodles for two", 5)
 	for i, tt := range []struct {
@@ -149,6 +151,7 @@ func TestSandbox(t *testing.T) {
 
 // TestTillAnswers: whatever a till is told about a code, everybody can read it. The list of answers is texts.js's.
 func TestTillAnswers(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("../../web/assets/till/texts.js")
 	if err != nil {
 		t.Fatal(err)

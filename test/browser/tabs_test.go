@@ -10,6 +10,7 @@ import (
 // TestTabsAgree: what a buyer does in one tab, another one of the same browser shows: buying, cancelling, signing out and in. It
 // asks the service; it takes no other tab's word.
 func TestTabsAgree(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	first := open(t, s.url("/"), desktop())
 	first.sees(button("grab"), "")
@@ -63,6 +64,7 @@ func TestOrdersUnknown(t *testing.T) {
 // TestSlowNetwork: at 200 kbit/s with 400 ms until an answer begins, the page comes in one wave of requests, in 60,000 bytes, and
 // its button works.
 func TestSlowNetwork(t *testing.T) {
+	t.Parallel()
 	const most = 60_000 // bytes, compressed, without headers; with the lists that it needs
 	s := realShop(t)
 	s.onSale("50 for 10", 5)

@@ -44,6 +44,7 @@ func (s *shop) begins(voucher int64, after time.Duration) {
 // TestPressBeforeTheMoment: the page says from when tickets are given out, does the work for one while it stays usable, keeps a
 // press that comes before the buyer's moment, and sends it then.
 func TestPressBeforeTheMoment(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device                                            device
 		from, early, press, working, work, kept, withdraw string
@@ -131,6 +132,7 @@ func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 
 // TestStoppedAtTheMoment: a guard's refusal is shown, and the buyer may press again.
 func TestStoppedAtTheMoment(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device device
 		want   string

@@ -37,6 +37,7 @@ func (s *shop) asTill(d device) device {
 
 // TestTill: a buyer shows the code, a till types it, checks it and redeems it; the buyer's page says so.
 func TestTill(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	id, code := s.coupon("Noodles for two")
 	buyer := open(t, s.url("/"), s.signedIn(phone(), 42))
@@ -69,6 +70,7 @@ func TestTill(t *testing.T) {
 
 // TestTillInChinese: on a large screen, with what is no code, and signing in and out.
 func TestTillInChinese(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	_, code := s.coupon("双人牛肉面")
 	till := open(t, s.url("/till"), desktop().in("zh-CN").inDark())
@@ -98,6 +100,7 @@ func TestTillInChinese(t *testing.T) {
 
 // TestTillWithLostAnswers: the answer to a redeem is lost; the page asks again with the same key, and says that it is redeemed.
 func TestTillWithLostAnswers(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	_, code := s.coupon("Noodles for two")
 	p := testkit.NewProxy(t, s.server.Addr)

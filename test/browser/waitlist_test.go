@@ -32,6 +32,7 @@ func onList(voucher int64, step string) string {
 // TestWaitingList: a buyer joins the list of a sold-out sale, sees who waits before them, gets the offer as soon as it is their turn,
 // and accepts it.
 func TestWaitingList(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device                                                                  device
 		join, sign, waiting, ahead, first, leave, offered, title, kept, pay, ok string
@@ -93,6 +94,7 @@ func TestWaitingList(t *testing.T) {
 
 // TestLeaveTheWaitingList: a buyer is asked before a place or an offer is given up; the unit goes to the next.
 func TestLeaveTheWaitingList(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device                                      device
 		leaveAsk, join, declineAsk, declineSays, no string
@@ -176,6 +178,7 @@ func TestMissedOffer(t *testing.T) {
 // TestConsoleWaitingList: the form gives a sale a waiting list, its page shows the places by state, and its report what came of the
 // offers. What is wrong with the time is shown at its field.
 func TestConsoleWaitingList(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		device                          device
 		list, wrong, waiting, sum, pass string

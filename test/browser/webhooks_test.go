@@ -23,6 +23,7 @@ func hook(tb testing.TB) (address string, status *atomic.Int32) {
 // TestConsoleWebhooks: an endpoint is created, with a wrong form first, tried, changed, given a new secret, disabled by a 410,
 // enabled, and deleted; events are listed and sent again.
 func TestConsoleWebhooks(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
 	address, status := hook(t)
 	w := open(t, s.url("/admin#/webhooks"), s.asAdmin(desktop()))
@@ -133,6 +134,7 @@ func TestConsoleWebhooks(t *testing.T) {
 
 // TestConsoleWebhooksVariants: endpoints in Chinese, in dark colours, on a phone, and with the keyboard only.
 func TestConsoleWebhooksVariants(t *testing.T) {
+	t.Parallel()
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
 	address, status := hook(t)
 	var made struct{ ID int64 }

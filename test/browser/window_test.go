@@ -44,7 +44,7 @@ func desktop() device { return device{name: "desktop", width: 1280, height: 900}
 func (d device) in(language string) device { d.language = language; return d }
 func (d device) inDark() device            { d.dark = true; return d }
 
-// window is a browser with one page and an empty profile.
+// window is a tab of the browser, of an empty profile at first.
 type window struct {
 	tb     testing.TB
 	ctx    context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
@@ -55,20 +55,60 @@ type window struct {
 	errors   []string // of the console
 }
 
-// open starts a browser and opens the address.
-func open(tb testing.TB, address string, d device) *window {
-	tb.Helper()
-	program, err := server.ChromiumProgram(context.WithoutCancel(tb.Context()))
+// browser is the Chromium of all tests of this process, each of whose windows has a profile of its own.
+var browser struct { //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+	once sync.Once
+	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
+	stop func() error
+	err  error
+}
+
+// startBrowser starts the browser, which ends with the process if nobody ends it.
+func startBrowser() {
+	program, err := server.ChromiumProgram(context.Background())
 	if err != nil {
-		tb.Fatal(err)
+		browser.err = err
+		return
+	}
+	profile, err := os.MkdirTemp("", "seckill-browser")
+	if err != nil {
+		browser.err = err
+		return
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true),
-		chromedp.UserDataDir(tb.TempDir()), chromedp.Flag("lang", "en-GB"), chromedp.WSURLReadTimeout(2*patience),
+		chromedp.UserDataDir(profile), chromedp.Flag("lang", "en-GB"), chromedp.WSURLReadTimeout(2*patience),
 		chromedp.Flag("no-proxy-server", true))
-	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()), options...)
-	tb.Cleanup(stop)
-	return openTab(tb, allocator, address, d)
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	browser.ctx = ctx
+	browser.stop = func() error {
+		err := chromedp.Cancel(ctx)
+		cancel()
+		stopAllocator()
+		return errors.Join(err, os.RemoveAll(profile))
+	}
+	if err := chromedp.Do(ctx); err != nil { // starts it; without a timeout, because the browser lives as long as this context
+		browser.err = fmt.Errorf("starting the browser: %w", err)
+	}
+}
+
+// stopBrowser ends the browser, if there is one.
+func stopBrowser() error {
+	if browser.stop == nil {
+		return nil
+	}
+	return browser.stop()
+}
+
+// open opens the address in a window with a profile of its own.
+func open(tb testing.TB, address string, d device) *window {
+	tb.Helper()
+	browser.once.Do(startBrowser)
+	if browser.err != nil {
+		tb.Fatal(browser.err)
+	}
+	return openTab(tb, browser.ctx, address, d, chromedp.WithNewBrowserContext())
 }
 
 // tab opens the address in another tab of the same browser.
@@ -77,13 +117,13 @@ func (w *window) tab(address string) *window {
 	return openTab(w.tb, w.ctx, address, w.device)
 }
 
-// openTab opens the address in a new tab of the parent's browser, which it starts if there is none.
-func openTab(tb testing.TB, parent context.Context, address string, d device) *window {
+// openTab opens the address in a new tab of the parent's profile, or of a new one.
+func openTab(tb testing.TB, parent context.Context, address string, d device, profile ...chromedp.ContextOption) *window {
 	tb.Helper()
-	ctx, cancel := chromedp.NewContext(parent)
+	ctx, cancel := chromedp.NewContext(parent, profile...)
 	w := &window{tb: tb, ctx: ctx, device: d}
 	tb.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // ends the tab, or the browser with it, and waits for it
+		_ = chromedp.Cancel(ctx) // ends the tab, and the profile with its first one
 		cancel()
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -91,8 +131,8 @@ func openTab(tb testing.TB, parent context.Context, address string, d device) *w
 			tb.Errorf("on the console: %s", e)
 		}
 	})
-	if err := chromedp.Do(ctx); err != nil { // starts it; without a timeout, because the browser lives as long as this context
-		tb.Fatalf("starting the browser: %v", err)
+	if err := chromedp.Do(ctx); err != nil { // without a timeout, because the tab lives as long as this context
+		tb.Fatalf("opening a tab: %v", err)
 	}
 	if err := chromedp.Listen(ctx, w.onEvent); err != nil {
 		tb.Fatalf("listening to the browser: %v", err)

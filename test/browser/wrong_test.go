@@ -33,6 +33,7 @@ func (w *window) isRight(field string) {
 // TestCorrectedField: what is wrong with a field is said until the field is changed, or one because of which it is wrong; the sum counts
 // what is left. The page takes numbers as it writes them, and no half of a time.
 func TestCorrectedField(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
@@ -101,6 +102,7 @@ func TestCorrectedField(t *testing.T) {
 
 // TestCorrectedToken: what was wrong with a token, or with a code, is said until another is typed. The field has the focus meanwhile.
 func TestCorrectedToken(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	s.onSale("50 for 10", 5)
 	for _, page := range []struct{ path, open, press string }{
@@ -127,6 +129,7 @@ func TestCorrectedToken(t *testing.T) {
 
 // TestRefusalGoesWithTheState: what an order's action was refused for is shown while the order is in the state that it was about.
 func TestRefusalGoesWithTheState(t *testing.T) {
+	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
 	var bought struct{ OrderID string }
@@ -168,6 +171,7 @@ func (w *window) grouped() {
 
 // TestGrouped: the search for bare numbers finds what it is to find, and leaves ids alone.
 func TestGrouped(t *testing.T) {
+	t.Parallel()
 	s := embeddedShop(t)
 	w := open(t, s.url("/"), desktop())
 	w.sees(button("grab"), "")
