@@ -12,11 +12,16 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # What can be changed on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
 BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/(browser|faults|alerts)$$')
+# What make test runs without the race detector: no goroutines of its own share memory, or the work is a database's.
+PLAIN     := ^seckill/(bench|deploy|examples|internal/(sqlstore|pages|testkit))(/|$$)
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 COUNT     ?= 3
 # The version before: the commit that make test-upgrade runs beside this work tree. Empty: the work tree itself.
 UPGRADE_FROM ?=
+
+# Tests that wait for processes, more at once than there are processors. Vet is one of the linters.
+AT_ONCE   := -vet=off -p 4 -parallel 8
 
 # One Redis and one MariaDB for a whole run, unless the environment names servers already.
 ifeq ($(and $(SECKILL_TEST_REDIS_ADDR),$(SECKILL_TEST_MYSQL_DSN)),)
@@ -67,25 +72,30 @@ migrate: build ## bring the schema of SECKILL_MYSQL_DSN up to date
 ##@ Test
 
 .PHONY: test
-test: cc ## all tests: packages with the race detector, then the real program from outside
-	@$(WITH_SERVICES) $(MAKE) test-race test-box
+test: cc ## packages, most with the race detector, then the real program from outside; not the browser, faults, alerts, upgrades
+	@$(WITH_SERVICES) $(MAKE) test-packages test-box
+
+.PHONY: test-packages
+test-packages: cc
+	@$(MAKE) test-race PKG='$(shell printf '%s\n' $(PKG) | grep -v -E '$(PLAIN)')'
+	@$(MAKE) test-unit PKG='$(shell printf '%s\n' $(PKG) | grep -E '$(PLAIN)')'
 
 .PHONY: test-unit
 test-unit: ## the packages' tests, without the race detector
-	@$(WITH_SERVICES) go test -timeout 20m $(TESTFLAGS) $(PKG)
+	@$(WITH_SERVICES) go test $(AT_ONCE) -timeout 20m $(TESTFLAGS) $(PKG)
 
 .PHONY: test-race
-test-race: cc ## the packages' tests, with the race detector
-	@$(WITH_SERVICES) go test -race -timeout 40m $(TESTFLAGS) $(PKG)
+test-race: cc ## all packages' tests, with the race detector
+	@$(WITH_SERVICES) go test -race $(AT_ONCE) -timeout 40m $(TESTFLAGS) $(PKG)
 
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
 test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
-	@$(WITH_SERVICES) go test -count=1 -p 1 -timeout 40m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
+	@$(WITH_SERVICES) go test -count=1 $(AT_ONCE) -timeout 40m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium
-	@$(WITH_SERVICES) go test -count=1 -timeout 30m ./test/browser $(TESTFLAGS)
+	@$(WITH_SERVICES) go test -count=1 -vet=off -parallel 4 -timeout 30m ./test/browser $(TESTFLAGS)
 
 # All that are taken are in bin/pictures: docs/images has those that documents show.
 .PHONY: pictures
@@ -111,7 +121,7 @@ test-faults: ## every fault scenario, or RUN=F13 [SEED=42]; all of them write do
 
 .PHONY: test-faults-quick
 test-faults-quick: ## the fault scenarios that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -v -timeout 60m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' go test -count=1 -vet=off -v -parallel 4 -timeout 60m -skip '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-crowds
 test-crowds: ## the attacks of F42 with as many connections as the limit of open files allows

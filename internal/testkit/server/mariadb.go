@@ -75,7 +75,7 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
 			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
-			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=300",
+			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=1000",
 			"--character-set-server=utf8mb4", "--performance-schema=OFF")
 		m.proc.args = append(m.proc.args, args...)
 		if err := change(m); err != nil {
