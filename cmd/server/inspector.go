@@ -87,29 +87,12 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 	}
 	if voucherID > 0 {
 		sources.Sale = func(ctx context.Context) (*preflight.Sale, error) { return i.sale(ctx, voucherID) }
-		sources.Setup = i.setup
 	}
 	f := preflight.Gather(ctx, sources)
 	if errors.Is(f.SaleErr, voucher.ErrNotFound) || errors.Is(f.SaleErr, voucher.ErrNotSeckill) {
 		return f, f.SaleErr
 	}
 	return f, nil
-}
-
-// setup reads the setup as it is now.
-func (i *inspector) setup(ctx context.Context) (preflight.Setup, error) {
-	partitions := i.stores.partitions.All()
-	return preflight.ReadSetup(ctx, preflight.SetupSources{
-		Redis: func(ctx context.Context) []preflight.Redis { return i.stores.redis.Settings(ctx, partitions) },
-		Ledger: func(ctx context.Context) (preflight.Ledger, error) {
-			if i.ledgerErr != nil {
-				return preflight.Ledger{}, i.ledgerErr
-			}
-			return i.stores.ledger.Settings(ctx)
-		},
-		Instances: i.stores.redis.Instances, Partitions: len(partitions), Settings: i.cfg.Shared(),
-		Embedded: i.cfg.Embedded(), Version: versionShown(),
-	})
 }
 
 // redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the one with
@@ -178,7 +161,6 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if s.Rehearsed, err = i.rehearsed(ctx, id); err != nil {
 		return nil, err
 	}
-	s.Last, s.LastErr = i.stores.ledger.LastSale(ctx, id)
 	if !v.Sale.Retired {
 		i.balance(ctx, s)
 	}

@@ -16,7 +16,6 @@ import (
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/pages"
-	"seckill/internal/preflight"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -130,7 +129,6 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	var recorders, jobs errgroup.Group
 	recorders.Go(func() error { return shop.record(recording) })
 	shop.work(working, &jobs)
-	jobs.Go(func() error { return preflight.NewSetups(stores.ledger, inspect.setup, log).Run(working) })
 	jobs.Go(func() error { return watchBacklog(working, shop.partitions, stores.redis, metrics) })
 	if stores.home != nil {
 		jobs.Go(func() error { return stores.home.Run(working) })

@@ -9,7 +9,7 @@ import (
 //
 // The tags are read by [Load] and [Table]: env is the variable, envDefault its default, shown what the table says
 // instead of the default, unit what the value is, oneof or min and max (both inclusive) what is allowed, effect what
-// it does, own that it may differ from instance to instance. A field's comment has what does not fit into the table.
+// it does. A field's comment has what does not fit into the table.
 type Config struct {
 	HTTP    HTTP
 	Stores  Stores
@@ -28,15 +28,15 @@ type Config struct {
 type HTTP struct {
 	// Addr may have port 0: any free one. The embedded mode makes demo buyers for everybody who reaches it, so it is for this
 	// machine only unless somebody says otherwise.
-	Addr string `env:"SECKILL_HTTP_ADDR" shown:":8080; in the embedded mode 127.0.0.1:8080" unit:"host:port" effect:"where buyers, admins and frontends connect" own:"true"`
+	Addr string `env:"SECKILL_HTTP_ADDR" shown:":8080; in the embedded mode 127.0.0.1:8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
 
 	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
 	// and profiles need no token.
-	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:8081" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere" own:"true"`
+	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:8081" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
 
 	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its own lead to
 	// this machine, and so read from a listener that a browser here reaches, but it cannot do so with an address.
-	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name" own:"true"`
+	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 
@@ -47,7 +47,7 @@ type HTTP struct {
 	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, public reads first, then own reads, then purchases, admins last (each has a sixteenth for itself); above half of it ?wait= waits no longer"`
 
 	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual million.
-	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)" own:"true"`
+	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
 
 	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
 	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
@@ -73,9 +73,9 @@ type Stores struct {
 	// store inside the process.
 	Embedded string `env:"SECKILL_EMBEDDED" envDefault:"auto" oneof:"auto,never" effect:"auto: without Redis and MySQL settings the service runs on stores of its own, for one process; never: it refuses to"`
 
-	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time" own:"true"`
+	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time"`
 
-	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances" own:"true"`
+	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances"`
 }
 
 // Redis is how Redis is reached.
@@ -87,7 +87,7 @@ type Redis struct {
 
 	Master string `env:"SECKILL_REDIS_MASTER" unit:"name" effect:"name of the master that the sentinels watch; for the mode sentinel, and needed there"`
 
-	Username string `env:"SECKILL_REDIS_USERNAME" unit:"name" effect:"user of an access control list; without one, Redis's default user" own:"true"`
+	Username string `env:"SECKILL_REDIS_USERNAME" unit:"name" effect:"user of an access control list; without one, Redis's default user"`
 
 	Password Secret `env:"SECKILL_REDIS_PASSWORD" unit:"text" effect:"password of the user; may be empty"`
 
@@ -171,7 +171,7 @@ type Payment struct {
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse to create vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
-	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back" own:"true"`
+	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 
 	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"unpaid orders that expire each second, at most, once their payment deadline has passed; higher drains the backlog faster and slows purchases in progress"`
 }
@@ -188,7 +188,7 @@ type Webhook struct {
 // Server is the process itself.
 type Server struct {
 	// Instance need not be unique: every process adds a name of its own where that matters.
-	Instance string `env:"SECKILL_INSTANCE" shown:"the host name" unit:"name" effect:"what this instance is called in logs and among the stream's consumers" own:"true"`
+	Instance string `env:"SECKILL_INSTANCE" shown:"the host name" unit:"name" effect:"what this instance is called in logs and among the stream's consumers"`
 
 	// Timezone is a name of the IANA database. Location is what it names, set by Load.
 	Timezone string         `env:"SECKILL_TIMEZONE" envDefault:"UTC" unit:"name such as Asia/Shanghai" effect:"zone of times that are sent without one"`
@@ -202,9 +202,9 @@ type Server struct {
 
 // Log is what is written to the log.
 type Log struct {
-	Level slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info" unit:"debug, info, warn or error" effect:"least severity that is logged" own:"true"`
+	Level slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info" unit:"debug, info, warn or error" effect:"least severity that is logged"`
 
-	Format string `env:"SECKILL_LOG_FORMAT" envDefault:"text" oneof:"text,json" effect:"how log lines look: for people, or for programs" own:"true"`
+	Format string `env:"SECKILL_LOG_FORMAT" envDefault:"text" oneof:"text,json" effect:"how log lines look: for people, or for programs"`
 }
 
 // Embedded reports whether the service is to run on stores of its own, inside the process.

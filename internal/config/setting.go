@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -53,23 +52,6 @@ func (c Config) LogValue() slog.Value {
 		attrs = append(attrs, slog.String(s.name(), shown(s.in(&c))))
 	}
 	return slog.GroupValue(attrs...)
-}
-
-// Shared returns the settings that all instances have alike, by variable, those without a value as "none". What is secret, and what
-// belongs to one machine or process, is left out.
-func (c Config) Shared() map[string]string {
-	all := make(map[string]string)
-	for _, s := range settings() {
-		value := s.in(&c)
-		switch value.Interface().(type) {
-		case Secret, DSN:
-			continue
-		}
-		if s.tag("own") == "" {
-			all[s.name()] = cmp.Or(shown(value), "none")
-		}
-	}
-	return all
 }
 
 // shown returns a value as it would be written in the environment, secrets masked.

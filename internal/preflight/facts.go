@@ -15,7 +15,6 @@ type Facts struct {
 	DeadLetters  int64
 	BacklogErr   error
 	HasProvider  bool  // somebody takes money
-	Setup        Setup // nil where no sale was asked for
 	Embedded     bool  // one process with its stores inside: there are no others, and no settings of theirs
 	Sale         *Sale // nil: no sale was asked for, or SaleErr
 	SaleErr      error
@@ -23,7 +22,6 @@ type Facts struct {
 
 // Redis is what a Redis server says of itself, and how quickly. A setting that it does not show is "".
 type Redis struct {
-	Version      string
 	Node         string        // its address, or the hash tag whose node is not known; "" where there is no other
 	Partitions   []int         // that it has, of those that were asked about
 	Err          error         // why it could not be asked; nothing below is known then
@@ -40,7 +38,6 @@ type Redis struct {
 
 // Ledger is what the database says of itself, and how quickly.
 type Ledger struct {
-	Version      string
 	Answer       time.Duration // the median of some queries
 	Commit       time.Duration // the same of transactions with one row
 	Ahead        time.Duration // of its clock before this machine's
@@ -71,16 +68,6 @@ type Sale struct {
 	Undecided  string // "": it could be found out; else why not
 	Changes    []Change
 	Rehearsed  *Rehearsed // the last rehearsal that has a result; nil: none
-	Last       *LastSale  // nil: none was kept, or LastErr
-	LastErr    error
-}
-
-// LastSale is the last sale that began before another one, of those whose setup was kept.
-type LastSale struct {
-	VoucherID int64
-	Title     string
-	Begin     time.Time
-	Setup     Setup
 }
 
 // Rehearsed is a rehearsal of the sale.

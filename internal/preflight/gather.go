@@ -15,7 +15,6 @@ type Sources struct {
 	Instances func(ctx context.Context) ([]Instance, error)
 	Backlog   func(ctx context.Context) (Backlog, error)
 	Sale      func(ctx context.Context) (*Sale, error) // nil: no sale is asked for
-	Setup     func(ctx context.Context) (Setup, error) // asked with Sale; of what its error says the setup has no value
 
 	// What is known without asking; see [Facts].
 	PoolSize, Confirming  int
@@ -32,9 +31,7 @@ func Gather(ctx context.Context, s Sources) Facts {
 	instances, backlog := ask(ctx, s.Instances), ask(ctx, s.Backlog)
 	f := Facts{PoolSize: s.PoolSize, Confirming: s.Confirming, HasProvider: s.HasProvider, Embedded: s.Embedded}
 	if s.Sale != nil {
-		setup := ask(ctx, s.Setup)
 		f.Sale, f.SaleErr = ask(ctx, s.Sale)()
-		f.Setup, _ = setup()
 	}
 	f.Redis, _ = redis() // never an error
 	f.Ledger, f.LedgerErr = ledger()

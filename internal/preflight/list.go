@@ -36,7 +36,7 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.sinceLastSale(), f.Sale.rehearsal()}
+	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.Sale.rehearsal()}
 }
 
 func (f *Facts) ofLedger() []Line {

@@ -20,17 +20,7 @@ func good() Facts {
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16, HasProvider: true,
-		Setup: around(),
-		Sale:  &Sale{Last: &LastSale{VoucherID: 1006, Title: "Yesterday's", Begin: now.Add(-23 * time.Hour), Setup: around()}, Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
-	}
-}
-
-// around is a setup.
-func around() Setup {
-	return Setup{
-		"instances": "2", "instances.versions": "v1.2.3", "partitions": "1", "redis.version": "7.2.4", "ledger.version": "8.4.0",
-		"appendfsync": "always", "maxmemory": "100 MiB", "sync_binlog": "1", "max_connections": "151",
-		"SECKILL_USER_RATE": "10", "SECKILL_CORS_ORIGINS": "none",
+		Sale: &Sale{Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
 	}
 }
 
@@ -56,37 +46,21 @@ func TestList(t *testing.T) {
 		level  Level
 		says   string
 	}{
-		"good":               {func(*Facts) {}, "", OK, ""},
-		"no sale asked for":  {func(f *Facts) { f.Sale = nil }, "", OK, ""},
-		"it runs":            {func(f *Facts) { f.Sale.Begin = now.Add(-time.Minute) }, "", OK, ""},
-		"it has ended":       {func(f *Facts) { f.Sale.Begin, f.Sale.End = now.Add(-time.Hour), now }, "sale.window", No, "ended"},
-		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
-		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
-		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
-		"no unit is missing": {func(*Facts) {}, "sale.units", OK, "is accounted for"},
-		"units not known":    {func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning, "not found out: Redis is rebuilding it"},
-		"units missing":      {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
-		"nobody takes money": {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
-		"free, no provider":  {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
-		"changed today":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
-		"none before it":     {func(f *Facts) { f.Sale.Last = nil }, "", OK, ""},
-		"last one not read":  {func(f *Facts) { f.Sale.Last, f.Sale.LastErr = nil, away }, "setup.changes", Warning, "not found out: connection refused"},
-		"fsync differs":      {func(f *Facts) { f.Setup["appendfsync"] = "everysec" }, "setup.changes", Warning, "sale 1006 (Yesterday's), which began at 2026-05-31 20:00 UTC: appendfsync always → everysec →"},
-		"several differ": {func(f *Facts) {
-			f.Setup["instances"], f.Setup["ledger.version"], f.Setup["SECKILL_USER_RATE"] = "3", "8.4.1", "50"
-		}, "setup.changes", Warning, "instances 2 → 3; database 8.4.0 → 8.4.1; SECKILL_USER_RATE 10 → 50 →"},
-		"a long value": {func(f *Facts) { f.Setup["SECKILL_CORS_ORIGINS"] = strings.Repeat("é", 81) }, "setup.changes", Warning, "none → " + strings.Repeat("é", 80) + "… →"},
-		"long values that end otherwise": {func(f *Facts) {
-			f.Sale.Last.Setup["SECKILL_CORS_ORIGINS"], f.Setup["SECKILL_CORS_ORIGINS"] = strings.Repeat("é", 100)+"a", strings.Repeat("é", 100)
-		}, "setup.changes", Warning, "…" + strings.Repeat("é", 79) + "a → …" + strings.Repeat("é", 80) + " →"},
-		"not readable now":       {func(f *Facts) { f.Setup["redis.version"], f.Setup["maxmemory"] = "", "" }, "setup.changes", Warning, "nothing since sale 1006 (Yesterday's), which began at 2026-05-31 20:00 UTC; not compared, as it could not be read then or now: Redis, maxmemory →"},
-		"not readable then":      {func(f *Facts) { f.Sale.Last.Setup["sync_binlog"] = "" }, "setup.changes", Warning, "then or now: sync_binlog"},
-		"never readable":         {func(f *Facts) { f.Setup["sync_binlog"], f.Sale.Last.Setup["sync_binlog"] = "", "" }, "setup.changes", Warning, "then or now: sync_binlog"},
-		"not asked for then":     {func(f *Facts) { delete(f.Sale.Last.Setup, "max_connections") }, "setup.changes", Warning, "then or now: max_connections"},
-		"not asked for any more": {func(f *Facts) { delete(f.Setup, "max_connections") }, "setup.changes", Warning, "then or now: max_connections"},
-		"one of both":            {func(f *Facts) { f.Setup["appendfsync"], f.Setup["maxmemory"] = "no", "" }, "setup.changes", Warning, "always → no; not compared, as it could not be read then or now: maxmemory → see whether"},
-		"paused by the service":  {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "pause", nil, 0}} }, "sale.changes", Warning, "the service paused it"},
-		"changed last week":      {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, ""},
+		"good":                  {func(*Facts) {}, "", OK, ""},
+		"no sale asked for":     {func(f *Facts) { f.Sale = nil }, "", OK, ""},
+		"it runs":               {func(f *Facts) { f.Sale.Begin = now.Add(-time.Minute) }, "", OK, ""},
+		"it has ended":          {func(f *Facts) { f.Sale.Begin, f.Sale.End = now.Add(-time.Hour), now }, "sale.window", No, "ended"},
+		"it is retired":         {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
+		"off the shelf":         {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
+		"paused":                {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
+		"no unit is missing":    {func(*Facts) {}, "sale.units", OK, "is accounted for"},
+		"units not known":       {func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning, "not found out: Redis is rebuilding it"},
+		"units missing":         {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
+		"nobody takes money":    {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
+		"free, no provider":     {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
+		"changed today":         {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
+		"paused by the service": {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "pause", nil, 0}} }, "sale.changes", Warning, "the service paused it"},
+		"changed last week":     {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, ""},
 
 		"Redis is away":          {func(f *Facts) { f.Redis[0].Err = away }, "redis.answers", No, "connection refused"},
 		"Redis is slow":          {func(f *Facts) { f.Redis[0].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20 ms"},
@@ -189,23 +163,6 @@ func TestServersAreNamed(t *testing.T) {
 	}
 }
 
-// What was changed since the last sale is said in Chinese too, under the names that people there use; settings keep theirs.
-func TestChangesSinceTheLastSaleInChinese(t *testing.T) {
-	t.Parallel()
-	facts := good()
-	facts.Setup["instances"], facts.Setup["appendfsync"], facts.Setup["redis.version"] = "1", "no", ""
-	const want = "自 2026-05-31 20:00 UTC 开始的活动 1006（Yesterday's）以来：实例数 2 → 1；appendfsync always → no；当时或现在未能读取，无法比较：Redis 版本"
-	got := ""
-	for _, l := range List(facts, now) {
-		if l.Name == "setup.changes" {
-			got = l.What(Chinese)
-		}
-	}
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // Without the instances nobody knows whether their connections are enough.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
@@ -229,7 +186,6 @@ func TestChinese(t *testing.T) {
 	facts.Sale.Paused, facts.Redis[0].AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
 	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
 	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
-	facts.Setup["appendonly"] = "no"
 	for _, l := range List(facts, now) {
 		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese), func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
 			t.Errorf("%s: %q", l.Name, l.Do(Chinese))

@@ -264,8 +264,7 @@ func (m *market) partitions() (all []int) {
 func (m *market) processors() map[string]time.Duration {
 	spent := map[string]time.Duration{}
 	for _, i := range m.on {
-		processor, _ := infoOf(context.Background(), m.nodes[i], "cpu") // what it does not say is 0
-		spent[m.cluster.Nodes[i].Addr] = processorTime(processor)
+		spent[m.cluster.Nodes[i].Addr] = processorTime(infoOf(context.Background(), m.nodes[i], "cpu"))
 	}
 	return spent
 }

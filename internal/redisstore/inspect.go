@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,16 +20,6 @@ const inspectTTL = 10 * time.Second
 
 // InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays no other.
 func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Redis {
-	return s.askAll(ctx, partitions, s.Inspect)
-}
-
-// Settings returns versions, settings and replicas of the servers that have the partitions, each once, and nothing that takes them time.
-func (s *Store) Settings(ctx context.Context, partitions []int) []preflight.Redis {
-	return s.askAll(ctx, partitions, s.settingsOf)
-}
-
-// askAll asks the servers that have the partitions, each about one of its own.
-func (s *Store) askAll(ctx context.Context, partitions []int, ask func(context.Context, int) (preflight.Redis, error)) []preflight.Redis {
 	servers := s.serversOf(ctx, partitions)
 	var asking sync.WaitGroup
 	for i, found := range servers {
@@ -38,7 +27,7 @@ func (s *Store) askAll(ctx context.Context, partitions []int, ask func(context.C
 			continue
 		}
 		asking.Go(func() {
-			r, err := ask(ctx, found.Partitions[0])
+			r, err := s.Inspect(ctx, found.Partitions[0])
 			r.Node, r.Partitions, r.Err = found.Node, found.Partitions, err
 			servers[i] = r
 		})
@@ -94,58 +83,31 @@ func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err
 	if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {
 		return r, err
 	}
-	_ = inspectSettings(ctx, node, &r) // what it does not say is unknown
+	inspectSettings(ctx, node, &r)
 	return r, nil
 }
 
-// settingsOf is Settings of the server that has the partition.
-func (s *Store) settingsOf(ctx context.Context, number int) (r preflight.Redis, err error) {
-	node, err := s.nodeOf(ctx, number)
-	if err != nil {
-		return r, err
-	}
-	if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {
-		return r, err
-	}
-	if err := inspectSettings(ctx, node, &r); err != nil {
-		return r, fmt.Errorf("asking Redis for its settings: %w", translate(err))
-	}
-	return r, nil
-}
-
-// inspectSettings adds what a server shows of its settings, and how it stands. That it does not show something is no error.
-func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis) error {
-	var failed []error
+// inspectSettings adds what a server shows of its settings, and how it stands.
+func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis) {
 	setting := func(name string) string {
-		values, err := node.ConfigGet(ctx, name).Result()
-		failed = append(failed, err)
-		return values[name]
-	}
-	info := func(section, name string) string {
-		values, err := infoOf(ctx, node, section)
-		failed = append(failed, err)
+		values, _ := node.ConfigGet(ctx, name).Result() // what it does not show is unknown
 		return values[name]
 	}
 	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
-	r.FailedWrites = info("persistence", "aof_last_write_status") == "err"
-	r.Replicas, _ = strconv.Atoi(info("replication", "connected_slaves"))
-	r.Version = info("server", "redis_version")
-	return errors.Join(slices.DeleteFunc(failed, func(err error) bool {
-		var refused redis.Error
-		return errors.As(err, &refused)
-	})...)
+	r.FailedWrites = infoOf(ctx, node, "persistence")["aof_last_write_status"] == "err"
+	r.Replicas, _ = strconv.Atoi(infoOf(ctx, node, "replication")["connected_slaves"])
 }
 
-// infoOf returns a section of a server's INFO.
-func infoOf(ctx context.Context, node redis.Cmdable, section string) (map[string]string, error) {
-	text, err := node.Info(ctx, section).Result()
+// infoOf returns a section of a server's INFO; nothing where it is not shown.
+func infoOf(ctx context.Context, node redis.Cmdable, section string) map[string]string {
+	text, _ := node.Info(ctx, section).Result()
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
 			values[name] = value
 		}
 	}
-	return values, err
+	return values
 }
 
 // Instances returns the instances that have sent a heartbeat lately, by name.

@@ -139,8 +139,7 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 	if w.At, err = s.TimeIn(ctx, number); err != nil {
 		return partition.Waiting{}, err
 	}
-	processor, _ := infoOf(ctx, node, "cpu") // what it does not say is 0
-	w.Processor = processorTime(processor)
+	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
 	if stream, err := s.commands.XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil { // there is none before the first order
 		w.Added = stream.EntriesAdded
 	}

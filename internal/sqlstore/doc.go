@@ -17,7 +17,6 @@
 //	               tb_fence                  the highest token of each job that one instance at a time does
 //	               tb_setting                what all instances agree on
 //	               tb_audit                  what admins changed
-//	               tb_sale_setup             the setup of a sale when it began
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
 // because every batch wants that row. Any failure rolls all of it back.
