@@ -329,10 +329,6 @@ bench-versus: ## what a purchase costs in OLD=<commit> and in the work tree, run
 bench-versus-smoke: ## check only that the comparison runs: the work tree against itself, in seconds
 	@$(WITH_SERVICES) go run ./bench/versus -smoke
 
-.PHONY: siege
-siege: ## bots of several kinds besiege a sale, in a model; writes docs/siege.md
-	@go run ./test/siege -out docs/siege.md
-
 # make bench-locks BEFORE=d903821: beside them the locks as they were at that commit, in turn.
 .PHONY: bench-locks
 bench-locks: ## compare the locks with three other libraries; writes docs/benchmarks/locks.*

@@ -177,8 +177,8 @@ func TestTickets(t *testing.T) {
 }
 
 // TestSmallSiege: 300 people with tickets of their own and 200 bots with stolen, forged and no tickets ask for 60 units of two
-// instances, all the time from before the start on. As in the model of test/siege, no unit goes to a bot, and none to anybody before
-// their moment, also after the start was moved.
+// instances, all the time from before the start on. No unit goes to a bot, and none to
+// anybody before their moment, also after the start was moved.
 func TestSmallSiege(t *testing.T) {
 	t.Parallel()
 	const (

@@ -28,8 +28,8 @@ const stateOf = (settings, guard) => (!settings?.[guard] ? 'off' : settings[guar
 const member = (from, path) => path.split('.').reduce((at, name) => at?.[name], from);
 
 /**
- * The longest delay of tickets for an expected crowd, in milliseconds: so long that being 50 ms quicker gains a twentieth at most.
- * It is ProposeDelay of internal/guard.
+ * The longest delay of tickets for an expected crowd, in milliseconds: so long that being 50 ms quicker, half of a mobile round trip,
+ * gains a twentieth at most. A gain is by which part more often somebody wins: quicker × crowd / (delay × units).
  * @param {number} crowd @param {number} units
  */
 export function proposedDelay(crowd, units) {
