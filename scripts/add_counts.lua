@@ -1,7 +1,7 @@
 -- add_counts.lua: adds an instance's counts of outcomes to those that all instances share for a sale.
 --
 -- KEYS
---   1  tally  hash  outcome -> how many requests it answered
+--   1  outcomes  hash  outcome -> how many requests it answered
 -- ARGV
 --   1  for how long the counts are kept after the last addition, milliseconds
 --   2… pairs: outcome, how many

@@ -3,8 +3,8 @@
 -- KEYS (one hash slot)
 --   1  sale       hash; created when missing
 --   2  stops      sorted set  sale -> when its sale was stopped last, milliseconds since 1970; reporters read it
---   3  testified  hash  the recovery reports; deleted when the sale is stopped
---   4  heard      hash  which reporters are done; deleted as well
+--   3  reports    hash  the recovery reports; deleted when the sale is stopped
+--   4  reported   hash  which reporters are done; deleted as well
 --   5  buyers     hash  user id -> order id
 -- ARGV
 --   1  voucher id

@@ -3,8 +3,8 @@
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
---   2  testified  hash  the recovery reports; deleted
---   3  heard      hash  which reporters are done; deleted
+--   2  reports    hash  the recovery reports; deleted
+--   3  reported   hash  which reporters are done; deleted
 -- ARGV
 --   1  epoch  the rebuild's
 --   2  mode   "open", "paused" or "off"

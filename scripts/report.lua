@@ -2,8 +2,8 @@
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
---   2  testified  hash  order, as in seckill.lua's buyers -> "user id epoch sequence"
---   3  heard      hash  reporter that is done -> "epoch sequence", the highest mark it has seen
+--   2  reports    hash  order, as in seckill.lua's buyers -> "user id epoch sequence"
+--   3  reported   hash  reporter that is done -> "epoch sequence", the highest mark it has seen
 -- ARGV
 --   1  stop      when the sale was stopped, milliseconds since 1970, as report_heartbeat.lua answered: a report for another
 --                 rebuild is of no use to this one

@@ -2,7 +2,7 @@
 -- its last one.
 --
 -- KEYS (one hash slot)
---   1  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
+--   1  reporters  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
 --   2  stops      sorted set  sale -> when it was stopped last, milliseconds since 1970. A sale's name is its voucher's id
 -- ARGV
 --   1  reporter

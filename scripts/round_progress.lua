@@ -2,8 +2,8 @@
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
---   2  witnesses  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
---   3  heard      hash  reporter that is done -> "epoch sequence", the highest mark it has seen
+--   2  reporters  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
+--   3  reported   hash  reporter that is done -> "epoch sequence", the highest mark it has seen
 -- ARGV
 --   1  epoch  the rebuild's
 --   2  alive  for how many milliseconds after its heartbeat a reporter counts as living

@@ -55,9 +55,9 @@ func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// counts is the outcomes of a sale's requests (hash: outcome → how many). It expires a day after the last addition.
-func (k keys) counts(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":tally:" + strconv.FormatInt(s.VoucherID, 10)
+// outcomes counts the answers to a sale's requests (hash: outcome → how many). It expires a day after the last addition.
+func (k keys) outcomes(s order.SaleRef) string {
+	return k.partition(s.Partition) + ":outcomes:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
@@ -72,17 +72,17 @@ func (k keys) spending() string { return k.partition(0) + ":spending" }
 
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":testified:" + strconv.FormatInt(s.VoucherID, 10)
+	return k.partition(s.Partition) + ":reports:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// doneReporters is the reporters that have reported all of it (hash: reporter → "epoch sequence", the highest mark it has
+// reported is the reporters that have reported all of it (hash: reporter → "epoch sequence", the highest mark it has
 // seen).
-func (k keys) doneReporters(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":heard:" + strconv.FormatInt(s.VoucherID, 10)
+func (k keys) reported(s order.SaleRef) string {
+	return k.partition(s.Partition) + ":reported:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
 // reporters is the last heartbeat of each reporter of a partition (sorted set: name → milliseconds since 1970).
-func (k keys) reporters(partition int) string { return k.partition(partition) + ":witnesses" }
+func (k keys) reporters(partition int) string { return k.partition(partition) + ":reporters" }
 
 // stops is when each sale of a partition was last stopped (sorted set: sale → milliseconds since 1970).
 func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }

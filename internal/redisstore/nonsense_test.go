@@ -111,7 +111,7 @@ func testEpochOfNobodys(t *testing.T, r *rig) {
 func testReportsOfAnotherType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	r.replaceByText(r.keys.reports(r.sale), r.keys.doneReporters(r.sale), r.keys.stops(0))
+	r.replaceByText(r.keys.reports(r.sale), r.keys.reported(r.sale), r.keys.stops(0))
 	if _, err := r.RoundProgress(r.ctx(), r.sale, 2); err == nil {
 		t.Error("a round without reports was read")
 	}
@@ -153,11 +153,11 @@ func testUnreadableHolders(t *testing.T, r *rig) {
 
 // testCountsOfAnotherType: counts are only for people who watch; what stands in their way is replaced.
 func testCountsOfAnotherType(t *testing.T, r *rig) {
-	r.replaceByText(r.keys.counts(r.sale))
+	r.replaceByText(r.keys.outcomes(r.sale))
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}))
-	r.must(r.commands.HSet(r.ctx(), r.keys.counts(r.sale), "accepted", "many").Err())
+	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "accepted", "many").Err())
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 3}))
-	n, err := r.commands.HGet(r.ctx(), r.keys.counts(r.sale), "accepted").Result()
+	n, err := r.commands.HGet(r.ctx(), r.keys.outcomes(r.sale), "accepted").Result()
 	r.must(err)
 	equal(t, "3", n)
 }

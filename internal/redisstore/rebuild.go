@@ -21,7 +21,7 @@ const (
 // before sells no sooner than order.ReturnDelay from now, however soon it is published. Keys of the sale that are no hashes
 // are removed.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
-	keys := []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.doneReporters(sale), s.keys.buyers(sale)}
+	keys := []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.reported(sale), s.keys.buyers(sale)}
 	return stepDone(s.scripts.begin.runInt(ctx, s.commands, keys,
 		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
@@ -73,7 +73,7 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
-	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.doneReporters(sale)},
+	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.reported(sale)},
 		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
 }
 

@@ -179,7 +179,7 @@ func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen orde
 }
 
 func (s *Store) reportKeys(round recovery.Round) []string {
-	return []string{s.keys.sale(round.Sale), s.keys.reports(round.Sale), s.keys.doneReporters(round.Sale)}
+	return []string{s.keys.sale(round.Sale), s.keys.reports(round.Sale), s.keys.reported(round.Sale)}
 }
 
 // reportArgs is ARGV of scripts/report.lua.
@@ -200,7 +200,7 @@ func readReported(raw any) (inTime bool, epoch int64, err error) {
 
 // RoundProgress implements recovery.ReportReader.
 func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error) {
-	raw, err := s.scripts.roundProgress.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.doneReporters(sale)},
+	raw, err := s.scripts.roundProgress.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
 		epoch, reporterAlive.Milliseconds())
 	if err != nil {
 		return order.RoundProgress{}, err

@@ -165,7 +165,7 @@ func testReport(t *testing.T, r *rig) {
 	equal(t, order.Mark{Epoch: 1, Sequence: 9}, state.Seen)
 	equal(t, claims, r.reported())
 	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(5)))
-	n, err := r.commands.Exists(r.ctx(), r.keys.reports(r.sale), r.keys.doneReporters(r.sale)).Result()
+	n, err := r.commands.Exists(r.ctx(), r.keys.reports(r.sale), r.keys.reported(r.sale)).Result()
 	r.must(err)
 	equal(t, int64(0), n)
 }
@@ -178,7 +178,7 @@ func testReportOfMany(t *testing.T, r *rig) {
 	for i := range int64(2 * maxHolders) {
 		claims = append(claims, order.Claim{OrderID: 1000 + i, UserID: 1 + i, VoucherID: 7, Epoch: 1, Sequence: 1 + i})
 	}
-	raw, err := r.scripts.report.run(r.ctx(), r.commands, []string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.doneReporters(r.sale)},
+	raw, err := r.scripts.report.run(r.ctx(), r.commands, []string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale)},
 		h.Stopped, "", 1, 5, 1000, 1, 1, 1)
 	r.must(err)
 	equal(t, any([]any{int64(1), int64(0)}), raw)
@@ -211,7 +211,7 @@ func testReportAfterLoss(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
 	r.submit(h, "a", order.Mark{}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
-	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.doneReporters(r.sale), r.keys.stops(0), r.keys.reporters(0)).Err())
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale), r.keys.stops(0), r.keys.reporters(0)).Err())
 	if _, err := r.RoundProgress(r.ctx(), r.sale, 2); !errors.Is(err, errRebuildLost) {
 		t.Errorf("RoundProgress: %v", err)
 	}

@@ -25,7 +25,7 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 	for answer, n := range since {
 		args = append(args, string(answer), n)
 	}
-	_, err := s.scripts.addCounts.runInt(ctx, s.commands, []string{s.keys.counts(sale)}, args...)
+	_, err := s.scripts.addCounts.runInt(ctx, s.commands, []string{s.keys.outcomes(sale)}, args...)
 	return err
 }
 
@@ -42,7 +42,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 		first         *redis.XMessageSliceCmd
 	)
 	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
-		counts = p.HGetAll(ctx, s.keys.counts(sale))
+		counts = p.HGetAll(ctx, s.keys.outcomes(sale))
 		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
 		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
 		return nil

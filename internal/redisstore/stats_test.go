@@ -27,7 +27,7 @@ func testStats(t *testing.T, r *rig) {
 	r.admit(requests(1, 2)...)
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2, "sold_out": 1 << 40}))
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"sold_out": 1, "unknown_outcome": 3}))
-	r.must(r.commands.HSet(r.ctx(), r.keys.counts(r.sale), "another_day", "9").Err()) // of a later version
+	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "another_day", "9").Err()) // of a later version
 
 	got, err := r.LiveStats(r.ctx(), v)
 	r.must(err)
@@ -37,12 +37,12 @@ func testStats(t *testing.T, r *rig) {
 	if got.OldestWaiting < 0 || got.OldestWaiting > time.Minute {
 		t.Errorf("the oldest has waited %v", got.OldestWaiting)
 	}
-	kept, err := r.commands.PTTL(r.ctx(), r.keys.counts(r.sale)).Result()
+	kept, err := r.commands.PTTL(r.ctx(), r.keys.outcomes(r.sale)).Result()
 	r.must(err)
 	if kept < countsKept-time.Minute || kept > countsKept {
 		t.Errorf("the counts are kept for %v", kept)
 	}
-	r.must(r.commands.HSet(r.ctx(), r.keys.counts(r.sale), "accepted", "many").Err())
+	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "accepted", "many").Err())
 	if _, err := r.LiveStats(r.ctx(), v); err == nil {
 		t.Error("a count that is none was read")
 	}

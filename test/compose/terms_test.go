@@ -26,14 +26,10 @@ func privateTerms() map[string]string {
 
 // storedTerms are those of them that stay, by file: words in a store, in an interface or in a measured report.
 func storedTerms() map[string][]string {
-	const redisKey, actor, check = "witness", "cashier", "keeper" // what uses it
+	const actor, check = "cashier", "keeper" // what uses each
 	return map[string][]string{
-		"CHANGELOG.md":                 {actor, check},
-		"internal/redisstore/keys.go":  {redisKey},
-		"docs/architecture.md":         {redisKey},
-		"scripts/report_heartbeat.lua": {redisKey},
-		"scripts/round_progress.lua":   {redisKey},
-		"test/compose/terms_test.go":   slices.Collect(maps.Keys(privateTerms())),
+		"CHANGELOG.md":               {actor, check},
+		"test/compose/terms_test.go": slices.Collect(maps.Keys(privateTerms())),
 	}
 }
 
