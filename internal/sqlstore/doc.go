@@ -16,6 +16,7 @@
 //	               tb_webhook_…              endpoints, events for them, and how far each has got
 //	               tb_fence                  the highest token of each job that one instance at a time does
 //	               tb_setting                what all instances agree on
+//	               tb_format                 the format of what is stored, and the ledger's own id
 //	               tb_audit                  what admins changed
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,

@@ -30,20 +30,23 @@ var (
 	ErrOldSchema = errors.New("database schema is too old")
 	// ErrMigrationBusy: another instance migrates, for a minute already or since this one stalled.
 	ErrMigrationBusy = errors.New("another instance is migrating")
+	// ErrFormat: the database holds what this program does not read. The error says what to do.
+	ErrFormat = errors.New("the database has another format")
 )
 
 // Migrate applies the migrations that the schema lacks, and returns their file names. Instances that start together
 // take turns, and all but the first find nothing to do. The next call finishes a migration that died half way:
 // in MySQL its statements can be repeated, in SQLite it was rolled back. A schema that is newer than this
-// program is left alone. It returns order.ErrUnavailable when the database is away, and ErrMigrationBusy.
+// program is left alone. It returns order.ErrUnavailable when the database is away, ErrMigrationBusy, and ErrFormat
+// where nothing was changed.
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	missing, err := s.missing(ctx)
-	if err == nil && len(missing) == 0 {
-		return nil, nil
-	}
 	var applied []string
-	if err == nil {
+	if err == nil && len(missing) > 0 {
 		applied, err = s.migrateAlone(ctx)
+	}
+	if err == nil {
+		err = s.checkFormat(ctx, s.pool)
 	}
 	if err != nil {
 		err = readError(fmt.Sprintf("migrating the %s schema", s.dialect), err)
@@ -117,6 +120,9 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkEmpty(ctx, pool); err != nil {
+		return nil, err
+	}
 	if err := s.ensureVersionTable(ctx, pool, versions); err != nil {
 		return nil, err
 	}
@@ -146,8 +152,8 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	}
 }
 
-// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations. It changes
-// nothing and needs no right to.
+// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations, and ErrFormat for
+// one of another format. It changes nothing and needs no right to.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	missing, err := s.missing(ctx)
 	switch {
@@ -156,13 +162,16 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	case len(missing) > 0:
 		return fmt.Errorf("%w: it lacks %s", ErrOldSchema, strings.Join(missing, ", "))
 	}
-	return nil
+	return s.checkFormat(ctx, s.pool)
 }
 
 // missing returns the names of the migrations that have not been applied.
 func (s *Store) missing(ctx context.Context) ([]string, error) {
-	applied, err := s.appliedVersions(ctx)
+	applied, err := s.appliedVersions(ctx, s.pool)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.refuseOld(applied); err != nil {
 		return nil, err
 	}
 	files, err := fs.Glob(migrations.FS, path.Join(string(s.dialect), "*.sql"))
@@ -182,16 +191,16 @@ func (s *Store) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-func (s *Store) appliedVersions(ctx context.Context) (map[int64]bool, error) {
+func (s *Store) appliedVersions(ctx context.Context, pool *sql.DB) (map[int64]bool, error) {
 	versions, err := s.versionStore()
 	if err != nil {
 		return nil, err
 	}
-	exists, err := s.hasVersionTable(ctx, s.pool)
+	exists, err := s.hasTable(ctx, pool, versionTable)
 	if err != nil || !exists {
 		return nil, err
 	}
-	rows, err := versions.ListMigrations(ctx, s.pool)
+	rows, err := versions.ListMigrations(ctx, pool)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", versionTable, err)
 	}
@@ -218,7 +227,7 @@ func (s *Store) versionStore() (database.Store, error) {
 // ensureVersionTable creates the table of migrations with its first row. Goose does so too, but not when a process
 // died between the two, which MySQL does not do as one step.
 func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions database.Store) error {
-	exists, err := s.hasVersionTable(ctx, pool)
+	exists, err := s.hasTable(ctx, pool, versionTable)
 	if err != nil {
 		return err
 	}
@@ -239,14 +248,14 @@ func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions d
 	return nil
 }
 
-func (s *Store) hasVersionTable(ctx context.Context, pool *sql.DB) (bool, error) {
+func (s *Store) hasTable(ctx context.Context, pool *sql.DB, name string) (bool, error) {
 	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
 	if s.dialect == sqliteDialect {
 		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
 	}
 	var n int
-	if err := pool.QueryRowContext(ctx, query, versionTable).Scan(&n); err != nil {
-		return false, fmt.Errorf("looking for %s: %w", versionTable, err)
+	if err := pool.QueryRowContext(ctx, query, name).Scan(&n); err != nil {
+		return false, fmt.Errorf("looking for %s: %w", name, err)
 	}
 	return n > 0, nil
 }

@@ -96,7 +96,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
 	}
 	s := &Store{
-		db: db, pool: pool, permits: newPermits(o), dialect: mysqlDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
+		db: db, pool: pool, permits: newPermits(o), dialect: mysqlDialect, place: cfg.DBName + " at " + cfg.Addr, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
 		maxConns: o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
 	}

@@ -38,7 +38,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening gorm on %s: %w", path, err), pool.Close())
 	}
 	s := &Store{
-		db: db, pool: pool, permits: newPermits(o), dialect: sqliteDialect, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
+		db: db, pool: pool, permits: newPermits(o), dialect: sqliteDialect, place: path, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
 		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
 	}

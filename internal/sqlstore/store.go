@@ -22,6 +22,7 @@ type Store struct {
 	permits  *bulkhead.Bulkhead // of the pool, for the classes of callers
 	maxConns int
 	dialect  dialect
+	place    string // for people: the schema and its server, or the file
 	now      func() time.Time
 	log      *slog.Logger
 	terms    *termsCache

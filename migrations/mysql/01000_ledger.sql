@@ -5,6 +5,16 @@
 -- behind, and the next start executes the file again. Times are UTC with milliseconds, money is in cents, and there are
 -- no foreign keys: a failed order must be recordable whatever it names.
 
+-- The format of what this installation stores, in the ledger and in Redis, and the ledger's own id. The row comes first:
+-- a migration that died half way is known by it. The format is migrations.Format.
+CREATE TABLE IF NOT EXISTS tb_format (
+    id     TINYINT     NOT NULL,
+    format VARCHAR(32) NOT NULL,
+    ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
+    PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.1', LOWER(HEX(RANDOM_BYTES(8))));
+
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
     id           BIGINT        NOT NULL AUTO_INCREMENT,

@@ -3,6 +3,13 @@
 -- Applied in one transaction. Times are UTC text with milliseconds. SQLite ignores the widths of VARCHAR, so the
 -- widths that matter are checks.
 
+CREATE TABLE tb_format (
+    id     INTEGER PRIMARY KEY,
+    format VARCHAR(32) NOT NULL,
+    ledger VARCHAR(32) NOT NULL
+);
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.1', lower(hex(randomblob(8))));
+
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     shop_id      BIGINT        NOT NULL,

@@ -1,0 +1,94 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"seckill/internal/sqlstore"
+	"seckill/migrations"
+)
+
+// A ledger of an earlier program, of another format, or without a word is refused by whoever comes: one that migrates
+// and one that does not. Nothing in it is changed.
+func TestOtherFormatsAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		made   []string // on a schema that this program has made
+		theirs string
+	}{
+		"17 migrations of before":         {[]string{"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_format", "INSERT INTO tb_migration (version_id, is_applied) VALUES (1, 1), (17, 1)"}, "its tb_migration goes up to 17, from before formats had names"},
+		"both":                            {[]string{"INSERT INTO tb_migration (version_id, is_applied) VALUES (17, 1)"}, "its tb_migration goes up to 17"},
+		"another format":                  {[]string{"UPDATE tb_format SET format = '0.0'"}, `it is "0.0"`},
+		"another format, died in between": {[]string{"UPDATE tb_format SET format = '0.0'", "DELETE FROM tb_migration WHERE version_id > 0"}, `it is "0.0"`},
+		"no word":                         {[]string{"DELETE FROM tb_format"}, "it has none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOwnSchema(t, func(t *testing.T, l ledger) {
+				for _, statement := range tc.made {
+					l.exec(t, statement)
+				}
+				tables := l.tables(t)
+				applied, err := l.Migrate(t.Context())
+				if len(applied) > 0 {
+					t.Errorf("it has applied %v", applied)
+				}
+				todo := map[string]string{"mysql": "a schema of its own in SECKILL_MYSQL_DSN", "sqlite": "away"}[l.dialect]
+				died := l.number(t, "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0") == 0
+				for what, err := range map[string]error{"Migrate": err, "CheckSchema": l.CheckSchema(t.Context())} {
+					if what == "CheckSchema" && died {
+						continue // it lacks the migration, in the first place
+					}
+					if !errors.Is(err, sqlstore.ErrFormat) || !strings.Contains(err.Error(), tc.theirs) ||
+						!strings.Contains(err.Error(), `this program's is "`+migrations.Format+`"`) || !strings.Contains(err.Error(), todo) {
+						t.Errorf("%s: %v", what, err)
+					}
+				}
+				if n := l.tables(t); n != tables {
+					t.Errorf("there are %d tables, and were %d", n, tables)
+				}
+			})
+		})
+	}
+}
+
+// Each ledger has a word of its own, which stays, and which all instances that migrate it at once agree on.
+func TestWord(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, open func() *sqlstore.Store, l ledger) {
+		stores := []*sqlstore.Store{open()}
+		if l.dialect == "mysql" { // the file has one process
+			stores = append(stores, open(), open())
+		}
+		words := make([]string, len(stores))
+		var starting sync.WaitGroup
+		for i, store := range stores {
+			starting.Go(func() {
+				_, err := store.Migrate(t.Context())
+				if err == nil {
+					words[i], err = store.Word(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		starting.Wait()
+		for _, word := range words {
+			if id, has := strings.CutPrefix(word, migrations.Format+"/"); !has || len(id) != 16 || word != words[0] {
+				t.Errorf("words %q", words)
+			}
+		}
+	})
+	if a, b := word(t, openQuiet(t, migratedMySQL(t))), word(t, openSQLiteStore(t, migratedSQLite(t))); a == b {
+		t.Errorf("two ledgers have the word %s", a)
+	}
+}
+
+func word(t *testing.T, store *sqlstore.Store) string {
+	t.Helper()
+	word, err := store.Word(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return word
+}
