@@ -91,6 +91,7 @@ test-race: cc ## all packages' tests, with the race detector
 # -count=1: the program under test is no import of these tests, so Go would call an old result current.
 .PHONY: test-box
 test-box: cc ## black-box tests: the built program, alone and three of it, killed and restarted
+	@CGO_ENABLED=0 go build -o /dev/null ./cmd/server # else each package compiles it at the same time
 	@$(WITH_SERVICES) go test -count=1 $(AT_ONCE) -timeout 40m -skip '^TestUpgrade$$' $(TESTFLAGS) $(BOX)
 
 .PHONY: test-browser

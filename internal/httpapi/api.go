@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
@@ -13,22 +14,23 @@ import (
 
 // API answers HTTP requests. It is safe for concurrent use.
 type API struct {
-	cfg         Config
-	router      *gin.Engine
-	auth        *authenticator
-	languages   *languages
-	errors      *errorTable
-	ready       *readiness
-	inFlight    *bulkhead.Bulkhead // requests that handlers work on
-	callbacks   *bulkhead.Bulkhead // payment callbacks whose body is being read
-	users       *userLimit         // nil: users may ask as often as they like
-	streams     *streams
-	log         *slog.Logger
-	failureLogs *rate.Limiter
-	demoBuyers  *rate.Limiter
-	signIn      *signInCode
-	headers     fixedHeaders
-	joined      sync.Pool // of *[]byte, for answers that are joined into one write
+	cfg          Config
+	router       *gin.Engine
+	auth         *authenticator
+	languages    *languages
+	errors       *errorTable
+	ready        *readiness
+	inFlight     *bulkhead.Bulkhead // requests that handlers work on
+	callbacks    *bulkhead.Bulkhead // payment callbacks whose body is being read
+	callbackTime time.Duration      // for reading one
+	users        *userLimit         // nil: users may ask as often as they like
+	streams      *streams
+	log          *slog.Logger
+	failureLogs  *rate.Limiter
+	demoBuyers   *rate.Limiter
+	signIn       *signInCode
+	headers      fixedHeaders
+	joined       sync.Pool // of *[]byte, for answers that are joined into one write
 }
 
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
@@ -54,14 +56,15 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		cfg: cfg, auth: auth, languages: languages, errors: table, log: cfg.Log,
-		ready:       newReadiness(cfg.Checks, cfg.Now),
-		inFlight:    bulkhead.New(cfg.MaxInFlight, 0, bulkhead.Requests()...),
-		callbacks:   bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
-		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
-		streams:     newStreams(cfg.MaxStreams, cfg.UserStreams),
-		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
-		demoBuyers:  rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
-		signIn:      newSignInCode(cfg.SignInCode),
+		ready:        newReadiness(cfg.Checks, cfg.Now),
+		inFlight:     bulkhead.New(cfg.MaxInFlight, 0, bulkhead.Requests()...),
+		callbacks:    bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
+		callbackTime: callbackTime,
+		users:        newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
+		streams:      newStreams(cfg.MaxStreams, cfg.UserStreams),
+		failureLogs:  rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
+		demoBuyers:   rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
+		signIn:       newSignInCode(cfg.SignInCode),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
 			problem:    []string{"application/problem+json"},

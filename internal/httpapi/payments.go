@@ -150,7 +150,7 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	}
 	defer permit.Release()
 	w := rawWriter(c)
-	deadline := time.Now().Add(callbackTime)
+	deadline := time.Now().Add(a.callbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.
 	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return order.Notice{}, fmt.Errorf("reading a callback: %w", err)

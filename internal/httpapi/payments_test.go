@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +175,7 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 // the others few are read at once and for a short time, and buyers buy meanwhile.
 func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
+	settings := []func(*Config){withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
 		cfg.MaxInFlight = 1
 		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 			if h.Get("X-Signature") == "" {
@@ -184,14 +183,17 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 			}
 			return func([]byte) (order.Notice, error) { return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil }, nil
 		}
-	})
-	addr := start(t, a.Server(""))
-	ask := func(rest string) (net.Conn, *bufio.Reader) {
+	}}
+	a, patient := newAPI(t, settings...), newAPI(t, settings...)
+	patient.callbackTime = time.Hour // so that all are read at once, however long it takes until they are there
+	addr, patientAddr := start(t, a.Server("")), start(t, patient.Server(""))
+	askAt := func(addr, rest string) (net.Conn, *bufio.Reader) {
 		t.Helper()
 		conn, r := dial(t, addr)
 		begin(t, conn, "POST /payment/callback", "", rest)
 		return conn, r
 	}
+	ask := func(rest string) (net.Conn, *bufio.Reader) { t.Helper(); return askAt(addr, rest) }
 	status := func(r *bufio.Reader) (int, bool) {
 		t.Helper()
 		res, err := http.ReadResponse(r, nil)
@@ -215,12 +217,15 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	if got, _ := status(large); got != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body of more than 4 KB: %d", got)
 	}
-	held := make([]*bufio.Reader, maxCallbacks)
-	for i := range held {
-		_, held[i] = ask("X-Signature: s\r\n" + half)
+	_, unfinished := ask("X-Signature: s\r\n" + half)
+	if got, closed := status(unfinished); got != http.StatusBadRequest || !closed {
+		t.Errorf("one that never ended: %d, closed %t", got, closed)
 	}
-	for begun := time.Now(); ; runtime.Gosched() {
-		reading, _ := a.callbacks.Taken()
+	for range maxCallbacks {
+		askAt(patientAddr, "X-Signature: s\r\n"+half)
+	}
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		reading, _ := patient.callbacks.Taken()
 		if reading == maxCallbacks {
 			break
 		}
@@ -228,17 +233,12 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 			t.Fatalf("%d callbacks are being read", reading)
 		}
 	}
-	_, r := ask("X-Signature: s\r\n" + half)
+	_, r := askAt(patientAddr, "X-Signature: s\r\n"+half)
 	if got, closed := status(r); got != http.StatusServiceUnavailable || !closed {
 		t.Errorf("beyond the bound: %d, closed %t", got, closed)
 	}
-	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+	if w := do(t, patient, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
 		t.Errorf("a buyer meanwhile: %d %s", w.Code, w.Body)
-	}
-	for _, r := range held {
-		if got, closed := status(r); got != http.StatusBadRequest || !closed {
-			t.Errorf("one that never ended: %d, closed %t", got, closed)
-		}
 	}
 	// Whole ones are confirmed, several on one connection.
 	conn, r := ask("X-Signature: s\r\nContent-Length: 2\r\n\r\n{}")
