@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
+	"seckill/internal/periodic"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
 )
@@ -19,22 +20,15 @@ func watchBacklog(ctx context.Context, partitions *partition.Set, redis *redisst
 	return partitions.Each(ctx, func(ctx context.Context, partition int) error {
 		metrics.SetBacklogUnknown(partition)
 		defer metrics.ForgetBacklog(partition)
-		ticker := time.NewTicker(backlogEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-ticker.C:
-			}
+		return periodic.Every(ctx, backlogEvery, func(ctx context.Context) {
 			call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+			defer cancel()
 			b, err := redis.Backlog(call, partition)
-			cancel()
 			if err != nil {
 				metrics.SetBacklogUnknown(partition)
-				continue
+				return
 			}
 			metrics.SetBacklog(partition, telemetry.Backlog{Entries: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead})
-		}
+		})
 	})
 }

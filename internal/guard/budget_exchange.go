@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"seckill/internal/periodic"
 )
 
 const (
@@ -42,16 +44,7 @@ func NewBudgetExchange(limits *LimitsTable, store SpendingStore, name string, an
 
 // Run exchanges until ctx ends.
 func (e *BudgetExchange) Run(ctx context.Context) error {
-	ticker := time.NewTicker(exchangeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			e.round(ctx)
-		}
-	}
+	return periodic.Every(ctx, exchangeEvery, e.round)
 }
 
 func (e *BudgetExchange) round(ctx context.Context) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"seckill/internal/periodic"
 )
 
 const (
@@ -46,16 +48,7 @@ func NewCoolDownLoader(check *CoolDownCheck, ledger UnpaidReader, anySale func(f
 
 // Run loads until ctx ends.
 func (l *CoolDownLoader) Run(ctx context.Context) error {
-	ticker := time.NewTicker(loadEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			l.round(ctx)
-		}
-	}
+	return periodic.Every(ctx, loadEvery, l.round)
 }
 
 // round loads what is new, or forgets everything where no sale has a cool-down any more.

@@ -80,6 +80,14 @@ type FencedLocker interface {
 	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 }
 
+// The jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.
+const (
+	ExpirerJob = "expirer"
+	LapserJob  = "lapser"
+	OffererJob = "offerer"
+	EmptierJob = "emptier"
+)
+
 // FlushRequester has pending operations of a sale applied to Redis: outbox.Outbox.
 type FlushRequester interface {
 	// RequestFlush asks for the sale's pending operations to be applied soon. It does not wait.

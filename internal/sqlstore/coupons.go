@@ -236,7 +236,7 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 	var rows []orderRow
 	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
 		rows = nil
-		if err := raiseFence(tx, lapserFence, token); err != nil {
+		if err := raiseFence(tx, order.LapserJob, token); err != nil {
 			return err
 		}
 		now, err := s.ledgerTime(tx)
@@ -264,9 +264,6 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 	}
 	return lapsed, seen, nil
 }
-
-// lapserFence names the fence of the lapser.
-const lapserFence = "lapser"
 
 // lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
 // again but for the reserved ones.

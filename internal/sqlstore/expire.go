@@ -13,9 +13,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// expirerFence names the fence of the expirer.
-const expirerFence = "expirer"
-
 type fenceRow struct {
 	Name  string `gorm:"column:name;primaryKey"`
 	Token int64  `gorm:"column:token"`
@@ -28,7 +25,7 @@ func (fenceRow) TableName() string { return "tb_fence" }
 func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error) {
 	var rows []orderRow
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		if err := raiseFence(tx, expirerFence, token); err != nil {
+		if err := raiseFence(tx, order.ExpirerJob, token); err != nil {
 			return err
 		}
 		now, err := s.ledgerTime(tx)

@@ -54,7 +54,7 @@ func (s *Store) seeToList(ctx context.Context, voucherID, token int64) (pass wai
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	err = s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-		if err := raiseFence(tx, offererFence, token); err != nil {
+		if err := raiseFence(tx, order.OffererJob, token); err != nil {
 			return err
 		}
 		pass, err = s.seeTo(tx, voucherID)
@@ -62,9 +62,6 @@ func (s *Store) seeToList(ctx context.Context, voucherID, token int64) (pass wai
 	})
 	return pass, err
 }
-
-// offererFence names the fence of the job that sees to offers.
-const offererFence = "offerer"
 
 // listsWithNews returns the open waiting lists with which something is to be done. A list of an ended sale of which only
 // accepted offers are left, about which Redis is being asked, waits.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"seckill/internal/periodic"
 )
 
 const (
@@ -90,17 +92,7 @@ func (r *Ring) Load(ctx context.Context) error {
 // Run reads the salts at once, every ten seconds, and soon after somebody met an unknown one, until ctx ends.
 func (r *Ring) Run(ctx context.Context) error {
 	r.reload(ctx)
-	ticker := time.NewTicker(reloadEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		case <-r.wanted:
-		}
-		r.reload(ctx)
-	}
+	return periodic.EveryOr(ctx, reloadEvery, r.wanted, r.reload)
 }
 
 func (r *Ring) reload(ctx context.Context) {

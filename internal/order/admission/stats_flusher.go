@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/periodic"
 )
 
 const (
@@ -59,17 +60,8 @@ func NewStatsFlusher(admission *Admission, store StatsStore, timeline Timeline, 
 
 // Run flushes until ctx ends, and a last time then.
 func (f *StatsFlusher) Run(ctx context.Context) error {
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			f.flush(context.WithoutCancel(ctx))
-			return nil
-		case <-ticker.C:
-			f.flush(ctx)
-		}
-	}
+	defer f.flush(context.WithoutCancel(ctx))
+	return periodic.Every(ctx, flushEvery, f.flush)
 }
 
 // newCounts are those of a sale that Redis does not have yet.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"seckill/internal/periodic"
 )
 
 const (
@@ -58,21 +60,14 @@ func (s *Set) watch() (numbers []int, changed <-chan struct{}) {
 
 // Run reads which partitions there are every two seconds, until ctx ends. What fails is retried.
 func (s *Set) Run(ctx context.Context) error {
-	ticker := time.NewTicker(refreshEvery)
-	defer ticker.Stop()
 	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	return periodic.Every(ctx, refreshEvery, func(ctx context.Context) {
 		err := s.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "which partitions there are cannot be read; going on with those that are known", "error", err)
 		}
 		failing = err != nil
-	}
+	})
 }
 
 // Refresh reads which partitions there are now.

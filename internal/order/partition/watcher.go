@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"seckill/internal/periodic"
 )
 
 const (
@@ -49,17 +51,8 @@ func (w *Watcher) Run(ctx context.Context, partition int) error {
 		return nil
 	}
 	defer w.observer.ForgetMissingInstances(partition)
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
 	missed := map[string]*absence{}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		w.look(ctx, partition, missed)
-	}
+	return periodic.Every(ctx, watchEvery, func(ctx context.Context) { w.look(ctx, partition, missed) })
 }
 
 // absence is that of an instance from a partition.

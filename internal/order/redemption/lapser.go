@@ -2,23 +2,21 @@ package redemption
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/job"
 )
 
 const (
-	lapseEvery   = 5 * time.Second  // how often due coupons are looked for when there were none
-	lapseBatch   = 200              // coupons in one transaction at most
-	lapseRate    = 400              // coupons a second at most: midnight comes for all of them at once
-	lapseTimeout = 30 * time.Second // one transaction at most
-	lapserLock   = "lapser"
+	lapseEvery = 5 * time.Second // how often due coupons are looked for when there were none
+	lapseBatch = 200             // coupons in one transaction at most
+	lapseRate  = 400             // coupons a second at most: midnight comes for all of them at once
 )
 
-// Lapser lapses coupons whose date has passed. Every instance runs one, and one of them at a time works, under a lock whose
-// token the ledger checks. Until it comes to a coupon, tills refuse the coupon by its date.
+// Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon, tills
+// refuse the coupon by its date.
 type Lapser struct {
 	ledger   Ledger
 	locker   order.FencedLocker
@@ -28,45 +26,23 @@ type Lapser struct {
 }
 
 // NewLapser returns a lapser; Run starts it.
-func NewLapser(ledger Ledger, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger) *Lapser {
+func NewLapser(
+	ledger Ledger, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+) *Lapser {
 	return &Lapser{ledger: ledger, locker: locker, notifier: notifier, observer: observer, log: log}
 }
 
-// Run lapses coupons, or waits for its turn, until ctx ends. It never returns an error: what fails is retried, by the
-// instance that gets the lock then.
+// Run lapses coupons, or waits for its turn, until ctx ends. It always returns nil.
 func (l *Lapser) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		err := l.locker.TryDoFenced(ctx, lapserLock, l.turn)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
-			l.log.WarnContext(ctx, "lapsing coupons failed; retrying", "error", err)
-		}
-		order.Sleep(ctx, lapseEvery)
-	}
-	return nil
+	return job.Job{
+		Name: order.LapserJob, Does: "lapsing coupons", Every: lapseEvery, Size: lapseBatch, Rate: lapseRate, Batch: l.batch,
+	}.Run(ctx, l.locker, l.log)
 }
 
-// turn lapses coupons until ctx ends, which it also does when the lock is lost, or until something fails.
-func (l *Lapser) turn(ctx context.Context, token int64) error {
-	for ctx.Err() == nil {
-		start := time.Now()
-		seen, err := l.batch(ctx, token)
-		if err != nil {
-			return err
-		}
-		pace := time.Duration(seen) * time.Second / lapseRate
-		if seen < lapseBatch {
-			pace = lapseEvery
-		}
-		order.Sleep(ctx, pace-time.Since(start))
-	}
-	return nil
-}
-
+// batch lapses what is due, up to a batch, and returns how many coupons it has looked at.
 func (l *Lapser) batch(ctx context.Context, token int64) (seen int, err error) {
 	start := time.Now()
-	call, cancel := context.WithTimeout(ctx, lapseTimeout)
-	defer cancel()
-	lapsed, seen, err := l.ledger.LapseDue(call, token, lapseBatch)
+	lapsed, seen, err := l.ledger.LapseDue(ctx, token, lapseBatch)
 	if err != nil || len(lapsed) == 0 {
 		return seen, err
 	}

@@ -274,7 +274,7 @@ func TestTillsWithoutLedger(t *testing.T) {
 type lock struct{}
 
 func (lock) TryDoFenced(ctx context.Context, name string, f func(context.Context, int64) error) error {
-	if name != lapserLock {
+	if name != order.LapserJob {
 		return fmt.Errorf("lock %q", name)
 	}
 	return f(ctx, 1)

@@ -2,18 +2,17 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/job"
 )
 
 const (
-	emptyEvery   = 10 * time.Second // how often ended rehearsals are looked for
-	emptyBatch   = 500              // orders in one transaction at most
-	emptyPause   = 100 * time.Millisecond
-	emptyTimeout = 30 * time.Second // one transaction at most
+	emptyEvery = 10 * time.Second // how often ended rehearsals are looked for
+	emptyBatch = 500              // orders in one transaction at most
+	emptyRate  = 5000             // orders a second at most, which leaves the ledger room
 )
 
 // Ledger removes what a rehearsal has left.
@@ -25,57 +24,35 @@ type Ledger interface {
 	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Emptier removes the rows of rehearsals that have ended. Every instance runs one, and one of them at a time works: 5,000 orders a
-// second at most, which leave the ledger room.
+// Emptier removes the rows of rehearsals that have ended. One instance at a time does (package job).
 type Emptier struct {
 	ledger Ledger
-	locker order.Locker
+	locker order.FencedLocker
 	log    *slog.Logger
 }
 
 // NewEmptier returns an emptier; Run starts it.
-func NewEmptier(ledger Ledger, locker order.Locker, log *slog.Logger) *Emptier {
+func NewEmptier(ledger Ledger, locker order.FencedLocker, log *slog.Logger) *Emptier {
 	return &Emptier{ledger: ledger, locker: locker, log: log}
 }
 
-// Run empties rehearsals until ctx ends. It never returns an error: what fails is tried again.
+// Run empties rehearsals, or waits for its turn, until ctx ends. It always returns nil.
 func (e *Emptier) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if err := e.round(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
-			e.log.WarnContext(ctx, "emptying rehearsals failed; retrying", "error", err)
-		}
-		order.Sleep(ctx, emptyEvery)
-	}
-	return nil
+	return job.Job{
+		Name: order.EmptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch, Rate: emptyRate, Batch: e.batch,
+	}.Run(ctx, e.locker, e.log)
 }
 
-// round empties what there is, if no other instance does. Without a rehearsal, nearly always, it costs one query.
-func (e *Emptier) round(ctx context.Context) error {
+// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself once it has none. It needs no
+// token: what it removes is looked at under the lock of the sale's row, and is the same whoever does.
+func (e *Emptier) batch(ctx context.Context, _ int64) (int, error) {
 	ids, err := e.ledger.RetiredRehearsals(ctx)
 	if err != nil || len(ids) == 0 {
-		return err
+		return 0, err
 	}
-	return e.locker.TryDo(ctx, lockName+":emptier", func(ctx context.Context) error {
-		for _, id := range ids {
-			if err := e.empty(ctx, id); err != nil {
-				return err
-			}
-			e.log.InfoContext(ctx, "rehearsal removed", "voucher", id)
-		}
-		return nil
-	})
-}
-
-func (e *Emptier) empty(ctx context.Context, id int64) error {
-	for {
-		call, cancel := context.WithTimeout(ctx, emptyTimeout)
-		done, err := e.ledger.EmptyRehearsal(call, id, emptyBatch)
-		cancel()
-		if done || err != nil {
-			return err
-		}
-		if order.Sleep(ctx, emptyPause); ctx.Err() != nil {
-			return ctx.Err()
-		}
+	done, err := e.ledger.EmptyRehearsal(ctx, ids[0], emptyBatch)
+	if done {
+		e.log.InfoContext(ctx, "rehearsal removed", "voucher", ids[0])
 	}
+	return emptyBatch, err
 }

@@ -184,6 +184,11 @@ type fakeRows struct {
 	calls  int
 }
 
+// TryDoFenced has no other instance.
+func (f *fakeRows) TryDoFenced(ctx context.Context, _ string, do func(context.Context, int64) error) error {
+	return do(ctx, 1)
+}
+
 func (f *fakeRows) RetiredRehearsals(context.Context) (ids []int64, err error) {
 	for id := range f.orders {
 		ids = append(ids, id)

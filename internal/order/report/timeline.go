@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/periodic"
 )
 
 const (
@@ -125,16 +126,7 @@ func (t *Timeline) forgetOldest() {
 
 // Run writes every five seconds until ctx ends. What is new then is Flush's.
 func (t *Timeline) Run(ctx context.Context) error {
-	ticker := time.NewTicker(writeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			t.Flush(ctx)
-		}
-	}
+	return periodic.Every(ctx, writeEvery, t.Flush)
 }
 
 // Flush writes what is new, and forgets minutes that are over and written. What cannot be written waits for the next time.

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/periodic"
 	"seckill/internal/voucher"
 )
 
@@ -41,17 +42,8 @@ func NewGuardFlusher(tally *guard.Tally, catalog *catalog.Catalog, store GuardCo
 
 // Run flushes until ctx ends, and a last time then.
 func (f *GuardFlusher) Run(ctx context.Context) error {
-	ticker := time.NewTicker(flushGuardsEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			f.flush(context.WithoutCancel(ctx))
-			return nil
-		case <-ticker.C:
-			f.flush(ctx)
-		}
-	}
+	defer f.flush(context.WithoutCancel(ctx))
+	return periodic.Every(ctx, flushGuardsEvery, f.flush)
 }
 
 // saleDelta is what is new of a sale.

@@ -10,20 +10,6 @@ const (
 	reviveBatch = 100         // of those that a rebuild came across, in one go
 )
 
-// reviveAllLate asks Redis again, once a second, about late payments whose operation a rebuild has voided.
-func (p *Payments) reviveAllLate(ctx context.Context) {
-	ticker := time.NewTicker(reviveEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			p.reviveLate(ctx)
-		}
-	}
-}
-
 // reviveLate asks Redis once more about late payments whose operation was voided.
 func (p *Payments) reviveLate(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)

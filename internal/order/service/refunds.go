@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
+	"seckill/internal/periodic"
 )
 
 const (
@@ -36,18 +37,8 @@ type refundBackOff struct {
 func (p *Payments) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	defer late.Wait()
-	late.Go(func() { p.reviveAllLate(ctx) })
-	ticker := time.NewTicker(refundEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.wakeups:
-		case <-ticker.C:
-		}
-		p.refundAll(ctx)
-	}
+	late.Go(func() { _ = periodic.Every(ctx, reviveEvery, p.reviveLate) })
+	return periodic.EveryOr(ctx, refundEvery, p.wakeups, p.refundAll)
 }
 
 // refundAll tries every refund that is due. Those that failed lately are skipped, and as many others are looked at behind
