@@ -39,7 +39,7 @@ both and sets the variables:
 
 While it runs, that Redis has appendonly yes, appendfsync everysec; its settings are
 restored at the end, and keys and schemas are removed. The report is printed, and written
-to -out as Markdown, charts and JSON with every single figure; the page beside that
+to -out as Markdown and JSON with every single figure; the page beside that
 directory (docs/benchmarks.md) and the READMEs get the new figures.
 
 `

@@ -92,7 +92,7 @@ func TestRender(t *testing.T) {
 		t.Errorf("printed:\n%s", out.String())
 	}
 	files, err := os.ReadDir(first)
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {

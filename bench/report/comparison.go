@@ -23,15 +23,13 @@ func printTargets(w io.Writer, targets []result.Target) {
 }
 
 // markdown is the comparison as a page.
-func (c comparison) markdown(name string) string {
+func (c comparison) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Accepted and recorded orders, %s\n\n%s\n\n", c.machine.Date, machineText(c.machine))
 	fmt.Fprintf(&b, "Median of %d rounds of %.1f s with %d connections, lowest and highest in brackets. Every request is another user's, "+
 		"with the user's own token, and all of them are accepted (refused, where it says sold out).\n\n", c.plan.Rounds, c.plan.Seconds, c.plan.Connections)
 	b.WriteString(c.candidateTable())
-	fmt.Fprintf(&b, "\n![Answers and recorded orders per second](%s.svg)\n\n", name)
-	b.WriteString(targetTable(c.Targets))
-	fmt.Fprintf(&b, "\n![How much of each target is reached](%s-targets.svg)\n\n", name)
+	fmt.Fprintf(&b, "\n%s\n", targetTable(c.Targets))
 	b.WriteString("Ratios are taken within each round. \"Recording held back\" keeps the sale's row locked while purchases come in: that is " +
 		"admission alone, with a backlog to drain afterwards. A drain that would take long is extrapolated from the speed of its first second. " +
 		"Half load is half of what this service accepted in the round; requests are sent when they are due, answered or not. " +
@@ -54,11 +52,10 @@ func (c comparison) sections(name string) map[string]string {
 	return map[string]string{
 		"run": fmt.Sprintf("The figures are of %s: median of %d rounds, lowest and highest in brackets. %s %s\n[The whole report](%s%s.md), "+
 			"[every single figure](%s%s.json).\n", c.machine.Date, c.plan.Rounds, machineText(c.machine), durabilityText(c.machine), folder, name, folder, name),
-		"chart":   fmt.Sprintf("![Answers and recorded orders per second](%s%s.svg)\n", folder, name),
 		"stages":  c.stageTable(),
 		"rushes":  c.contentionTable(),
 		"crashes": c.crashTable(),
 		"costs":   c.costTable() + "\n" + c.bounds(),
-		"targets": fmt.Sprintf("%s\n![How much of each target is reached](%s%s-targets.svg)\n", targetTable(c.Targets), folder, name),
+		"targets": targetTable(c.Targets),
 	}
 }

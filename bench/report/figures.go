@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"seckill/bench/candidate"
-	"seckill/bench/chart"
 	"seckill/bench/result"
 )
 
@@ -37,10 +37,8 @@ func (s spread) whole() string {
 	if s == (spread{}) {
 		return ""
 	}
-	return chart.Number(s.median)
+	return figure(s.median)
 }
-
-func (s spread) bar() chart.Bar { return chart.Bar{Value: s.median, Low: s.low, High: s.high} }
 
 // comparison is a comparison with what its report needs to look up.
 type comparison struct {
@@ -124,4 +122,16 @@ func grid(rows [][]string) string {
 		}
 	}
 	return b.String()
+}
+
+// figure writes a figure with thousands apart: 1,234,567; below ten with decimals, where it has some.
+func figure(v float64) string {
+	if math.Abs(v) < 10 && v != math.Trunc(v) {
+		return fmt.Sprintf("%.2g", v)
+	}
+	digits := fmt.Sprintf("%.0f", v)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

@@ -3,11 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"seckill/bench/candidate"
-	"seckill/bench/chart"
 	"seckill/bench/result"
 )
 
@@ -71,7 +68,7 @@ func stampedeText(s result.Stampede) string {
 		"%s failed; the last answer came after %.1f s, half of them within %.0f ms, 99 %% within %.0f ms, counted from the attempt to connect. "+
 		"The server's memory went from %.0f MB to %.0f MB. Ordinary load got %s answers a second before, %s at once afterwards.",
 		number(s.Connections), number(s.FileLimit), s.Opened, number(s.Accepted), number(s.Failed), s.Answered, s.P50, s.P99,
-		s.Idle, s.Peak, chart.Number(s.Before), chart.Number(s.After))
+		s.Idle, s.Peak, figure(s.Before), figure(s.After))
 	if service, plain := s.KilobytesEach(); plain > 0 {
 		text += fmt.Sprintf(" A connection took %.1f KB, and %.1f KB with plain Gin in the same stampede: %.2f times as much.",
 			service, plain, service/plain)
@@ -86,7 +83,7 @@ func saleText(s result.LongSale) string {
 	return fmt.Sprintf("%s buyers, %s units: sold out after %.1f s, the last row after %.1f s, the last of all buyers answered after %.1f s "+
 		"(%s answers a second, p50 %.1f ms, p99 %.1f ms). At most %s accepted orders waited for their rows. The sale's report and the file of "+
 		"its orders agree with the ledger.",
-		number(s.Buyers), number(s.Units), s.SoldOut, s.LastRow, s.LastAnswer, chart.Number(s.Rate), s.P50, s.P99, number(s.MaxWaiting))
+		number(s.Buyers), number(s.Units), s.SoldOut, s.LastRow, s.LastAnswer, figure(s.Rate), s.P50, s.P99, number(s.MaxWaiting))
 }
 
 func waitingText(w result.Waiting) string {
@@ -99,76 +96,27 @@ func expiryTable(e result.Expiry) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s overdue orders of one voucher expire, while another sale of the same service goes on at %s purchases a second. "+
 		"`SECKILL_CLOSE_RATE` bounds the expiry.\n\n| Expired at most, a second | Expired, a second | Purchases, p50 ms | p99 ms |\n| --- | --- | --- | --- |\n"+
-		"| none | 0 | %.2f | %.2f |\n", number(e.Backlog), chart.Number(e.Rate), e.Quiet.P50, e.Quiet.P99)
+		"| none | 0 | %.2f | %.2f |\n", number(e.Backlog), figure(e.Rate), e.Quiet.P50, e.Quiet.P99)
 	for _, r := range e.Rates {
-		fmt.Fprintf(&text, "| %s | %s | %.2f | %.2f |\n", number(r.Setting), chart.Number(r.Rate), r.Sale.P50, r.Sale.P99)
+		fmt.Fprintf(&text, "| %s | %s | %.2f | %.2f |\n", number(r.Setting), figure(r.Rate), r.Sale.P50, r.Sale.P99)
 	}
 	return text.String()
 }
 
-func (l limits) markdown(name string) string {
+func (l limits) markdown() string {
 	return fmt.Sprintf("# Limits and curves, %s\n\n%s\n\nMedian of %d rounds, lowest and highest in brackets. After each trial rows, stocks and "+
-		"answers were compared; they agreed.\n\n## Connections\n\n![Answers per second by connections](%s-connections.svg)\n\n%s\n"+
+		"answers were compared; they agreed.\n\n## Connections\n\n%s\n"+
 		"## A stampede\n\n%s\n\n%s\n## Vouchers on sale at once\n\n%s\n## Units of a sale\n\nLate buyers are refused, so small sales are mostly refusals.\n\n%s\n"+
-		"## A long sale\n\n%s\n\n![A long sale over time](%s-sale.svg)\n\n## Waiting for rows\n\n%s\n\n"+
+		"## A long sale\n\n%s\n\n## Waiting for rows\n\n%s\n\n"+
 		"## Expiry of a backlog\n\n%s\n%s\n\nAgain: `make bench-limits`. Every single figure: the JSON file beside this one.\n",
-		l.machine.Date, machineText(l.machine), l.plan.Rounds, name, curveTable(l.Connections, "Connections"), stampedeText(l.Stampede),
-		targetTable(l.Targets), curveTable(l.Sales, "Sales"), curveTable(l.Stock, "Units"), saleText(l.Sale), name,
+		l.machine.Date, machineText(l.machine), l.plan.Rounds, curveTable(l.Connections, "Connections"), stampedeText(l.Stampede),
+		targetTable(l.Targets), curveTable(l.Sales, "Sales"), curveTable(l.Stock, "Units"), saleText(l.Sale),
 		waitingText(l.Waiting), expiryTable(l.Expiry), durabilityText(l.machine))
 }
 
 // sections are the limits' part of the page beside the reports.
 func (l limits) sections(name string) map[string]string {
-	return map[string]string{"limits": fmt.Sprintf("**A sale.** %s\n\n![A long sale over time](%s%s-sale.svg)\n\n**A stampede.** %s\n\n"+
-		"%s\n![Answers per second by connections](%s%s-connections.svg)\n\nMore sales at once, more units, all figures: [limits and curves](%s%s.md).\n",
-		saleText(l.Sale), folder, name, stampedeText(l.Stampede), targetTable(l.Targets), folder, name, folder, name)}
-}
-
-func (l limits) connectionsChart() chart.Bars {
-	bars := chart.Bars{Title: "Answers per second by connections", Series: []string{candidate.Gin, candidate.Service}}
-	var counts []int64
-	for _, p := range l.Connections {
-		if !slices.Contains(counts, p.At) {
-			counts = append(counts, p.At)
-		}
-	}
-	for _, n := range counts {
-		row := chart.Row{Label: number(n) + " connections", Bars: make([]chart.Bar, len(bars.Series))}
-		for _, p := range l.Connections {
-			if p.At == n {
-				row.Bars[slices.Index(bars.Series, p.Candidate)] = over(p.Figure(result.Rate).Samples).bar()
-			}
-		}
-		bars.Rows = append(bars.Rows, row)
-	}
-	return bars
-}
-
-// saleChart shows the sale until a little after its last row: from then on there are only refusals.
-func (l limits) saleChart() chart.Lines {
-	series := func(of func(result.Moment) int64) [][2]float64 {
-		var points [][2]float64
-		for _, m := range l.Sale.Progress {
-			if m.Second <= 1.2*l.Sale.LastRow {
-				points = append(points, [2]float64{m.Second, float64(of(m))})
-			}
-		}
-		return points
-	}
-	return chart.Lines{
-		Title: fmt.Sprintf("%s buyers, %s units, until the last row", number(l.Sale.Buyers), number(l.Sale.Units)),
-		X:     "seconds since the start",
-		Panels: []chart.Panel{
-			{Title: "orders", Lines: []chart.Line{
-				{Name: "accepted", Points: series(func(m result.Moment) int64 { return m.Accepted })},
-				{Name: "recorded", Points: series(func(m result.Moment) int64 { return m.Recorded })},
-			}},
-			{Title: "accepted orders that wait for their row", Lines: []chart.Line{
-				{Name: "waiting", Points: series(func(m result.Moment) int64 { return m.Accepted - m.Recorded })},
-			}},
-			{Title: "buyers refused as sold out", Lines: []chart.Line{
-				{Name: "refused", Points: series(func(m result.Moment) int64 { return m.Refused })},
-			}},
-		},
-	}
+	return map[string]string{"limits": fmt.Sprintf("**A sale.** %s\n\n**A stampede.** %s\n\n"+
+		"%s\nMore sales at once, more units, all figures: [limits and curves](%s%s.md).\n",
+		saleText(l.Sale), stampedeText(l.Stampede), targetTable(l.Targets), folder, name)}
 }

@@ -1,4 +1,4 @@
-// Package report shows results of the benchmark: tables on the terminal, and Markdown, charts and JSON in a directory,
+// Package report shows results of the benchmark: tables on the terminal, and Markdown and JSON in a directory,
 // with the figures of the pages around it. It derives ratios, spreads and verdicts from plain results (bench/result) and
 // does not know how they were measured, so a stored result can be reported again.
 package report
@@ -45,7 +45,7 @@ func Print(run result.Run, w io.Writer) {
 	}
 }
 
-// Write writes the result into the directory as Markdown, charts and JSON, named by date and commit, and updates the
+// Write writes the result into the directory as Markdown and JSON, named by date and commit, and updates the
 // figures in the page beside the directory and in the READMEs two levels above it, where there are such.
 func Write(run result.Run, dir string, progress io.Writer) error {
 	if run.Comparison != nil {
@@ -85,10 +85,8 @@ func writeComparison(run result.Run, dir string, progress io.Writer) error {
 		return err
 	}
 	if err = writeFiles(dir, map[string]string{
-		name + ".json":        raw,
-		name + ".md":          c.markdown(name),
-		name + ".svg":         c.rateChart().SVG(),
-		name + "-targets.svg": c.targetChart().SVG(),
+		name + ".json": raw,
+		name + ".md":   c.markdown(),
 	}, progress); err != nil {
 		return err
 	}
@@ -111,10 +109,8 @@ func writeLimits(run result.Run, dir string, progress io.Writer) error {
 		return err
 	}
 	if err = writeFiles(dir, map[string]string{
-		name + ".json":            raw,
-		name + ".md":              l.markdown(name),
-		name + "-connections.svg": l.connectionsChart().SVG(),
-		name + "-sale.svg":        l.saleChart().SVG(),
+		name + ".json": raw,
+		name + ".md":   l.markdown(),
 	}, progress); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"100 units sold 120 times; 7 orders of users who had one (2 processes)",
 		"SIGKILL loses 12,344 of 12,345 accepted orders",
-		"(benchmarks/2026-01-02-abc.svg)", "(benchmarks/2026-01-02-abc-limits-sale.svg)",
+		"(benchmarks/2026-01-02-abc.md)", "(benchmarks/2026-01-02-abc-limits.md)",
 		"12,345 connections", "connection refused",
 		"## Limits", // what is written by hand stays
 	} {
@@ -148,8 +148,7 @@ func TestPage(t *testing.T) {
 		t.Error("a section was not replaced")
 	}
 	for _, link := range []string{
-		"2026-01-02-abc.json", "2026-01-02-abc.md", "2026-01-02-abc.svg", "2026-01-02-abc-targets.svg",
-		"2026-01-02-abc-limits.json", "2026-01-02-abc-limits.md", "2026-01-02-abc-limits-connections.svg", "2026-01-02-abc-limits-sale.svg",
+		"2026-01-02-abc.json", "2026-01-02-abc.md", "2026-01-02-abc-limits.json", "2026-01-02-abc-limits.md",
 	} {
 		if _, err = os.Stat(filepath.Join(dir, link)); err != nil {
 			t.Error(err)
@@ -262,5 +261,14 @@ func TestBefore(t *testing.T) {
 	again, err := Read(stored[0])
 	if err != nil || again.Before == nil || beforeTable(again) != beforeTable(run) {
 		t.Errorf("read again: %v, %+v", err, again.Before)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 2.5: "2.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", 12.6: "13"} {
+		if got := figure(v); got != want {
+			t.Errorf("Number(%v) = %q, want %q", v, got, want)
+		}
 	}
 }

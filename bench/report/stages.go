@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"seckill/bench/candidate"
-	"seckill/bench/chart"
 	"seckill/bench/result"
 )
 
@@ -37,27 +36,6 @@ func (c comparison) candidateTable() string {
 // load is the rate of answers, cut off at its ends.
 func answersWhenRecorded(name string) bool {
 	return slices.Contains([]string{candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock}, name)
-}
-
-// rateChart has a bar for what each candidate answers, and one for what it records meanwhile.
-func (c comparison) rateChart() chart.Bars {
-	bars := chart.Bars{Title: "Orders per second: median, lowest and highest", Series: []string{"answered", "recorded at the same time"}}
-	for _, name := range candidate.All() {
-		answered, recorded := c.spread(name, result.Rate), c.spread(name, result.RecordedMeanwhile)
-		switch name {
-		case candidate.OneSale, candidate.ManySales, candidate.SmallSales, candidate.FullSale, candidate.GinHalf, candidate.ServiceHalf:
-			continue // they are compared with each other, not with these
-		case candidate.RawScript, candidate.RawScripts, candidate.HMAC:
-			continue // so much faster that nothing else could be read
-		case candidate.RawInsert:
-			recorded = c.spread(name, result.RecordedDraining)
-		}
-		if answersWhenRecorded(name) {
-			recorded = answered
-		}
-		bars.Rows = append(bars.Rows, chart.Row{Label: name, Bars: []chart.Bar{answered.bar(), recorded.bar()}})
-	}
-	return bars
 }
 
 // stageTable puts speed and faults of the designs side by side.
@@ -133,4 +111,4 @@ func (c comparison) crashTable() string {
 	return grid(rows)
 }
 
-func number[N int | int64 | uint64](n N) string { return chart.Number(float64(n)) }
+func number[N int | int64 | uint64](n N) string { return figure(float64(n)) }

@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"seckill/bench/candidate"
-	"seckill/bench/chart"
 	"seckill/bench/result"
 )
 
 // targets are all figures that have a target.
 func (c comparison) targets() []result.Target {
-	sales, buyers := chart.Number(float64(c.plan.Sales)), chart.Number(float64(c.plan.Buyers))
+	sales, buyers := figure(float64(c.plan.Sales)), figure(float64(c.plan.Buyers))
 	return []result.Target{
 		atLeast(0.85, c.ratio("P1", "sold-out refusals / plain Gin", result.Rate, candidate.SoldOut, candidate.Gin)),
 		atLeast(0.45, c.ratio("P2", "accepted, recorders on / plain Gin", result.Rate, candidate.Service, candidate.Gin)),
@@ -66,7 +65,7 @@ func (c comparison) figure(id, what, unit, name string, figure result.Name) resu
 
 // drainOf scales the drain to a backlog of so many orders, where the backlog was large enough to measure by.
 func (c comparison) drainOf(orders float64) result.Target {
-	t := result.Target{ID: "P8", What: "drain of " + chart.Number(orders) + " accepted orders", Unit: "s"}
+	t := result.Target{ID: "P8", What: "drain of " + figure(orders) + " accepted orders", Unit: "s"}
 	drains := c.samples(candidate.ServiceHeld, result.Drain)
 	for i, backlog := range c.samples(candidate.ServiceHeld, result.Backlog) {
 		if i < len(drains) && backlog >= result.LeastBacklog {
@@ -144,21 +143,4 @@ func targetTable(targets []result.Target) string {
 		rows = append(rows, []string{t.ID, t.What, targetFigure(t), goal(t), verdict(t)})
 	}
 	return grid(rows)
-}
-
-// targetChart has a bar for how much of each target is reached.
-func (c comparison) targetChart() chart.Bars {
-	const most = 200
-	bars := chart.Bars{Title: "How much of each target is reached, in percent", Series: []string{"reached"}, Most: most, Mark: 100, Marked: "target"}
-	for _, t := range c.Targets {
-		s := over(t.Samples)
-		if s == (spread{}) {
-			continue
-		}
-		a, b := 100*reached(t, s.low), 100*reached(t, s.high)
-		bars.Rows = append(bars.Rows, chart.Row{Label: t.ID + " " + t.What, Bars: []chart.Bar{{
-			Value: 100 * reached(t, s.median), Low: min(a, b, most), High: min(max(a, b), most), Text: targetFigure(t),
-		}}})
-	}
-	return bars
 }
