@@ -97,20 +97,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestCurveTable: the share of refusals is that of all rounds together, the memory the highest of any.
-func TestCurveTable(t *testing.T) {
-	t.Parallel()
-	point := func(round int, answered, refused, memory float64) result.Trial {
-		return result.Trial{Candidate: "x", At: 1000, Round: round, Figures: map[result.Name]float64{
-			result.Answered: answered, result.Refused: refused, result.ServerMemory: memory,
-		}}
-	}
-	got := curveTable(result.Collect([]result.Trial{point(1, 100, 0, 50), point(2, 200, 100, 40)}), "Units")
-	if !strings.Contains(got, "| 1,000 | x ") || !strings.Contains(got, "25.0 %") || !strings.Contains(got, "| 50 ") {
-		t.Errorf("table:\n%s", got)
-	}
-}
-
 // TestPage: the page in docs has a place for everything that is measured, so that no run ends with an error there.
 func TestPage(t *testing.T) {
 	t.Parallel()
@@ -185,21 +171,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestReplaceSection(t *testing.T) {
-	t.Parallel()
-	const page = "before\n<!-- measured: a -->\nold\n<!-- measured until here -->\nbetween\n<!-- measured: b -->\n<!-- measured until here -->\nafter\n"
-	got, err := replaceSection(page, "a", "new\n")
-	if want := strings.Replace(page, "old", "new", 1); err != nil || got != want {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if _, err = replaceSection(page, "c", ""); err == nil {
-		t.Error("a section that is not there is no error")
-	}
-	if _, err = replaceSection("<!-- measured: a -->\n", "a", ""); err == nil {
-		t.Error("a section without an end is no error")
-	}
-}
-
 // TestReadmes: the READMEs have a place for the figures, in both languages.
 func TestReadmes(t *testing.T) {
 	t.Parallel()
@@ -261,14 +232,5 @@ func TestBefore(t *testing.T) {
 	again, err := Read(stored[0])
 	if err != nil || again.Before == nil || beforeTable(again) != beforeTable(run) {
 		t.Errorf("read again: %v, %+v", err, again.Before)
-	}
-}
-
-func TestFigure(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 2.5: "2.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", 12.6: "13"} {
-		if got := figure(v); got != want {
-			t.Errorf("Number(%v) = %q, want %q", v, got, want)
-		}
 	}
 }

@@ -1,14 +1,11 @@
 package compose
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/config"
 )
@@ -29,21 +26,6 @@ func documents(t *testing.T) map[string]string {
 		all[path] = text(t, path)
 	}
 	return all
-}
-
-// Each picture is shown by a document, or linked from it: one that is not goes stale unseen.
-func TestPicturesAreShown(t *testing.T) {
-	t.Parallel()
-	pictures, err := filepath.Glob(filepath.Join(root, "docs", "images", "*.png"))
-	if err != nil || len(pictures) < 20 {
-		t.Fatalf("found %v: %v", pictures, err)
-	}
-	all := strings.Join(slices.Collect(maps.Values(documents(t))), "\n")
-	for _, path := range pictures {
-		if name := filepath.Base(path); !strings.Contains(all, "images/"+name+")") {
-			t.Errorf("no document shows %s", name)
-		}
-	}
 }
 
 // The files that the documents for contributors name exist.
@@ -84,37 +66,5 @@ func TestNamedSettingsAndCommandsExist(t *testing.T) {
 				t.Errorf("%s names the command server %s, which does not exist", path, name)
 			}
 		}
-	}
-}
-
-// Both READMEs have the same content: as many sections of each depth, the same figures in the table of benchmarks, and each
-// links to the other.
-func TestReadmesAgree(t *testing.T) {
-	t.Parallel()
-	english, chinese := text(t, "README.md"), text(t, "README.zh-CN.md")
-	if !strings.Contains(english, "(README.zh-CN.md)") || !strings.Contains(chinese, "(README.md)") {
-		t.Error("the READMEs do not lead to each other")
-	}
-	figures := func(readme string) []string { // those beside the report that they come from
-		for section := range strings.SplitSeq(readme, "\n## ") {
-			if strings.Contains(section, "(docs/benchmarks/") {
-				return found(`(?m)^\|[^|\n]+\| ((?:\d[\d,]*)? ?\|[ \d,|]+)$`, section)
-			}
-		}
-		return nil
-	}
-	if len(figures(english)) < 4 {
-		t.Errorf("found only the figures %q", figures(english))
-	}
-	if diff := cmp.Diff(figures(english), figures(chinese)); diff != "" {
-		t.Errorf("figures of README.md (-) and README.zh-CN.md (+):\n%s", diff)
-	}
-	reports := func(readme string) []string { return found(`\((docs/benchmarks/[\w.-]+)\)`, readme) }
-	if diff := cmp.Diff(reports(english), reports(chinese)); diff != "" {
-		t.Errorf("reports that README.md (-) and README.zh-CN.md (+) cite:\n%s", diff)
-	}
-	sections := func(readme string) int { return len(found(`(?m)^(## )`, readme)) }
-	if e, c := sections(english), sections(chinese); e != c {
-		t.Errorf("README.md has %d sections, README.zh-CN.md %d", e, c)
 	}
 }
