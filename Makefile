@@ -145,27 +145,26 @@ test-alerts: ## real faults, and which alerts Prometheus fires for them; a clean
 # Not in CI: it unpacks MySQL 9 from Debian unstable (60 MB, once), installs Galera's library, and fails where they cannot be had.
 # SEED=42 replays one; UPDATE=1 writes the rows into the document; make test-sales STORES=galera sells on one kind of stores only.
 .PHONY: test-stores
-test-stores: ## other stores: the ledger's tests on MySQL 9; kills on Galera and MySQL 9 (F45, F46); sales on all, in 1 and 4 partitions, split
+test-stores: ## other stores: the ledger's tests on MySQL 9; kills on Galera and MySQL 9 (F45, F46); sales on all, in 1 and 4 partitions
 	@go run ./test/services -mysql9 -- go test -count=1 -timeout 20m $(TESTFLAGS) ./internal/sqlstore
 	@SECKILL_TEST_FAULTS=stores SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestFaults$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 	@$(MAKE) test-sales
 
-ALL_SHARES := 1,2,4,8
 .PHONY: test-sales
-test-sales: ## of them only the sales: single Redis, Sentinel, Cluster, MySQL 9, Galera; STORES=galera for one; split in SHARES=1,2,4,8
-	@SECKILL_TEST_STORES=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_SHARES='$(or $(SHARES),$(ALL_SHARES))' \
+test-sales: ## of them only the sales: single Redis, Sentinel, Cluster, MySQL 9, Galera; STORES=galera for one
+	@SECKILL_TEST_STORES=all SECKILL_TEST_SEED='$(SEED)' \
 		go test -count=1 -v -timeout 40m -run '^TestStores$$$(if $(STORES),/^$(STORES)$$)' $(TESTFLAGS) ./test/faults
 
-# make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions, SHARES=4 in four shares; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
+# make test-cluster RUN=F07 SEED=42 replays one; PARTITIONS=4 has the sale in one of four partitions; UPDATE=1 writes the rows into the document. The clusters' configuration is deploy/cluster's.
 .PHONY: test-cluster
 test-cluster: ## F01-F08 on a Redis Cluster of 3+3 while its slot moves and a Galera cluster of 3, then nodes killed for good
-	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_SHARES='$(SHARES)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
+	@SECKILL_TEST_CLUSTER=all SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_REPORT='$(if $(UPDATE),write)' \
 		go test -count=1 -v -timeout 20m -run '^TestCluster$$$(if $(RUN),/^$(RUN))' $(TESTFLAGS) ./test/faults
 
 .PHONY: test-cluster-quick
 test-cluster-quick: ## those of them that take seconds
-	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' SECKILL_TEST_SHARES='$(SHARES)' go test -count=1 -v -timeout 30m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
+	@SECKILL_TEST_SEED='$(SEED)' SECKILL_TEST_PARTITIONS='$(PARTITIONS)' go test -count=1 -v -timeout 30m -run '^TestCluster$$' $(TESTFLAGS) ./test/faults
 
 # A seed that failed is replayed with make test-faults RUN=F34 SEED=<seed>.
 .PHONY: test-faults-mix
@@ -185,13 +184,6 @@ races: ## 64 tills at one code 1,000 times; refund, reservation and lapse agains
 .PHONY: life
 life: ## CHECKS random histories of orders, against real stores, with crashes and lost calls
 	@$(WITH_SERVICES) go test -count=1 -timeout 60m ./test/life -rapid.checks=$(or $(CHECKS),1000) $(TESTFLAGS)
-
-# A failure is repeated with the seed that was printed.
-.PHONY: life-split
-life-split: ## COUNT random histories of split sales (200), of SEED, with crashes, rebuilds and lost calls while units move
-	@seed=$(or $(SEED),$$(date +%s)); count=$(if $(filter file,$(origin COUNT)),200,$(COUNT)); \
-		echo "make life-split SEED=$$seed COUNT=$$count"; \
-		$(WITH_SERVICES) go test -count=1 -v -timeout 60m -run '^TestSplitHistories$$' ./test/life -rapid.checks=$$count -rapid.seed=$$seed $(TESTFLAGS)
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME
@@ -290,21 +282,12 @@ bench-rebuild: ## how long a sale with 100,000 orders is stopped when Redis has 
 	@$(WITH_SERVICES) go test -run '^$$' -bench Rebuild -benchtime 5x $(TESTFLAGS) ./test/rebuild
 
 .PHONY: bench-partitions
-bench-partitions: ## what an order costs Redis masters, with several partitions and in a split sale, in turn, ROUNDS=5: docs/benchmarks.md
-	@go test -run '^$$' -bench '^Benchmark(Partitions|Shares)$$' -benchtime 1x -count $(or $(ROUNDS),5) -timeout 30m $(TESTFLAGS) ./internal/redisstore
+bench-partitions: ## what an order costs Redis masters with several partitions, in turn, ROUNDS=5: docs/benchmarks.md
+	@go test -run '^$$' -bench '^BenchmarkPartitions$$' -benchtime 1x -count $(or $(ROUNDS),5) -timeout 30m $(TESTFLAGS) ./internal/redisstore
 
 .PHONY: bench-rehearsal
 bench-rehearsal: ## ROUNDS rehearsals and then their sales, slow and fast, with what was forecast beside what came: docs/rehearsal.md
 	@go test -run '^$$' -bench '^BenchmarkRehearsal$$' -benchtime $(or $(ROUNDS),5)x -timeout 1h $(TESTFLAGS) ./test
-
-# The figures are medians of ROUNDS rounds; make bench-scale-render writes the page again from them.
-.PHONY: bench-scale
-bench-scale: ## what a purchase costs by instances and shares, and what many more would need, about six minutes; writes docs/scale.md
-	@$(WITH_SERVICES) go run ./bench/scale -rounds $(or $(ROUNDS),3) -out docs/benchmarks/scale.json
-
-.PHONY: bench-scale-render
-bench-scale-render: ## docs/scale.md again, from docs/benchmarks/scale.json
-	@go run ./bench/scale -render docs/benchmarks/scale.json
 
 .PHONY: split-brain
 split-brain: ## a master cut off with its clients, under each setting: orders that are lost; writes the table of docs/durability.md
@@ -317,7 +300,6 @@ durability: cc ## what Redis loses at each level of durability, about three minu
 .PHONY: bench-smoke
 bench-smoke: ## check only that the benchmarks run and their counts add up; their figures mean nothing
 	@$(WITH_SERVICES) go run ./bench -smoke
-	@$(WITH_SERVICES) go run ./bench/scale -smoke
 
 # make bench-versus OLD=0aba59a [NEW=commit] [ROUNDS=12] [WRITE=1]; OLD=X NEW=X shows what it can tell apart.
 .PHONY: bench-versus

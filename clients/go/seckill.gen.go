@@ -2287,13 +2287,10 @@ type SeckillDraft struct {
 	// Redeemable Paid orders have a code, which tills of the shop redeem.
 	Redeemable *bool   `json:"redeemable,omitempty"`
 	Rules      *string `json:"rules,omitempty"`
-
-	// Shares Splits the sale into so many shares, spread over the partitions: for one that is hotter than one Redis node can decide. At most one for each unit; not with waitlistOfferSeconds or partition. It never changes.
-	Shares   *int64  `json:"shares,omitempty"`
-	ShopId   Id      `json:"shopId"`
-	Stock    int64   `json:"stock"`
-	SubTitle *string `json:"subTitle,omitempty"`
-	Title    string  `json:"title"`
+	ShopId     Id      `json:"shopId"`
+	Stock      int64   `json:"stock"`
+	SubTitle   *string `json:"subTitle,omitempty"`
+	Title      string  `json:"title"`
 
 	// Type The route says it; may be repeated here.
 	Type *SeckillDraftType `json:"type,omitempty"`
@@ -2391,7 +2388,6 @@ type TemplateVoucher struct {
 	PerUser          *int64  `json:"perUser,omitempty"`
 	Redeemable       *bool   `json:"redeemable,omitempty"`
 	Rules            string  `json:"rules"`
-	Shares           *int64  `json:"shares,omitempty"`
 	ShopId           Id      `json:"shopId"`
 	Stock            *int64  `json:"stock,omitempty"`
 	SubTitle         string  `json:"subTitle"`
@@ -2494,7 +2490,7 @@ type Voucher struct {
 	// Issued Units in all. Only with a sale.
 	Issued *int64 `json:"issued,omitempty"`
 
-	// Partition Where the sale is, for admins. Absent: 0, or the sale is split.
+	// Partition Where the sale is, for admins. Absent: 0.
 	Partition        *int64 `json:"partition,omitempty"`
 	PayValue         Cents  `json:"payValue"`
 	PayWithinSeconds int64  `json:"payWithinSeconds"`
@@ -2509,10 +2505,7 @@ type Voucher struct {
 
 	// ServerTime Where the voucher is asked for alone: the clock to count down by.
 	ServerTime *Time `json:"serverTime,omitempty"`
-
-	// Shares How many shares the sale is split into, for admins. Absent: it is not.
-	Shares *int64 `json:"shares,omitempty"`
-	ShopId Id     `json:"shopId"`
+	ShopId     Id    `json:"shopId"`
 
 	// Stale For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
 	Stale *VoucherStale `json:"stale,omitempty"`

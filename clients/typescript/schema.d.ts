@@ -1638,8 +1638,6 @@ export interface components {
             stock?: number;
             /** Format: int64 */
             waitlistOfferSeconds?: number;
-            /** Format: int64 */
-            shares?: number;
             guards?: components["schemas"]["Guards"];
         };
         RehearsalReport: {
@@ -1859,12 +1857,6 @@ export interface components {
              * @description Where the sale is, of those that are open: for one that deserves a Redis node of its own. Absent: the open one with the fewest sales. It never changes.
              */
             partition?: number;
-            /**
-             * Format: int64
-             * @description Splits the sale into so many shares, spread over the partitions: for one that is hotter than one Redis node can decide. At most one for each unit; not with waitlistOfferSeconds or partition. It never changes.
-             * @default 1
-             */
-            shares: number;
             /**
              * Format: int64
              * @description Gives the sale a waiting list: a unit that comes back is offered to who waits longest, for so long. Absent: none. It never changes.
@@ -2124,14 +2116,9 @@ export interface components {
             perUser?: number;
             /**
              * Format: int64
-             * @description Where the sale is, for admins. Absent: 0, or the sale is split.
+             * @description Where the sale is, for admins. Absent: 0.
              */
             partition?: number;
-            /**
-             * Format: int64
-             * @description How many shares the sale is split into, for admins. Absent: it is not.
-             */
-            shares?: number;
             /**
              * @description For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
              * @enum {boolean}
@@ -2835,12 +2822,12 @@ export interface components {
             endTime: components["schemas"]["Time"];
             /**
              * Format: int64
-             * @description How often the sale was built; of a split one, the sum over its shares.
+             * @description How often the sale was built.
              */
             epoch: number;
             /**
              * Format: int64
-             * @description Admissions of the epoch; of a split sale, the sum over its shares.
+             * @description Admissions of the epoch.
              */
             sequence: number;
             /**
@@ -2889,12 +2876,10 @@ export interface components {
             deadLetters: number;
             /**
              * Format: int64
-             * @description Where the sale is. Absent: 0, or the sale is split.
+             * @description Where the sale is. Absent: 0.
              */
             partition?: number;
-            /** @description Of a split sale, its shares by number from 0. Absent: it is not split. */
-            shares?: components["schemas"]["ShareFigures"][];
-            /** @description Whether all units are accounted for; of a split sale, those of the shares that are not retired, and `why` says how many are. Absent when it is not known. */
+            /** @description Whether all units are accounted for. Absent when it is not known. */
             balance?: {
                 at: components["schemas"]["Time"];
                 /** @enum {string} */
@@ -2924,39 +2909,6 @@ export interface components {
                  */
                 lost: number;
             };
-        };
-        ShareFigures: {
-            /**
-             * Format: int64
-             * @description Where the share is.
-             */
-            partition: number;
-            saleState: components["schemas"]["SaleState"];
-            /**
-             * Format: int64
-             * @description Units in all, those included that came from other shares; as the ledger has it.
-             */
-            issued: number;
-            /**
-             * Format: int64
-             * @description Units left to sell.
-             */
-            stock: number;
-            /**
-             * Format: int64
-             * @description Units that holders have.
-             */
-            held: number;
-            /**
-             * Format: int64
-             * @description Units that came from other shares, as the ledger has it.
-             */
-            movedIn: number;
-            /**
-             * Format: int64
-             * @description Units that went to other shares, as the ledger has it.
-             */
-            movedOut: number;
         };
         NetworkCount: {
             /** @description A /24 of IPv4, a /48 of IPv6, or `other`: those that were not counted by name. */
@@ -3398,7 +3350,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `UPGRADING`: `perUser` or `shares` is above 1, or a rehearsal is asked for, and an instance of a version that does not know it is running. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was created. */
+        /** @description `UPGRADING`: `perUser` is above 1, or a rehearsal is asked for, and an instance of a version that does not know it is running. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was created. */
         UpgradingOrUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

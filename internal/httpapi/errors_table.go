@@ -350,7 +350,7 @@ var rules = []rule{
 	}},
 	{is(voucher.ErrOldInstances), failure{
 		code: "UPGRADING", status: http.StatusServiceUnavailable, retryAfter: "10", title: "An upgrade is under way",
-		detail:  "perUser or shares above 1, or a rehearsal: an instance of an older version is running, which does not know it. Nothing was created; try again once all are replaced.",
+		detail:  "perUser above 1, or a rehearsal: an instance of an older version is running, which does not know it. Nothing was created; try again once all are replaced.",
 		english: "An upgrade is under way. Please try again once it is done.", chinese: "系统正在升级，请稍后再试",
 	}},
 	{is(voucher.ErrNoPartition), failure{

@@ -14,7 +14,6 @@ import { Client } from '../client.js';
  * @property {number} accepted @property {Record<string, number>} refused by code
  * @property {{settings?: any, stopped: Record<string, number>, wouldStop: Record<string, number>, unitsByAge: Record<string, number>, stoppedNetworks: {network: string, count: number}[], unitNetworks: {network: string, count: number}[]}} [guards]
  * @property {number} waiting @property {number} waitingMs @property {number} deadLetters @property {number} [partition]
- * @property {{partition: number, saleState: string, issued: number, stock: number, held: number, movedIn: number, movedOut: number}[]} [shares] of a split sale
  * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
  */
 

@@ -44,13 +44,13 @@ function Entries({ pages, words }) {
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
 /** Fields that are counts, and not ids. */
-const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistOfferSeconds', 'shares']);
+const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistOfferSeconds']);
 
 /** Fields of a new voucher that are told. */
 const FIRST = new Set(['title', 'payValue', 'stock', 'beginTime', 'endTime']);
 
 /** Fields of which those of a new voucher are told if there are several. */
-const SEVERAL = new Set(['perUser', 'shares']);
+const SEVERAL = new Set(['perUser']);
 
 /** @param {any} props */
 function Changes({ entry: e, words }) {

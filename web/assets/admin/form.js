@@ -96,7 +96,6 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ...(seckill && { stock: numberOf(text('stock')) }),
         ...(text('perUser') && { perUser: numberOf(text('perUser')) }),
         ...(text('partition') && { partition: numberOf(text('partition')) }),
-        ...(text('shares') && { shares: numberOf(text('shares')) }),
         ...(seckill && listed && { waitlistOfferSeconds: Math.round(numberOf(text('offerWithin')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
@@ -156,8 +155,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${time('visibleFrom')}
-        ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}
-          ${input('shares', { inputmode: 'numeric', value: from.shares ?? '', placeholder: t('form.shares.one') })}`}
+        ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}`}
         ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
           ${listed && input('offerWithin', { inputmode: 'decimal', value: (from.waitlistOfferSeconds ?? 600) / 60 })}`}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
@@ -194,8 +192,8 @@ function inUnits(field, english, locale) {
 function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
-  const optional = ['payWithin', 'validDays', 'partition', 'shares', 'visibleFrom', 'validUntil'];
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'shares', 'visibleFrom', 'validUntil']) {
+  const optional = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil'];
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'visibleFrom', 'validUntil']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
     if (incomplete(form.elements[name])) found[name] = t('wrong.time');

@@ -11,7 +11,6 @@ import { Chart, SPAN } from './chart.js';
 import { GuardFigures } from './guards.js';
 import { State, lag, trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
-import { Shares } from './shares.js';
 import { Waitlist } from './waitlist.js';
 
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
@@ -72,7 +71,6 @@ export function Live({ id, client, words }) {
           </section>
         </div>
       </div>
-      <${Shares} figures=${f} words=${words} />
       ${voucher.waitlistOfferSeconds && html`<${Waitlist} voucher=${voucher} client=${client} words=${words} />`}
       <${GuardFigures} figures=${f.guards} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
